@@ -1,0 +1,115 @@
+"""Bringing joint positions onto the loops: Newton on [phi(q); S q + offset - c], batched, the assembly mode kept."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.projection import solve_block
+from robodyn_pin.errors import ClosureFailed
+
+TOLERANCE = 1e-12  # [m or rad] residual that counts as closed
+LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
+COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
+SMALL_MOVE = 0.2  # [rad or m] between neighbours: larger jumps are not one trajectory
+
+
+def close(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray, label: Callable[[int], str] = str
+) -> np.ndarray:
+    """Joint positions q (N, nv) with phi(q) = 0 and S q + offset = c (N, d), in the assembly mode of `start` (nv,).
+
+    A trajectory is closed coarsely in sequence, splined, then corrected all at once; scattered states are each
+    reached from `start` on a straight line of coordinates.
+
+    Raises:
+        ClosureFailed: names the sample (through `label`), the closure and its residual.
+    """
+    if len(c) == 0:
+        return np.empty((0, loops.model.nv))
+    if loops.size == 0:
+        return (c - offset) @ np.linalg.inv(S).T
+    moves = np.abs(np.diff(c, axis=0)).max(initial=0.0)
+    if moves > SMALL_MOVE:
+        q = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
+    else:
+        q = _along(loops, S, offset, c, start)
+    q = newton(loops, S, offset, c, q)
+    check_closed(loops, S, offset, c, q, label)
+    return q
+
+
+def newton(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int = 30
+) -> np.ndarray:
+    """Newton from q (N, nv), all samples at once, each step bounded; samples that are closed are left alone."""
+    q = q.copy()
+    active = np.arange(len(q))
+    for _ in range(steps):
+        rows = loops.evaluate(q[active])
+        error = np.concatenate([rows.phi, q[active] @ S.T + offset - c[active]], axis=1)
+        open_ = np.abs(error).max(axis=1) > 0.1 * TOLERANCE
+        if not open_.any():
+            break
+        active, J, error = active[open_], rows.J[open_], error[open_]
+        try:
+            step = solve_block(J, S, -error[..., None])[..., 0]
+        except np.linalg.LinAlgError:  # exactly singular: least squares moves on, or fails with a residual
+            K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
+            step = (np.linalg.pinv(K, rcond=1e-9) @ -error[..., None])[..., 0]
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
+        q[active] += step
+        # Round-off bounds what can be reached; a step below it changes nothing any more.
+        active = active[longest[:, 0] > 1e-15]
+        if not len(active):
+            break
+    return q
+
+
+def _along(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """First guess for a trajectory: coarse samples in sequence, a spline between them."""
+    coarse = np.unique(np.append(np.arange(0, len(c), COARSE), len(c) - 1))
+    closed = np.empty((len(coarse), len(start)))
+    q = start[None]
+    for k, i in enumerate(coarse):
+        q = _walk(loops, S, offset, c[i : i + 1], q)
+        closed[k] = q[0]
+    if len(coarse) < 3:
+        return np.repeat(closed[:1], len(c), axis=0)
+    return CubicSpline(coarse, closed)(np.arange(len(c)))
+
+
+def _walk(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """From closed states q (N, nv) to the coordinates c on straight lines, in steps that keep the assembly mode."""
+    begin = q @ S.T + offset
+    stride = np.abs(c - begin).max(axis=0) / SMALL_MOVE
+    for fraction in np.linspace(0, 1, max(2, int(np.ceil(stride.max())) + 1))[1:]:
+        q = newton(loops, S, offset, begin + fraction * (c - begin), q, steps=8)
+    return q
+
+
+def check_closed(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, label: Callable[[int], str]
+) -> None:
+    """Raise ClosureFailed for the worst sample that is not closed."""
+    rows = loops.evaluate(q)
+    residual = np.abs(rows.phi)
+    residual[~np.isfinite(residual)] = np.inf
+    worst, row = np.unravel_index(int(residual.argmax()), residual.shape)
+    away = np.abs(q @ S.T + offset - c).max(axis=1)
+    limit = TOLERANCE * max(1.0, float(np.abs(c).max()))
+    if residual[worst, row] <= limit and away.max() <= limit:
+        return
+    if residual[worst, row] <= limit:
+        worst, row = int(away.argmax()), 0
+    K = np.concatenate([rows.J[worst], S], axis=0)
+    smallest = np.linalg.svd(K, compute_uv=False)[-1] if np.isfinite(K).all() else 0.0
+    why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
+    value = float(residual[worst, row])
+    raise ClosureFailed(
+        f"closure {loops.row_owner[row]!r} does not close at {label(int(worst))}: residual {value:.3g}, {why} "
+        f"(smallest singular value {smallest:.2g})",
+        int(worst), loops.row_owner[row], value,
+    )

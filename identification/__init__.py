@@ -1,0 +1,1 @@
+"""Estimators: arrays in, estimates out. Nothing here knows a robot."""

@@ -1,0 +1,39 @@
+"""Dynamics of robots with closed loops on Pinocchio.
+
+URDF + loops + motion log -> parameters a real body can have -> torques, strut forces, pictures.
+
+Example:
+    >>> import robodyn_pin as rp
+    >>> robot = rp.load("irb360")
+    >>> tau = rp.inverse_dynamics(robot, c, cd, cdd)
+"""
+
+from importlib import import_module
+from typing import Any
+
+# Public name -> module that defines it. Imported on first use, so that `robodyn --help` stays instant.
+_PUBLIC = {
+    "RobodynError": "errors",
+    "Robot": "robot",
+    "State": "robot",
+    "load": "robot",
+    "inverse_dynamics": "dynamics",
+    "regressor": "regressor",
+    "Log": "motion",
+    "read_log": "motion",
+    "Result": "result",
+    "identify": "run",
+    "execute": "run",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'robodyn_pin' has no attribute {name!r}")
+    return getattr(import_module(f"robodyn_pin.{_PUBLIC[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,59 @@
+"""Errors that a caller could want to catch: each says what was found, what was expected and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RobodynError(Exception):
+    """Base of all errors that a user's input can cause."""
+
+
+class UnknownName(RobodynError):
+    """A joint, frame, motor or key that does not exist; names the nearest one that does."""
+
+    def __init__(self, what: str, name: str, where: str, known: Iterable[str]):
+        known = list(known)
+        nearest = get_close_matches(name, known, n=1, cutoff=0.5)
+        if nearest:
+            hint = f"did you mean {nearest[0]!r}?"
+        elif len(known) > 12:
+            hint = f"it has {', '.join(known[:12])} and {len(known) - 12} more"
+        else:
+            hint = f"it has {', '.join(known)}" if known else "it has none"
+        super().__init__(f"no {what} {name!r} in {where}; {hint}")
+
+
+class BadFile(RobodynError):
+    """A file that cannot be read, or that says something impossible."""
+
+
+class BadLog(BadFile):
+    """A motion log with a missing column, a wrong unit, a broken clock, ...; names file, column and row."""
+
+
+class ShapeMismatch(RobodynError):
+    """Arrays whose shapes do not fit the robot or each other."""
+
+
+class ClosureFailed(RobodynError):
+    """A loop that cannot be closed: carries the sample, the closure and the residual."""
+
+    def __init__(self, message: str, sample: int, closure: str, residual: float):
+        super().__init__(message)
+        self.sample, self.closure, self.residual = sample, closure, residual
+
+
+class WrongMobility(RobodynError):
+    """Coordinates and closures that do not determine the mechanism."""
+
+
+class SolverFailed(RobodynError):
+    """A convex program without a trustworthy answer; carries the solver's status."""
+
+    def __init__(self, message: str, status: str):
+        super().__init__(message)
+        self.status = status
+
+
+class NotPhysical(RobodynError):
+    """Parameters that no rigid body can have."""

@@ -1,0 +1,123 @@
+"""User files in (YAML, checked), result files out (whole or not at all)."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from robodyn_pin.errors import BadFile
+
+
+class Strict(BaseModel):
+    """Base of all file schemas: unknown keys are errors, values do not change after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+Schema = TypeVar("Schema", bound=Strict)
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML silently keeps the last of two equal keys; a robot file with a doubled joint is a mistake."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path, schema: type[Schema]) -> Schema:
+    """Read a YAML file into `schema`; every mistake becomes one sentence that names the key.
+
+    Raises:
+        BadFile: no such file, not YAML, or not what the schema asks for.
+    """
+    return parse_yaml(read_text(path), schema, str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a user's file, or BadFile."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:
+    """As `read_yaml`, from a text; `where` names the source in messages."""
+    try:
+        raw = yaml.load(text, Loader=_UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise BadFile(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(raw, dict):
+        raise BadFile(f"{where}: expected keys and values, found {type(raw).__name__}")
+    try:
+        return schema.model_validate(raw)
+    except ValidationError as error:
+        raise BadFile(f"{where}: {_sentence(error, schema)}") from None
+
+
+def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
+    """The first complaint of pydantic in one sentence, with the nearest known key."""
+    # Of a union, pydantic reports every branch; an unknown key is the most telling complaint.
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        key = str(first["loc"][-1])
+        known = _known_keys(schema, first["loc"][:-1])
+        nearest = get_close_matches(key, known, n=1, cutoff=0.4)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else f"known keys: {', '.join(known)}"
+        return f"unknown key {key!r} at {place!r}; {hint}"
+    if first["type"] == "missing":
+        return f"key {place!r} is missing"
+    return f"key {place!r}: {first['msg']} (found {first['input']!r})"
+
+
+def _known_keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Field names of the schema at a pydantic location, found by walking annotations."""
+    found = [schema]
+    for part in location:
+        if isinstance(part, str):
+            for model in found:
+                if part in model.model_fields:
+                    found = _models_in(model.model_fields[part].annotation)
+                    break
+                if part == model.__name__:  # a branch of a union
+                    found = [model]
+                    break
+    return sorted({name for model in found for name in model.model_fields})
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Call `write` on a temporary name beside `path`, then rename: the file is there whole or not at all.
+
+    Raises:
+        BadFile: the folder does not exist or cannot be written.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+        os.close(handle)
+    except OSError as error:
+        raise BadFile(f"cannot write {path}: {error.strerror}") from None
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o644)  # mkstemp makes files that only the owner can read
+        os.replace(temporary, path)
+    except OSError as error:
+        raise BadFile(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)

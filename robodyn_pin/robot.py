@@ -1,0 +1,282 @@
+"""A robot: a tree in Pinocchio, the loops that close it, its motors and its independent coordinates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures.closing import close, newton
+from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.projection import project
+from robodyn_pin.efforts import Effort, check_effort
+from robodyn_pin.errors import BadFile, ClosureFailed, ShapeMismatch, UnknownName, WrongMobility
+from robodyn_pin.files import read_yaml
+from robodyn_pin.robot_file import CouplingSpec, MotorSpec, RobotFile
+from robodyn_pin.urdf_tree import body_joints, body_name, read_urdf
+
+FREE = 1e-7  # singular values below this share of the largest count as zero when degrees of freedom are counted
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Named linear combinations of tree joints, x = S q + offset: the motors, or the coordinates."""
+
+    names: tuple[str, ...]
+    S: np.ndarray  # (k, nv)
+    offset: np.ndarray  # (k,)
+
+
+@dataclass(frozen=True)
+class State:
+    """N samples of the tree's motion on the loops, and the projection onto the coordinates."""
+
+    q: np.ndarray  # (N, nv) [rad or m]
+    v: np.ndarray  # (N, nv)
+    a: np.ndarray  # (N, nv)
+    T: np.ndarray  # (N, nv, d): v = T c'
+    g: np.ndarray  # (N, nv): a = T c'' + g
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A loaded robot. `model` is Pinocchio's model of the spanning tree, nq = nv."""
+
+    name: str
+    file: RobotFile
+    model: pin.Model
+    urdf_xml: str
+    urdf_path: Path
+    loops: Loops
+    motors: Axes
+    coordinates: Axes
+    efforts: tuple[Effort, ...]
+    home: np.ndarray  # (nv,) closed
+
+    def close(
+        self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
+        start: np.ndarray | None = None, label: Callable[[int], str] = lambda i: f"sample {i}",
+    ) -> State:
+        """Positions, velocities and accelerations of all joints from coordinates c, c', c'' (N, d).
+
+        Args:
+            start: closed joint positions (nv,) that pick the assembly mode; default home.
+            label: what to call sample i in an error.
+
+        Raises:
+            ShapeMismatch: not (N, d).
+            ClosureFailed: a state out of reach, or singular.
+        """
+        d = len(self.coordinates.names)
+        for name, x in (("c", c), ("cd", cd), ("cdd", cdd)):
+            if x.ndim != 2 or x.shape[1] != d or len(x) != len(c):
+                raise ShapeMismatch(
+                    f"{name} has shape {x.shape}, expected ({len(c)}, {d}): one row a sample, one column for each of "
+                    f"{', '.join(self.coordinates.names)}"
+                )
+        S, offset = self.coordinates.S, self.coordinates.offset
+        q = close(self.loops, S, offset, c, self.home if start is None else start, label)
+        projection, v = project(self.loops, S, q, cd)
+        a = np.einsum("nij,nj->ni", projection.T, cdd) + projection.g
+        return State(q, v, a, projection.T, projection.g)
+
+    def with_coordinates(self, names: Sequence[str]) -> "Robot":
+        """The same robot with other independent joints or motors.
+
+        Raises:
+            UnknownName: no such joint or motor.
+            WrongMobility: they do not determine the mechanism.
+        """
+        coordinates = _axes(self.model, names, self.motors)
+        _check_mobility(self.name, self.model, self.loops, coordinates, self.home)
+        return replace(self, coordinates=coordinates)
+
+    @cached_property
+    def bodies(self) -> tuple[str, ...]:
+        """Links with inertia, in the order of the tree."""
+        return tuple(body_name(self.model, j) for j in body_joints(self.model))
+
+    @cached_property
+    def body_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Bodies that share one parameter set, alone or as `identical` says, in the order of the tree."""
+        groups = [tuple(g) for g in self.file.identical]
+        shared = {name: g for g in groups for name in g}
+        return tuple(dict.fromkeys(shared.get(name, (name,)) for name in self.bodies))
+
+    @property
+    def redundancy(self) -> int:
+        """How many closure equations say nothing new at home."""
+        rows = self.loops.evaluate(self.home[None])
+        return self.loops.size - _rank(rows.J[0])
+
+
+def load(source: str | Path) -> Robot:
+    """Load a robot by catalogue name, by path to its YAML, URDF or result folder.
+
+    Raises:
+        BadFile, UnknownName: the files do not exist or contradict themselves.
+        ClosureFailed: the loops do not close from the home pose.
+        WrongMobility: the coordinates do not determine the mechanism.
+    """
+    path = find(source)
+    if path.suffix == ".urdf":
+        return build(path.stem, RobotFile(urdf=Path(path.name)), path.parent)
+    return build(path.stem, read_yaml(path, RobotFile), path.parent)
+
+
+def find(source: str | Path) -> Path:
+    """The YAML or URDF file that a catalogue name, path or result folder stands for."""
+    from robodyn_pin.urdf import catalogue
+
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(path.glob("*_identified.yaml"))
+        if len(found) != 1:
+            raise BadFile(f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}")
+        return found[0]
+    if path.suffix in (".yaml", ".yml", ".urdf"):
+        return path
+    robots = catalogue()
+    if str(source) not in robots:
+        raise UnknownName("robot", str(source), "the catalogue (and no such .yaml, .urdf or result folder)", robots)
+    return robots[str(source)]
+
+
+def build(name: str, file: RobotFile, folder: Path) -> Robot:
+    """Build a robot from what its file says; `folder` is where the URDF's path starts."""
+    urdf_path = folder / file.urdf
+    model, xml = read_urdf(urdf_path)
+    model.gravity.linear = np.array(file.gravity)
+    where = f"robot {name!r}"
+    joints = list(model.names)[1:]
+    motor_specs = joints if file.motors is None else file.motors
+    motors = _axes(model, motor_specs, None)
+    loops = Loops(model, [_closure(spec) for spec in file.closures])
+    q0 = np.zeros(model.nv)
+    for joint, value in file.home.items():
+        q0[_joint(model, joint)] = value
+    if file.coordinates is not None:
+        coordinates = _axes(model, file.coordinates, motors)
+    else:
+        coordinates = motors
+    home = _close_home(name, loops, coordinates, q0)
+    _check_mobility(name, model, loops, coordinates, home)
+    efforts = []
+    for spec in file.efforts:
+        check_effort(spec, where)
+        axes = _axes(model, [_as_motor(spec.of)], motors)
+        efforts.append(Effort(spec, axes.names[0], axes.S[0], float(axes.offset[0])))
+    _check_names(model, motors, file, where)
+    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, tuple(efforts), home)
+
+
+def _closure(spec: object) -> Closure | Coupling:
+    if isinstance(spec, CouplingSpec):
+        return Coupling(spec.name, spec.of, spec.offset)
+    placements = [pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at]  # type: ignore[attr-defined]
+    if KINDS[spec.kind].axis_from is not None:  # type: ignore[attr-defined]
+        axis = np.array(spec.axis if spec.kind == "revolute" else spec.normal, float)  # type: ignore[attr-defined]
+        placements = [placement * turned_onto(spec.kind, axis) for placement in placements]  # type: ignore[attr-defined]
+    return Closure(spec.name, spec.kind, *spec.between, *placements, length=spec.length or 0.0)  # type: ignore[attr-defined]
+
+
+def _joint(model: pin.Model, name: str) -> int:
+    if not model.existJointName(name):
+        raise UnknownName("joint", name, model.name, list(model.names)[1:])
+    return int(model.joints[model.getJointId(name)].idx_v)
+
+
+def _as_motor(of: str | Mapping[str, float]) -> str | MotorSpec:
+    if isinstance(of, str):
+        return of
+    name = " + ".join(joint if factor == 1 else f"{factor:g} {joint}" for joint, factor in of.items())
+    return MotorSpec(name=name, of=dict(of))
+
+
+def _axes(model: pin.Model, specs: Sequence[str | MotorSpec], motors: Axes | None) -> Axes:
+    """Resolve joints, motors and combinations of joints to rows of S and offsets."""
+    names, rows, offsets = [], [], []
+    for spec in specs:
+        row, offset = np.zeros(model.nv), 0.0
+        if isinstance(spec, MotorSpec):
+            name, offset = spec.name, spec.offset
+            for joint, factor in spec.of.items():
+                row[_joint(model, joint)] += factor
+        elif motors is not None and spec in motors.names:
+            name, k = spec, motors.names.index(spec)
+            row, offset = motors.S[k], float(motors.offset[k])
+        elif motors is not None and not model.existJointName(spec):
+            raise UnknownName("joint or motor", spec, model.name, [*list(model.names)[1:], *motors.names])
+        else:
+            name = spec
+            row[_joint(model, spec)] = 1.0
+        names.append(name)
+        rows.append(row)
+        offsets.append(offset)
+    return Axes(tuple(names), np.array(rows).reshape(-1, model.nv), np.array(offsets))
+
+
+def _rank(A: np.ndarray) -> int:
+    s = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
+    return int((s > FREE * s[0]).sum()) if len(s) else 0
+
+
+def _close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np.ndarray:
+    c0 = coordinates.S @ q0 + coordinates.offset
+    q = newton(loops, coordinates.S, coordinates.offset, c0[None], q0[None], steps=100)
+    rows = loops.evaluate(q)
+    if loops.size and not np.abs(rows.phi).max() < 1e-9:
+        start = loops.evaluate(q0[None]).phi[0]
+        row = int(np.abs(rows.phi[0]).argmax())
+        raise ClosureFailed(
+            f"robot {name!r}: closure {loops.row_owner[row]!r} does not close from the home pose: residual "
+            f"{rows.phi[0, row]:.3g} after the solve, {np.abs(start).max():.3g} before it; check the frames of the closure, "
+            "or give a 'home' nearer to an assembled pose",
+            0, loops.row_owner[row], float(rows.phi[0, row]),
+        )
+    return q[0]
+
+
+def _check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray) -> None:
+    """The coordinates must determine the mechanism at home: [J; S] of full column rank, no more rows of S than needed."""
+    J = loops.evaluate(home[None]).J[0]
+    K = np.concatenate([J, coordinates.S])
+    freedom, wanted = model.nv - _rank(J), len(coordinates.names)
+    _, s, Vt = np.linalg.svd(K)
+    rank = int((s > FREE * s[0]).sum())
+    if rank < model.nv:
+        free = np.abs(Vt[rank:]).max(axis=0)
+        loose = [model.names[j] for j in range(1, model.njoints) if free[model.joints[j].idx_v] > 1e-6]
+        raise WrongMobility(
+            f"robot {name!r} has {freedom} degrees of freedom; the coordinates {', '.join(coordinates.names)} leave joints "
+            f"free to move: {', '.join(loose)}"
+        )
+    if freedom != wanted:
+        raise WrongMobility(
+            f"robot {name!r} has {freedom} degrees of freedom but {wanted} coordinates ({', '.join(coordinates.names)}); "
+            f"name {freedom} independent joints or motors under 'coordinates'"
+        )
+
+
+def _check_names(model: pin.Model, motors: Axes, file: RobotFile, where: str) -> None:
+    """Names in sections that are used late are checked early."""
+    links = [f.name for f in model.frames]
+    bodies = [body_name(model, j) for j in body_joints(model)]
+    for group in file.identical:
+        for name in group:
+            if name not in bodies:
+                raise UnknownName("body with inertia", name, f"{where}, identical", bodies)
+    for ends in file.struts.values():
+        for name in ends:
+            if name not in links:
+                raise UnknownName("link", name, f"{where}, struts", links)
+    axes = [*motors.names, *list(model.names)[1:]]
+    for name in file.gear:
+        if name not in motors.names:
+            raise UnknownName("motor", name, f"{where}, gear", motors.names)
+    for name in file.limits:
+        if name not in axes and name != "struts":
+            raise UnknownName("joint or motor", name, f"{where}, limits", [*axes, "struts"])

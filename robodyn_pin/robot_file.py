@@ -1,0 +1,78 @@
+"""What a robot file (YAML beside a URDF) may say."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from robodyn_pin.efforts import EffortSpec
+from robodyn_pin.errors import BadFile
+from robodyn_pin.files import Strict
+
+Vector = tuple[float, float, float]
+
+
+class FrameClosureSpec(Strict):
+    """A cut joint between two frames of the tree."""
+
+    name: str
+    kind: Literal["point", "frame", "revolute", "planar_point", "rod"]
+    between: tuple[str, str]  # links or frames of the URDF; multipliers act on the second
+    at: tuple[Vector, Vector] = ((0, 0, 0), (0, 0, 0))  # where in each of the two [m]
+    axis: Vector = (1, 0, 0)  # revolute: the free axis, in both frames
+    normal: Vector = (0, 0, 1)  # planar_point: normal of the plane, in the first frame
+    length: float | None = Field(None, gt=0)  # rod [m]
+
+    @model_validator(mode="after")
+    def _rod_has_length(self) -> "FrameClosureSpec":
+        if self.kind == "rod" and self.length is None:
+            raise BadFile(f"closure {self.name!r}: a rod needs its 'length' [m]")
+        return self
+
+
+class CouplingSpec(Strict):
+    """A linear relation between joints: sum k_j q_j = offset."""
+
+    name: str
+    kind: Literal["coupling"]
+    of: dict[str, float]
+    offset: float = 0.0
+
+
+ClosureSpec = Annotated[FrameClosureSpec | CouplingSpec, Field(discriminator="kind")]
+
+
+class MotorSpec(Strict):
+    """A motor that is not simply a tree joint: q_m = sum k_j q_j + offset."""
+
+    name: str
+    of: dict[str, float]
+    offset: float = 0.0
+
+
+class Limit(Strict):
+    """What a joint or motor survives, SI units."""
+
+    position: tuple[float, float] | None = None
+    velocity: float | None = Field(None, gt=0)
+    acceleration: float | None = Field(None, gt=0)
+    jerk: float | None = Field(None, gt=0)
+    torque: float | None = Field(None, gt=0)
+    force: float | None = Field(None, gt=0)
+
+
+class RobotFile(Strict):
+    """A robot: a URDF opened to a tree, and what a URDF cannot hold."""
+
+    urdf: Path
+    motors: list[str | MotorSpec] | None = None  # default: all joints
+    coordinates: list[str] | None = None  # default: the motors
+    home: dict[str, float] = {}
+    closures: list[ClosureSpec] = []
+    identical: list[list[str]] = []
+    struts: dict[str, tuple[str, str]] = {}
+    efforts: list[EffortSpec] = []
+    gear: dict[str, float] = {}
+    limits: dict[str, Limit] = {}
+    gravity: Vector = (0.0, 0.0, -9.81)
+    sources: dict[str, str] = {}

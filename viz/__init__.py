@@ -1,0 +1,1 @@
+"""Pictures of results: the robot in MeshCat, plots, the report page."""
