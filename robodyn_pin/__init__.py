@@ -18,7 +18,7 @@ _PUBLIC = {
     "State": "robot",
     "load": "robot",
     "inverse_dynamics": "dynamics",
-    "regressor": "regressor",
+    "regressor": "regression",
     "Log": "motion",
     "read_log": "motion",
     "Result": "result",

@@ -14,9 +14,9 @@ from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
 from robodyn_pin.efforts import Effort, check_effort
 from robodyn_pin.errors import BadFile, ClosureFailed, ShapeMismatch, UnknownName, WrongMobility
-from robodyn_pin.files import read_yaml
+from robodyn_pin.files import read_text, read_yaml
 from robodyn_pin.robot_file import CouplingSpec, MotorSpec, RobotFile
-from robodyn_pin.urdf_tree import body_joints, body_name, read_urdf
+from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 FREE = 1e-7  # singular values below this share of the largest count as zero when degrees of freedom are counted
 
@@ -122,9 +122,9 @@ def load(source: str | Path) -> Robot:
         WrongMobility: the coordinates do not determine the mechanism.
     """
     path = find(source)
-    if path.suffix == ".urdf":
-        return build(path.stem, RobotFile(urdf=Path(path.name)), path.parent)
-    return build(path.stem, read_yaml(path, RobotFile), path.parent)
+    file = RobotFile(urdf=Path(path.name)) if path.suffix == ".urdf" else read_yaml(path, RobotFile)
+    urdf = path.parent / file.urdf
+    return build(path.stem, file, read_text(urdf), urdf)
 
 
 def find(source: str | Path) -> Path:
@@ -145,10 +145,9 @@ def find(source: str | Path) -> Path:
     return robots[str(source)]
 
 
-def build(name: str, file: RobotFile, folder: Path) -> Robot:
-    """Build a robot from what its file says; `folder` is where the URDF's path starts."""
-    urdf_path = folder / file.urdf
-    model, xml = read_urdf(urdf_path)
+def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
+    """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
+    model, xml = parse_urdf(urdf, urdf_path)
     model.gravity.linear = np.array(file.gravity)
     where = f"robot {name!r}"
     joints = list(model.names)[1:]

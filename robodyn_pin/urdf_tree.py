@@ -8,18 +8,16 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import read_text
 
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
-def read_urdf(path: Path) -> tuple[pin.Model, str]:
-    """The tree of a URDF and its text, every moving joint with one degree of freedom.
+def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
+    """The tree of a URDF and its text, every moving joint with one degree of freedom; `path` names it in messages.
 
     Raises:
         BadFile: not a URDF; a link with two parents, a loop, several roots; a joint with several degrees of freedom.
     """
-    text = read_text(path)
     try:
         root = ET.fromstring(text)
     except ET.ParseError as error:

@@ -1,7 +1,7 @@
 """The robot in MeshCat: drawn at a configuration, animated along a motion, exported as one offline page.
 
-    URDF visuals ─► drawing commands ─► live page (a server process, only once its address is asked for)
-                                    └─► offline page (no server)
+URDF visuals ─► drawing commands ─► live page (a server process, only once its address is asked for)
+                                └─► offline page (no server)
 """
 
 import base64
@@ -20,7 +20,7 @@ from typing import Any
 import meshcat
 import numpy as np
 import pinocchio as pin
-import umsgpack
+import umsgpack  # type: ignore[import-untyped]
 import zmq
 from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
@@ -31,7 +31,7 @@ from robodyn_pin.errors import BadFile, RobodynError, ShapeMismatch
 # is, and the robot is moved and scaled to fit it.
 FIELD_OF_VIEW = 40.0  # vertical [deg]; MeshCat's 75 makes links near the edge look bent
 DISTANCE = 3.0  # camera to origin [page units]
-BACK, RIGHT, UP = Rotation.from_euler("zx", [-53, -24], degrees=True).as_matrix().T[[1, 0, 2]] * [[-1], [1], [1]]
+VIEW = Rotation.from_euler("ZX", [37, -24], degrees=True).as_matrix()  # columns: right, ahead, up of the camera
 
 # MeshCat's server, made to end with its parent however that ends: its standard input is a pipe which we hold open.
 SERVER = """
@@ -77,8 +77,8 @@ class Scene:
         self.title = title or model.name
         self._model, self._data = model, model.createData()
         self._page = _Page()
-        self._viewer = meshcat.Visualizer(window=self._page)
-        self.world = self._viewer["world"]
+        viewer = meshcat.Visualizer(window=self._page)
+        self.world, self._grid = viewer["world"], viewer["/Grid"]
         try:  # package_dirs by name: as fourth argument Pinocchio takes it for a geometry model
             visuals = pin.buildGeomFromUrdfString(
                 model, urdf_xml, pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
@@ -89,14 +89,241 @@ class Scene:
             raise BadFile(f"nothing to draw: no link of {model.name!r} has a <visual>")
 
         # One node per joint that carries a body, so that one track moves all its bodies. A slash would nest nodes.
-        self._nodes = {body.parentJoint: self.world[model.names[body.parentJoint].replace("/", "|")]
-                       for body in visuals.geometryObjects}
-        self._corners: dict[int, np.ndarray] = {}  # of the boxes around the bodies, joint -> (n, 4)
+        self._nodes: dict[int, meshcat.Visualizer] = {}
+        self._corners: dict[int, np.ndarray] = {}  # joint -> (4, n), of the boxes around its bodies, joint frame
         loader = MeshcatVisualizer(model, None, visuals)
-        loader.initViewer(viewer=self._viewer)
+        loader.initViewer(viewer=viewer)
         for body in visuals.geometryObjects:
-            node = self._nodes[body.parentJoint]
-            loader.viewerVisualGroupName = node.path.lower().removeprefix("/meshcat/")
+            joint = body.parentJoint
+            name = model.names[joint].replace("/", "|")
+            self._nodes[joint] = self.world[name]
+            loader.viewerVisualGroupName = f"world/{name}"
             loader.loadViewerGeometryObject(body, pin.GeometryType.VISUAL)
-            print(node.path.lower(), body.name)
-            node[body.name].set_transform(body.placement.homogeneous @ np.diag([*body.meshScale, 1.0]))
+            scale = np.diag([*body.meshScale, 1.0])  # the page gets the mesh file as it is
+            self.world[f"{name}/{body.name}"].set_transform(body.placement.homogeneous @ scale)
+            body.geometry.computeLocalAABB()
+            box = body.geometry.aabb_local
+            corners = body.placement.homogeneous @ np.array([*product(*zip(box.min_, box.max_, strict=True), [1.0])]).T
+            self._corners[joint] = np.hstack([self._corners.get(joint, np.empty((4, 0))), corners])
+
+        viewer["/Axes"].set_property("visible", False)
+        viewer["/Background"].set_property("top_color", [0.94, 0.96, 0.98])
+        viewer["/Background"].set_property("bottom_color", [0.78, 0.82, 0.87])
+        self._grid["<object>"].set_property("color", [1.0, 1.0, 1.0, 0.25])
+        camera = viewer["/Cameras/default/rotated/<object>"]
+        camera.set_property("fov", FIELD_OF_VIEW)
+        x, y, z = -DISTANCE * VIEW[:, 1]
+        camera.set_property("position", [x, z, -y])
+        self._animated = False
+        self._view: tuple[np.ndarray, float, float] | None = None  # centre, distance of the camera, floor [m]
+        self.display(pin.neutral(model))
+        self._view = None  # what the caller shows first gets a view of its own
+
+    def display(self, q: np.ndarray) -> None:
+        """Draw the robot at q, shape (nv,) [rad] or [m], and end an animation. The view widens if q does not fit."""
+        placements = self._placements(np.asarray(q)[None])
+        self._place(placements[0])
+        self._frame(placements)
+
+    def animate(self, t: np.ndarray, q: np.ndarray, fps: float = 30.0) -> None:
+        """Play a motion, over and over, in a view that contains all of it.
+
+        Args:
+            t: Times [s], shape (N,), increasing, N > 1.
+            q: Configurations, shape (N, nv) [rad] or [m]; linear between the samples.
+            fps: Pictures per second; a picture of a moving joint takes some 50 bytes of the exported page.
+        """
+        t, q = np.asarray(t, dtype=float), np.asarray(q, dtype=float)
+        if t.ndim != 1 or len(t) < 2 or len(q) != len(t) or not np.all(np.diff(t) > 0):
+            raise ShapeMismatch(f"a motion needs increasing times and a q for each, got t {t.shape} and q {q.shape}")
+        times = np.linspace(0.0, t[-1] - t[0], max(2, round((t[-1] - t[0]) * fps) + 1))
+        placements = self._placements(np.column_stack([np.interp(times + t[0], t, column) for column in q.T]))
+        clips = []
+        for joint, node in self._nodes.items():
+            pose = placements[:, joint]
+            turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
+            tracks = [
+                _track(name, kind, times, values)
+                for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
+                if np.ptp(values, axis=0).max() > 1e-6  # what stands still needs no track
+            ]
+            if tracks:
+                clips.append({"path": node.path.lower(), "clip": {"name": "motion", "fps": 1, "tracks": tracks}})
+        self._place(placements[0])
+        self._view = None
+        self._frame(placements)
+        self._page.send(_Animation(clips))
+        self._animated = True
+
+    @property
+    def url(self) -> str:
+        """Address of the live page; the first call starts its server."""
+        return self._page.serve()
+
+    def open_browser(self) -> None:
+        """Show the live page in the user's browser."""
+        webbrowser.open(self.url)
+
+    def html(self) -> str:
+        """Return one page that needs neither server nor net, for a file or (escaped) for an <iframe srcdoc>."""
+        script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
+        commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self._page.commands()])
+        return PAGE.format(title=html.escape(self.title), meshcat=script, commands=commands)
+
+    def write_html(self, path: str | os.PathLike[str]) -> None:
+        """Write `html()`; whoever opens `path` sees the old page or the new one, never half of it."""
+        path = Path(path)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            draft.write_text(self.html(), encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """End the server, if one runs. The scene can still be exported."""
+        self._page.close()
+
+    def __enter__(self) -> "Scene":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _placements(self, q: np.ndarray) -> np.ndarray:
+        """World placements of all joints, shape (N, njoints, 4, 4), for q of shape (N, nv)."""
+        if q.ndim != 2 or q.shape[1] != self._model.nq:
+            raise ShapeMismatch(f"{self._model.name!r} has {self._model.nq} joints, got q of shape {q.shape}")
+        placements = np.empty((len(q), self._model.njoints, 4, 4))
+        for k in range(len(q)):
+            pin.forwardKinematics(self._model, self._data, q[k])
+            placements[k] = [pose.homogeneous for pose in self._data.oMi]
+        return placements
+
+    def _place(self, placements: np.ndarray) -> None:
+        if self._animated:  # first: a page that ends an animation puts back what it showed before
+            self._page.send(_Animation([]))
+            self._animated = False
+        for joint, node in self._nodes.items():
+            node.set_transform(placements[joint])
+
+    def _frame(self, placements: np.ndarray) -> None:
+        """Move and scale the world so that the camera sees all these poses, and lay the grid below them."""
+        some = placements[:: 1 + len(placements) // 500]  # of a long motion, lest its corners fill the memory
+        boxes = [(some[:, joint] @ corners)[:, :3] for joint, corners in self._corners.items()]
+        reach = np.hstack([box.swapaxes(0, 1).reshape(3, -1) for box in boxes])
+        if self._view is None:
+            seen = VIEW.T @ reach
+            centre, distance, floor = VIEW @ (seen.min(axis=1) + seen.max(axis=1)) / 2, 0.0, np.inf
+        else:
+            centre, distance, floor = self._view
+        x, y, z = VIEW.T @ (reach - centre[:, None])
+        # In view, also on a square page: max(|x|, |z|) <= (distance + y) tan(fov / 2).
+        needed = np.max(np.maximum(abs(x), abs(z)) / np.tan(np.radians(FIELD_OF_VIEW / 2)) - y)
+        lowest = reach[2].min()
+        if needed <= distance and lowest >= floor:
+            return
+        distance, floor = max(distance, 1.1 * needed), min(floor, lowest)
+        self._view = centre, distance, floor
+        scale = DISTANCE / distance
+        world = np.diag([scale, scale, scale, 1.0])
+        world[:3, 3] = -scale * centre
+        self.world.set_transform(world)
+
+        # The floor lies just below the lowest point, so it cuts neither a standing nor a hanging robot.
+        # MeshCat's grid has 40 x 40 cells of 0.5: make them 1, 2 or 5 times a power of ten wide.
+        decade = 10.0 ** np.floor(np.log10(distance / 20))
+        cell = next(step * decade for step in (1, 2, 5, 10) if step * decade >= distance / 20)
+        grid = np.diag([cell / 0.5, cell / 0.5, cell / 0.5, 1.0])
+        grid[:3, 3] = *(cell * np.round(centre[:2] / cell)), floor - 0.002 * distance
+        self._grid.set_transform(world @ grid)
+
+
+def _track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """A track in three.js's own flat float32 arrays: a third of the size of MeshCat's lists of keys."""
+    # 0x17 is the MessagePack extension that MeshCat reads as a Float32Array.
+    times, values = (umsgpack.Ext(0x17, x.astype("<f4").tobytes()) for x in (times, values))
+    return {"name": f".{name}", "type": kind, "times": times, "values": values}
+
+
+class _Animation:
+    """MeshCat's command `set_animation`; without clips it ends the animation that runs."""
+
+    def __init__(self, clips: list[dict[str, Any]]):
+        self.clips = clips
+
+    def lower(self) -> dict[str, Any]:
+        # The server sends a reloaded page its commands by path, in order of first use. MeshCat files an animation
+        # under the root, so before the objects that it moves; a path of its own comes last.
+        options = {"play": True, "repetitions": float("inf")}
+        return {"type": "set_animation", "path": "/animation", "animations": self.clips, "options": options}
+
+
+class _Page:
+    """The drawing commands of a page, kept for export, passed on to a server where one runs.
+
+    Stands in for MeshCat's ViewerWindow, which starts a server at once, prints, and keeps nothing.
+    """
+
+    def __init__(self) -> None:
+        self._commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}
+        self._url = ""
+        self._socket: zmq.Socket | None = None
+        self._end: weakref.finalize | None = None
+
+    def send(self, command: Any) -> None:
+        content = command.lower()
+        kind, path = content["type"], content["path"]
+        key = (kind, path, content.get("property", ""))
+        self._commands.pop(key, None)  # the latest goes last
+        self._commands[key] = (kind, path, umsgpack.packb(content))
+        self._forward(*self._commands[key])
+
+    def commands(self) -> list[tuple[str, str, bytes]]:
+        """What draws the page: the animation after all that it moves."""
+        return sorted(self._commands.values(), key=lambda command: command[0] == "set_animation")
+
+    def serve(self) -> str:
+        """Start the server unless it runs, and return the address of its page."""
+        if not self._url:
+            server = subprocess.Popen(
+                [sys.executable, "-P", "-c", SERVER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the program that draws
+            )
+            self._socket = zmq.Context.instance().socket(zmq.REQ)
+            self._end = weakref.finalize(self, _end, server, self._socket)
+            assert server.stdout is not None
+            zmq_url, web_url = (server.stdout.readline().decode().strip().partition("=")[2] for _ in range(2))
+            if not web_url:
+                self.close()
+                raise RobodynError("MeshCat's server did not start: try `python -m meshcat.servers.zmqserver`")
+            self._socket.setsockopt(zmq.RCVTIMEO, 10_000)
+            self._socket.connect(zmq_url)
+            self._url = web_url
+            for command in self.commands():
+                self._forward(*command)
+        return self._url
+
+    def close(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._url, self._socket, self._end = "", None, None
+
+    def _forward(self, kind: str, path: str, data: bytes) -> None:
+        if self._socket is None:
+            return
+        try:
+            self._socket.send_multipart([kind.encode(), path.encode(), data])
+            self._socket.recv()
+        except zmq.Again as error:
+            self.close()
+            raise RobodynError("MeshCat's server does not answer any more; `url` starts another") from error
+
+
+def _end(server: subprocess.Popen[bytes], socket: zmq.Socket) -> None:
+    socket.close(linger=0)
+    with server:  # closes its pipes and waits for it
+        server.kill()

@@ -1,0 +1,87 @@
+"""Least squares on folded factors: ordinary, and weighted by the standard deviation of each row group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.fold import Factor, weighted
+
+
+@dataclass(frozen=True)
+class BaseEstimate:
+    """Least-squares estimate of the base parameters."""
+
+    base: BaseSet
+    values: np.ndarray  # (r,)
+    covariance: np.ndarray  # (r, r)
+    sigma: np.ndarray  # (groups,) standard deviation of each row group's residual
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations (r,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def full(self, p: int) -> np.ndarray:
+        """A vector (p,) with these base parameters, dropped entries zero: for prediction only, no body is like this."""
+        x = np.zeros(p)
+        x[self.base.columns] = self.values
+        return x
+
+
+def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstimate:
+    """Ordinary least squares: all rows alike."""
+    sigma = np.ones(len(groups))
+    base = base or base_set(weighted(groups, sigma)[:, :-1])
+    values, unit = _solve(weighted(groups, sigma), base)
+    spread = _residual_deviations(groups, base, values, pooled=True)
+    return BaseEstimate(base, values, unit * spread[0] ** 2, spread)
+
+
+def weighted_least_squares(
+    groups: Sequence[Factor], base: BaseSet | None = None, iterations: int = 50, tolerance: float = 1e-6
+) -> BaseEstimate:
+    """Weighted least squares, sigma of each row group from its residual, iterated until sigma settles.
+
+    Raises:
+        RobodynError: fewer rows than base parameters.
+    """
+    estimate = ordinary(groups, base)
+    base, sigma = estimate.base, _residual_deviations(groups, estimate.base, estimate.values)
+    rows = sum(g.rows for g in groups)
+    if rows <= base.size:
+        raise RobodynError(f"{rows} rows for {base.size} base parameters; give a longer log or decimate less")
+    for _ in range(iterations):
+        values, covariance = _solve(weighted(groups, sigma), base)
+        new = _residual_deviations(groups, base, values)
+        done = np.all(np.abs(new - sigma) <= tolerance * new)
+        sigma = new
+        if done:
+            break
+    return BaseEstimate(base, values, covariance, sigma)
+
+
+def _solve(R: np.ndarray, base: BaseSet) -> tuple[np.ndarray, np.ndarray]:
+    """Solution and (A'A)^-1 of the base columns of a factor [W, y]."""
+    A, y = R[:, base.columns], R[:, -1]
+    length = np.linalg.norm(A, axis=0)
+    Q, triangle = np.linalg.qr(A / length)
+    inverse = solve_triangular(triangle, np.eye(len(length))) / length[:, None]
+    return inverse @ (Q.T @ y), inverse @ inverse.T
+
+
+def _residual_deviations(
+    groups: Sequence[Factor], base: BaseSet, values: np.ndarray, pooled: bool = False
+) -> np.ndarray:
+    """Standard deviation of each group's residual; the parameters' degrees of freedom are spread over all rows."""
+    squares = np.array([np.sum((g.R[:, base.columns] @ values - g.R[:, -1]) ** 2) for g in groups])
+    rows = np.array([g.rows for g in groups])
+    if pooled:
+        squares, rows = np.full(len(groups), squares.sum()), np.full(len(groups), rows.sum())
+    share = 1 - base.size / max(np.sum([g.rows for g in groups]), base.size + 1)
+    # A motor that is predicted exactly (noise-free data) would get infinite weight.
+    floor = 1e-9 * np.array([np.linalg.norm(g.R[:, -1]) / np.sqrt(max(g.rows, 1)) for g in groups]) + 1e-12
+    return np.maximum(np.sqrt(squares / np.maximum(rows * share, 1e-9)), floor)

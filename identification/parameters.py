@@ -1,0 +1,53 @@
+"""The parameter vector: ten numbers a body in Pinocchio's order, then friction and the like; and its pseudo-inertias."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the entries of a parameter vector pi (p,) stand for."""
+
+    bodies: tuple[str, ...]
+    scalars: tuple[str, ...] = ()
+    nonnegative: tuple[bool, ...] = ()  # per scalar
+
+    @property
+    def labels(self) -> list[str]:
+        """`m(arm_1)`, ..., `viscous(phi1)`."""
+        return [f"{name}({body})" for body in self.bodies for name in INERTIAL] + list(self.scalars)
+
+    @property
+    def size(self) -> int:
+        return 10 * len(self.bodies) + len(self.scalars)
+
+    @property
+    def first_scalar(self) -> int:
+        return 10 * len(self.bodies)
+
+
+def _pseudo_inertia_map() -> np.ndarray:
+    """E (16, 10) with vec(P) = E x, taken from Pinocchio by linearity. P = [[Sigma, h], [h', m]] (Wensing et al. 2018)."""
+    return np.stack([pin.PseudoInertia.FromDynamicParameters(unit).toMatrix().ravel() for unit in np.eye(10)], axis=1)
+
+
+PSEUDO_INERTIA = _pseudo_inertia_map()
+
+
+def pseudo_inertia(x: np.ndarray) -> np.ndarray:
+    """Pseudo-inertias (..., 4, 4) of bodies x (..., 10) [kg, kg m, kg m^2 about the joint frame]."""
+    return (x @ PSEUDO_INERTIA.T).reshape(*x.shape[:-1], 4, 4)
+
+
+def unit_scale(mass: float, length: float) -> np.ndarray:
+    """Factors (10,) that turn a body in units of `mass` [kg] and `length` [m] into SI."""
+    return mass * np.array([1.0, *[length] * 3, *[length**2] * 6])
+
+
+def smallest_eigenvalues(x: np.ndarray, mass: float = 1.0, length: float = 0.1) -> np.ndarray:
+    """Smallest eigenvalue of each body's pseudo-inertia, in units of 1 kg and 0.1 m; x (n, 10) in SI. Shape (n,)."""
+    return np.linalg.eigvalsh(pseudo_inertia(x / unit_scale(mass, length)))[:, 0]

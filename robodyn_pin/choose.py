@@ -1,0 +1,187 @@
+"""Settings chosen inside the fit data: for each, the candidate with the least cross-validated error wins."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeVar
+
+import numpy as np
+
+from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.identification.feasible import Bounds, Prior, ball, fit_feasible
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.least_squares import weighted_least_squares
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.validation import cross_validated
+from robodyn_pin.motion import Log
+from robodyn_pin.observations import Folded, Job, add, coordinates, fold_log, motion
+from robodyn_pin.regression import columns
+from robodyn_pin.result import STILL, Choice
+from robodyn_pin.robot import Robot
+from robodyn_pin.run_file import BallSpec, RunFile
+
+T = TypeVar("T")
+
+NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The fit data, folded with the chosen settings."""
+
+    robot: Robot  # with chosen Coulomb widths
+    run: RunFile  # with chosen values
+    layout: Layout
+    initial: np.ndarray  # (p,) values of the robot's files
+    rows: Folded  # [segment][coordinate], as fitted
+    scored: Folded  # [segment][coordinate], as scored
+    choices: tuple[Choice, ...]
+
+
+def choose(robot: Robot, run: RunFile, logs: Sequence[Log], progress: Callable[[str], None]) -> Fitted:
+    """Fold the fit logs with each candidate of `choose:`, one key after the other, and keep the best.
+
+    Raises:
+        BadLog: nothing left after the edges are cut.
+    """
+    choices = []
+    rates = _rms_rates(robot, run, logs)
+
+    def refold(candidate: RunFile) -> Fitted:
+        return _fold(robot, candidate, logs, rates)
+
+    best: Fitted | None = None
+    for key, values, change in _candidates(run):
+        found = []
+        for value in values:
+            progress(f"choosing {key}: {value:g}")
+            found.append(refold(change(run, value)))
+        scores = [_unseen_error(f, prior_of(f.run, f.robot)) for f in found]
+        best = found[int(np.argmin(scores))]
+        choices.append(Choice(key, tuple(values), tuple(scores), values[int(np.argmin(scores))]))
+        run = best.run
+    progress("regressor of the fit logs")
+    best = best or refold(run)
+    if run.choose.prior_weight:
+        best, choice = _choose_prior(best, progress)
+        choices.append(choice)
+    return replace(best, choices=tuple(choices))
+
+
+Change = Callable[[RunFile, float], RunFile]
+
+
+def _candidates(run: RunFile) -> list[tuple[str, list[float], Change]]:
+    def cutoff(run: RunFile, value: float) -> RunFile:
+        kept = run.preparation.filter
+        lowpass = {"order": kept.order if kept else 4, "cutoff": value}
+        return _changed(run, preparation={**run.preparation.model_dump(), "filter": lowpass})
+
+    def width(run: RunFile, value: float) -> RunFile:
+        return _changed(run, coulomb_width=value)
+
+    offered = [("cutoff", run.choose.cutoff, cutoff), ("coulomb_width", run.choose.coulomb_width, width)]
+    return [(key, values, change) for key, values, change in offered if values]
+
+
+def _changed(run: RunFile, **update: object) -> RunFile:
+    return RunFile.model_validate({**run.model_dump(), **update})
+
+
+def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
+    """The strongest prior that costs next to nothing: light bodies that the log hardly shows then stay reasonable."""
+    run = fitted.run
+    weights, scores = np.array(run.choose.prior_weight), []
+    for weight in weights:
+        progress(f"choosing prior_weight: {weight:g}")
+        scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.robot), weight=float(weight))))
+    good = np.array(scores) <= NEXT_TO_NOTHING * min(scores)
+    chosen = float(weights[good].max())
+    changed = _changed(run, prior={**run.prior.model_dump(), "weight": chosen})
+    return replace(fitted, run=changed), Choice("prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen)
+
+
+def _unseen_error(fitted: Fitted, prior: Prior) -> float:
+    """Cross-validated percentage error of the feasible fit."""
+    bounds = bounds_of(fitted.run, fitted.robot)
+
+    def feasible(groups: list[Factor]) -> np.ndarray:
+        sigma = weighted_least_squares(groups).sigma
+        return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
+
+    return cross_validated(fitted.rows, fitted.scored, feasible, fitted.run.score.measure)
+
+
+def _fold(robot: Robot, run: RunFile, logs: Sequence[Log], rates: np.ndarray) -> Fitted:
+    robot = with_widths(robot, run.coulomb_width * rates)
+    named = columns(robot)
+    segments = run.choose.folds
+    parts: list[list[Folded]] = []
+    for log in logs:
+        n, spec = len(log.t), run.rows
+        if n - 2 * spec.cut < segments:
+            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {spec.cut} are cut at both ends")
+        index = np.arange(n)
+        inside = (index >= spec.cut) & (index < n - spec.cut)
+        segment = (index - spec.cut) * segments // (n - 2 * spec.cut)
+        every = inside & (index % spec.every == 0)
+        jobs = [
+            Job(spec.filter, np.where(every, segment, -1), segments),
+            Job(run.score.filter, np.where(inside, segment, -1), segments),
+        ]
+        parts.append(fold_log(robot, log, run.preparation, jobs))
+    rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    return Fitted(robot, run, named.layout, named.values, rows, scored, ())
+
+
+def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[Log]) -> np.ndarray:
+    """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]."""
+    squares, count = np.zeros(len(robot.efforts)), 0
+    for log in logs:
+        c, cd, cdd = coordinates(robot, *motion(log, run.preparation))
+        thin = slice(None, None, max(1, len(c) // 1000))
+        state = robot.close(c[thin], cd[thin], cdd[thin], label=lambda i, log=log, step=thin.step: log.row(i * step))  # type: ignore[misc]
+        for k, effort in enumerate(robot.efforts):
+            squares[k] += np.sum((state.v @ effort.row) ** 2)
+        count += len(state.v)
+    return np.sqrt(squares / count)
+
+
+def with_widths(robot: Robot, widths: np.ndarray) -> Robot:
+    """The robot with Coulomb widths (efforts,) for the terms that have none in its file."""
+    efforts = tuple(
+        replace(e, spec=e.spec.model_copy(update={"width": float(max(width, 1e-6))}))
+        if e.spec.model in ("coulomb", "stribeck") and e.spec.width is None else e
+        for e, width in zip(robot.efforts, widths, strict=True)
+    )
+    return replace(robot, efforts=efforts)
+
+
+def still_labels(robot: Robot, log: Log, run: RunFile) -> np.ndarray:
+    """1 where a coordinate stands still, else 0: (N, d)."""
+    rates = coordinates(robot, *motion(log, run.preparation))[1]
+    return np.where(np.abs(rates) < run.score.still, STILL, 1 - STILL)
+
+
+def bounds_of(run: RunFile, robot: Robot) -> Bounds:
+    """Mass bounds of every body group, in the layout's order.
+
+    Raises:
+        UnknownName: a bound for a body that the robot lacks.
+    """
+    mass = [_for_group(run.bounds.bodies, group, run.bounds.mass, robot) for group in robot.body_groups]
+    return Bounds(np.array(mass, float).reshape(-1, 2), run.bounds.eigenvalue)
+
+
+def prior_of(run: RunFile, robot: Robot) -> Prior:
+    """Neutral balls for every body group, in the layout's order."""
+    default: BallSpec = run.prior
+    balls = [_for_group(run.prior.bodies, group, default, robot) for group in robot.body_groups]
+    return Prior(np.array([ball(b.mass, b.radius) for b in balls]).reshape(-1, 10), run.prior.weight)
+
+
+def _for_group(given: dict[str, T], group: Sequence[str], default: T, robot: Robot) -> T:
+    for name in given:
+        if name not in robot.bodies:
+            raise UnknownName("body", name, f"robot {robot.name!r}", robot.bodies)
+    return next((given[name] for name in group if name in given), default)

@@ -1,0 +1,107 @@
+"""Identified parameters as files that anybody can load: a URDF with bodies, a robot file with what a URDF cannot hold."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+import yaml
+
+from robodyn_pin.errors import NotPhysical
+from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
+from robodyn_pin.regression import columns
+from robodyn_pin.robot import Robot, build
+from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
+
+if TYPE_CHECKING:
+    from robodyn_pin.result import Result
+
+ROUND_OFF = 1e-9  # relative change that the way through text may cost
+
+
+def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue: float) -> str:
+    """The robot's URDF with identified bodies, reloaded and compared before it is returned.
+
+    Raises:
+        NotPhysical: a reloaded body differs, or its pseudo-inertia is below `eigenvalue` (units of 1 kg and 0.1 m).
+    """
+    bodies = dict(zip(robot.body_groups, values[: layout.first_scalar].reshape(-1, 10), strict=True))
+    wanted = {name: x for group, x in bodies.items() for name in group}
+    root = ET.fromstring(robot.urdf_xml)
+    # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
+    merged = {f.name for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0}
+    for link in root.findall("link"):
+        inertial = link.find("inertial")
+        if link.get("name") in merged and inertial is not None:
+            link.remove(inertial)
+        if link.get("name") in wanted:
+            link.insert(0, _inertial(wanted[str(link.get("name"))]))
+    ET.indent(root)
+    text = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    _check_reloaded(text, wanted, eigenvalue)
+    return text
+
+
+def _inertial(x: np.ndarray) -> ET.Element:
+    """URDF states the inertia about the centre of mass."""
+    body = pin.Inertia.FromDynamicParameters(x)
+    element = ET.Element("inertial")
+    ET.SubElement(element, "origin", xyz=" ".join(repr(float(c)) for c in body.lever), rpy="0 0 0")
+    ET.SubElement(element, "mass", value=repr(float(body.mass)))
+    I = body.inertia
+    entries = {"ixx": I[0, 0], "ixy": I[0, 1], "ixz": I[0, 2], "iyy": I[1, 1], "iyz": I[1, 2], "izz": I[2, 2]}
+    ET.SubElement(element, "inertia", {key: repr(float(value)) for key, value in entries.items()})
+    return element
+
+
+def _check_reloaded(text: str, wanted: dict[str, np.ndarray], eigenvalue: float) -> None:
+    model, _ = parse_urdf(text, Path("identified URDF"))
+    found = {body_name(model, j): model.inertias[j].toDynamicParameters() for j in body_joints(model)}
+    for name, x in wanted.items():
+        if name not in found or np.abs(found[name] - x).max() > ROUND_OFF * np.abs(x).max():
+            raise NotPhysical(f"body {name!r} does not survive being written to a URDF; nothing was kept")
+        smallest = smallest_eigenvalues(found[name][None])[0]
+        if smallest < eigenvalue:
+            raise NotPhysical(
+                f"body {name!r} of the identified URDF has a pseudo-inertia eigenvalue of {smallest:.3g}, below {eigenvalue:.3g}; "
+                "nothing was kept"
+            )
+
+
+def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> RobotFile:
+    """The robot file with identified efforts; its URDF is NAME_identified.urdf beside it."""
+    efforts, k = [], layout.first_scalar
+    for effort in robot.efforts:
+        spec = effort.spec
+        if not spec.known:
+            count = len(effort.labels)
+            found = values[k : k + count].tolist()
+            key = "coefficients" if spec.coefficients is not None else "initial"
+            spec = spec.model_copy(update={key: found[0] if count == 1 and key == "initial" else found})
+            k += count
+        efforts.append(spec)
+    origin = "simulated logs" if simulated else "measured logs"
+    sources = robot.file.sources | {"masses, centres of mass, inertias, efforts not marked known": f"identified from {origin}"}
+    return robot.file.model_copy(
+        update={"urdf": Path(f"{robot.name}_identified.urdf"), "efforts": efforts, "sources": sources}
+    )
+
+
+def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> str:
+    """The text of NAME_identified.yaml."""
+    file = identified_file(robot, layout, values, simulated)
+    content = file.model_dump(mode="json", exclude_defaults=True)
+    note = f"# {robot.name}, identified from {'SIMULATED' if simulated else 'measured'} logs; see result.json beside it.\n"
+    return note + yaml.safe_dump(content, sort_keys=False, width=120)
+
+
+def identified_robot(result: "Result") -> Robot:
+    """The identified robot, built from the texts that `Result.write` writes."""
+    before, values = result.robot_before, result.feasible.values
+    file = identified_file(before, result.layout, values, result.simulated)
+    urdf = identified_urdf(before, result.layout, values, result.bounds.eigenvalue)
+    robot = build(f"{before.name}_identified", file, urdf, Path(file.urdf))
+    assert columns(robot).layout.size == result.layout.size
+    return robot

@@ -1,0 +1,252 @@
+"""Motion logs: read, brought to SI, checked, put on a uniform clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from robodyn_pin.errors import BadFile, BadLog, UnknownName
+from robodyn_pin.files import Strict, write_whole
+from robodyn_pin.robot import Robot
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PREFIXES = ("q_", "dq_", "ddq_", "tau_")
+NOTE = "robodyn_pin"  # key of our note in a Parquet file
+IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
+GAP = 1.5  # steps longer than this times the median are gaps
+TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
+
+
+class Units(Strict):
+    """Units of a log that is not in SI."""
+
+    time: Literal["s", "ms", "us"] = "s"
+    angle: Literal["rad", "deg", "m", "mm"] = "rad"
+    torque: Literal["N m", "mN m", "N"] = "N m"
+
+
+FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
+           "N m": 1.0, "mN m": 1e-3, "N": 1.0}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What is odd about a log, counted."""
+
+    rows: int
+    rate: float  # [Hz]
+    irregular: float  # largest deviation of a step from the mean step, relative
+    gaps: int  # steps longer than 1.5 of the median
+    repeated: int  # rows that repeat the row before exactly, time aside
+
+
+@dataclass(frozen=True)
+class Log:
+    """N samples of all motors, SI units."""
+
+    name: str
+    t: np.ndarray  # (N,) [s], increasing
+    q: np.ndarray  # (N, n) motor positions [rad or m]
+    tau: np.ndarray | None  # (N, n) motor torques [N m or N]
+    dq: np.ndarray | None = None  # (N, n) measured rates
+    ddq: np.ndarray | None = None
+    simulated: bool = False  # the file says so
+    first_row: int = 2  # line of the file that holds sample 0
+    quality: Quality = field(default_factory=lambda: Quality(0, 0.0, 0.0, 0, 0))
+
+    @property
+    def rate(self) -> float:
+        """Mean sampling rate [Hz]."""
+        return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
+
+    def row(self, i: int) -> str:
+        """How to call sample i in a message."""
+        return f"row {i + self.first_row} of {self.name} (t = {self.t[i]:.4g} s)"
+
+
+def read_log(
+    path: str | Path, robot: Robot, columns: Mapping[str, str] | None = None, units: Units | None = None,
+    torque: bool = True,
+) -> Log:
+    """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
+
+    Args:
+        columns: our name -> header, where the file's headers differ.
+        units: of the file, where not SI.
+        torque: whether torques must be there.
+
+    Raises:
+        BadLog: names the file, the column and the row of what is wrong.
+    """
+    path, columns, units = Path(path), dict(columns or {}), units or Units()
+    table, notes = _read_table(path)
+    first_row = notes.count("\n") + 2
+    motors = robot.motors.names
+    ours = ["t", *(prefix + m for prefix in PREFIXES for m in motors)]
+    for name in columns:
+        if name not in ours:
+            raise UnknownName("column", name, f"the column map for {path.name}; the robot {robot.name!r} has no such motor", ours)
+    mapped = set(columns.values())
+    for header in table.columns:
+        prefix = next((p for p in PREFIXES if header.startswith(p)), None)
+        if prefix and header not in ours and header not in mapped:
+            raise BadLog(
+                f"{path}: column {header!r} names a motor that robot {robot.name!r} lacks; its motors are {', '.join(motors)}"
+            )
+
+    def block(prefix: str, needed: bool) -> np.ndarray | None:
+        headers = [columns.get(prefix + m, prefix + m) for m in motors]
+        present = [h in table.columns for h in headers]
+        if not needed and not any(present):
+            return None
+        return np.stack([_column(table, h, path, first_row) for h in headers], axis=1)
+
+    t = _column(table, columns.get("t", "t"), path, first_row) * FACTORS[units.time]
+    _check_clock(t, path, first_row)
+    angle, effort = FACTORS[units.angle], FACTORS[units.torque]
+    q, tau = block("q_", True), block("tau_", torque)
+    dq, ddq = block("dq_", False), block("ddq_", False)
+    assert q is not None
+    scaled = [None if x is None else x * angle for x in (q, dq, ddq)]
+    log = Log(
+        path.name, t, scaled[0], None if tau is None else tau * effort, scaled[1], scaled[2],  # type: ignore[arg-type]
+        simulated="simulated" in notes.lower(), first_row=first_row,
+    )  # fmt: skip
+    _check_speed(log, robot, units)
+    return replace(log, quality=_quality(log))
+
+
+def _read_table(path: Path) -> tuple["pl.DataFrame", str]:
+    """A log's table, and the notes in it: comment lines of a CSV, metadata of a Parquet file."""
+    import polars as pl
+
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
+    try:
+        if path.suffix == ".parquet":
+            return pl.read_parquet(path), pl.read_parquet_metadata(path).get(NOTE, "")
+        # infer_schema=False keeps text: a bad cell is then named with its row instead of failing the whole file.
+        return pl.read_csv(path, infer_schema=False, comment_prefix="#"), _comments(path)
+    except FileNotFoundError:
+        raise BadLog(f"cannot read {path}: no such file") from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadLog(f"{path} is not a readable {path.suffix[1:]} file: {' '.join(str(error).split())[:200]}") from None
+
+
+def _comments(path: Path) -> str:
+    lines = []
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if not line.startswith("#"):
+                break
+            lines.append(line)
+    return "".join(lines)
+
+
+def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
+    """Write a log as CSV or Parquet, whole or not at all; `note` goes into the file itself.
+
+    Raises:
+        BadFile: neither .csv nor .parquet, or the folder cannot be written.
+    """
+    import polars as pl
+
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
+    named = {"t": log.t}
+    for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
+        if x is not None:
+            named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
+    table = pl.DataFrame(named)
+    if path.suffix == ".parquet":
+        write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))
+        return
+
+    def write(target: Path) -> None:
+        with target.open("wb") as file:
+            file.write("".join(f"# {line}\n" for line in note.splitlines()).encode())
+            table.write_csv(file)
+
+    write_whole(path, write)
+
+
+def _column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> np.ndarray:
+    import polars as pl
+
+    if header not in table.columns:
+        raise UnknownName("column", header, str(path), table.columns)
+    values = table[header].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        shown = table[header][int(bad[0])]
+        raise BadLog(f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})")
+    return np.asarray(values, float)
+
+
+def _check_clock(t: np.ndarray, path: Path, first_row: int) -> None:
+    if len(t) < 2:
+        raise BadLog(f"{path}: {len(t)} rows; a log needs at least two")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        i = int(back[0])
+        raise BadLog(
+            f"{path}: time does not increase in {len(back)} rows, first in row {i + 1 + first_row} (column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
+        )
+
+
+def _check_speed(log: Log, robot: Robot, units: Units) -> None:
+    """Angles in degrees that were declared radians show as speeds that no motor reaches."""
+    span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
+    if len(log.t) <= span:
+        return
+    speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]
+    for k, limit in enumerate(speed_limits(robot)):
+        worst = int(speed[:, k].argmax())
+        if speed[worst, k] > TOO_FAST * limit:
+            raise BadLog(
+                f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
+                f"{worst + log.first_row}, its limit is {limit:.4g}; are the angles in another unit than {units.angle!r}? Declare "
+                "'units: {angle: deg}' in the run file"
+            )
+
+
+def speed_limits(robot: Robot) -> np.ndarray:
+    """Speed limit of each motor (n,) [rad/s or m/s], from the robot file, else the URDF; infinite where none is given."""
+    joint_limits = np.where(robot.model.upperVelocityLimit > 0, robot.model.upperVelocityLimit, np.inf)
+    from_urdf = [
+        sum(abs(k) * limit for k, limit in zip(row, joint_limits, strict=True) if k) for row in robot.motors.S
+    ]
+    given = [robot.file.limits.get(m) for m in robot.motors.names]
+    return np.array([g.velocity if g and g.velocity else u for g, u in zip(given, from_urdf, strict=True)], float)
+
+
+def _quality(log: Log) -> Quality:
+    steps = np.diff(log.t)
+    channels = np.concatenate([x for x in (log.q, log.dq, log.tau) if x is not None], axis=1)
+    return Quality(
+        rows=len(log.t),
+        rate=log.rate,
+        irregular=float(np.abs(steps / steps.mean() - 1).max()),
+        gaps=int((steps > GAP * np.median(steps)).sum()),
+        repeated=int((np.diff(channels, axis=0) == 0).all(axis=1).sum()),
+    )
+
+
+def uniform(log: Log) -> Log:
+    """The log on a uniform clock of its mean step, by linear interpolation; unchanged if its clock is regular."""
+    if log.quality.irregular <= IRREGULAR:
+        return log
+    clock = log.t[0] + np.arange(len(log.t)) / log.rate
+    return replace(log, t=clock, **{
+        name: None if x is None else resample(clock, log.t, x)
+        for name, x in (("q", log.q), ("tau", log.tau), ("dq", log.dq), ("ddq", log.ddq))
+    })  # fmt: skip
+
+
+def resample(clock: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Columns of x (N, k) at other times, linear."""
+    return np.stack([np.interp(clock, t, column) for column in x.T], axis=1)

@@ -1,0 +1,162 @@
+"""From a log to rows of W pi = B'tau: rates, closing, regressor and the same filter over columns and torques.
+
+Parallel filtering: W and B'tau pass the same zero-phase filter, so that noise goes and the equation stays. Blocks
+overlap by as much as the filters remember; the result does not depend on the block size, memory not on the log.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from robodyn_pin.dynamics import motor_map
+from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.files import Strict
+from robodyn_pin.filters import Lowpass, differences
+from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.motion import Log
+from robodyn_pin.regression import known_efforts, state_regressor
+from robodyn_pin.robot import Robot, State
+
+BLOCK_BYTES = 64e6  # of one block's W
+
+
+class Preparation(Strict):
+    """How rates come from a log."""
+
+    rates: Literal["positions", "measured"] = "positions"  # where velocities come from
+    filter: Lowpass | None = None  # on positions and measured rates, before differentiation
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of consecutive samples, and the margin that filters need on both sides."""
+
+    begin: int  # index of the first sample in the log, margin left out
+    keep: slice  # the samples between the margins
+    W: np.ndarray  # (n, d, p) with margins, not filtered
+    known: np.ndarray  # (n, d) efforts that the robot file declares as known
+    measured: np.ndarray | None  # (n, d) B'tau; None where the log has no torques
+
+
+@dataclass(frozen=True)
+class Job:
+    """One way to fold a log's rows: through a filter, sorted by label."""
+
+    filter: Lowpass | None
+    labels: np.ndarray  # (N,) or (N, d) group of every row; negative rows are left out
+    groups: int
+
+
+def motion(log: Log, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Motor positions, rates and accelerations (N, n) of a log on a uniform clock.
+
+    Raises:
+        BadLog: measured rates asked of a log that has none; log shorter than the filter.
+    """
+    smooth = preparation.filter.apply if preparation.filter else lambda x, rate, where: x
+    q = smooth(log.q, log.rate, log.name)
+    if len(q) < 3:
+        raise BadLog(f"{log.name}: {len(q)} rows are too few for accelerations; at least 3 are needed")
+    if preparation.rates == "measured":
+        if log.dq is None:
+            raise BadLog(f"{log.name} has no columns dq_<motor>; give them or set 'rates: positions'")
+        dq = smooth(log.dq, log.rate, log.name)
+    else:
+        dq = differences(q, log.rate)
+    return q, dq, differences(dq, log.rate)
+
+
+def coordinates(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The robot's coordinates and rates c, c', c'' (N, d) from those of its motors (N, n).
+
+    Raises:
+        RobodynError: more motors than degrees of freedom.
+    """
+    motors, chosen = robot.motors, robot.coordinates
+    if chosen.names == motors.names:
+        return q, dq, ddq
+    if len(motors.names) != len(chosen.names):
+        raise RobodynError(
+            f"robot {robot.name!r} has {len(motors.names)} motors for {len(chosen.names)} degrees of freedom; its motor "
+            "positions do not give the coordinates one to one"
+        )
+    state = robot.with_coordinates(motors.names).close(q, dq, ddq)
+    return state.q @ chosen.S.T + chosen.offset, state.v @ chosen.S.T, state.a @ chosen.S.T
+
+
+def close_log(robot: Robot, log: Log, preparation: Preparation) -> State:
+    """All joints' motion of a log on a uniform clock."""
+    return robot.close(*coordinates(robot, *motion(log, preparation)), label=log.row)
+
+
+def observe(
+    robot: Robot, log: Log, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0, end: int | None = None
+) -> Iterator[Block]:
+    """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
+    n, where, rate = len(log.t), log.name, log.rate
+    first, last = begin, n if end is None else end
+    reach = 2 + max((f.reach(rate, where) for f in filters if f), default=0)
+    reach += preparation.filter.reach(rate, where) if preparation.filter else 0
+    width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
+    size = max(int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names))), 2 * reach)
+    for begin in range(first, last, size):
+        end = min(begin + size, last)
+        low, high = max(0, begin - reach), min(n, end + reach)
+        part = section(log, low, high)
+        state = close_log(robot, part, preparation)
+        measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
+        keep = slice(begin - low, end - low)
+        yield Block(begin, keep, state_regressor(robot, state), known_efforts(robot, state), measured)
+
+
+def section(log: Log, begin: int, end: int) -> Log:
+    """Samples begin..end of a log."""
+    cut = {name: None if (x := getattr(log, name)) is None else x[begin:end] for name in ("t", "q", "tau", "dq", "ddq")}
+    return replace(log, first_row=log.first_row + begin, **cut)  # type: ignore[arg-type]
+
+
+Folded = list[list[Factor]]  # [label][coordinate]
+
+
+def fold_log(robot: Robot, log: Log, preparation: Preparation, jobs: Sequence[Job]) -> list[Folded]:
+    """Fold a log's rows as each job says, in one pass.
+
+    Raises:
+        BadLog: no torques in the log; no rows used; too short for a filter.
+    """
+    d = len(robot.coordinates.names)
+    labels = [np.repeat(job.labels[:, None], d, axis=1) if job.labels.ndim == 1 else job.labels for job in jobs]
+    used = np.flatnonzero(np.any([(label >= 0).any(axis=1) for label in labels], axis=0))
+    if not len(used):
+        raise BadLog(f"{log.name}: no rows are left to use")
+    folded: list[Folded] = []
+    for block in observe(robot, log, preparation, [job.filter for job in jobs], int(used[0]), int(used[-1]) + 1):
+        if block.measured is None:
+            raise BadLog(f"{log.name} has no columns tau_<motor>")
+        folded = folded or [[[empty(block.W.shape[2])] * d for _ in range(job.groups)] for job in jobs]
+        for job, label, factors in zip(jobs, labels, folded, strict=True):
+            W, known, measured = filtered(block, job.filter, log)
+            y = measured - known
+            here = label[block.begin : block.begin + len(W)]
+            for group in range(job.groups):
+                for j in range(d):
+                    chosen = here[:, j] == group
+                    if chosen.any():
+                        factors[group][j] = fold(factors[group][j], W[chosen, j], y[chosen, j], measured[chosen, j])
+    return folded
+
+
+def filtered(block: Block, lowpass: Lowpass | None, log: Log) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W, known and measured efforts of a block through one filter, margins cut."""
+    parts = [block.W, block.known, np.zeros_like(block.known) if block.measured is None else block.measured]
+    if lowpass:
+        parts = [lowpass.apply(x, log.rate, log.name) for x in parts]
+    W, known, measured = (x[block.keep] for x in parts)
+    return W, known, measured
+
+
+def add(first: Folded, second: Folded) -> Folded:
+    """Merge two logs' factors label by label, coordinate by coordinate."""
+    return [[merge([a, b]) for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]

@@ -1,0 +1,234 @@
+"""The outcome of an identification, and its folder."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from robodyn_pin.errors import BadFile
+from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
+from robodyn_pin.files import write_whole
+from robodyn_pin.identification.feasible import Bounds, FeasibleEstimate, Prior
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.validation import Errors
+from robodyn_pin.motion import Quality
+from robodyn_pin.robot import Robot
+from robodyn_pin.run_file import RunFile
+
+STILL = 1  # label of samples that stand still; the others have 0
+WORSE_UNSEEN = 1.5  # times the fit error on unseen data: more than that is over-fitting
+TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that was chosen by cross-validation inside the fit data."""
+
+    key: str
+    candidates: tuple[float, ...]
+    percent: tuple[float, ...]  # mean cross-validated error over motors
+    chosen: float
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """Which rows of which file were used for what."""
+
+    name: str
+    use: str  # "fit" or "held out"
+    begin: int
+    end: int
+    sha256: str
+    quality: Quality
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Errors of one estimate."""
+
+    fit: Errors
+    held_out: Errors
+    moving: Errors  # held-out samples whose coordinate moves
+    still: Errors  # held-out samples whose coordinate stands still
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Held-out torques along the coordinates, thinned for pictures."""
+
+    t: np.ndarray  # (n,) [s]
+    measured: np.ndarray  # (n, d)
+    predicted: dict[str, np.ndarray]  # estimate -> (n, d)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the result can be used, and why (not)."""
+
+    accepted: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that an identification found."""
+
+    robot_before: Robot  # as loaded, with the chosen Coulomb widths
+    run: RunFile  # as used, with chosen values
+    layout: Layout
+    initial: np.ndarray  # (p,) values in the robot's files before
+    ols: BaseEstimate
+    wls: BaseEstimate
+    feasible: FeasibleEstimate
+    bounds: Bounds
+    prior: Prior
+    scored: Mapping[str, Scored]  # OLS, WLS, feasible
+    choices: tuple[Choice, ...]
+    logs: tuple[LogRecord, ...]
+    simulated: bool
+    verdict: Verdict
+    sample: Sample
+
+    @property
+    def name(self) -> str:
+        return self.robot_before.name
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the identified parameters."""
+        return identified_robot(self)
+
+    def write(self, folder: str | Path, report: bool = True) -> Path:
+        """Write the result folder: each file whole or not at all, `result.json` last.
+
+        Raises:
+            BadFile: the folder cannot be written.
+            NotPhysical: the parameters do not survive the way through a URDF.
+        """
+        folder = Path(folder)
+        prepare_folder(folder)
+        urdf = identified_urdf(self.robot_before, self.layout, self.feasible.values, self.bounds.eigenvalue)
+        name = f"{self.name}_identified"
+        texts = {
+            f"{name}.urdf": urdf,
+            f"{name}.yaml": identified_robot_file(self.robot_before, self.layout, self.feasible.values, self.simulated),
+            "run.yaml": self._run_text(),
+        }
+        for file, text in texts.items():
+            write_whole(folder / file, lambda target, text=text: target.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        write_whole(folder / "parameters.npz", self._write_arrays)
+        if report:
+            from robodyn_pin.viz.report import write_report
+
+            write_whole(folder / "report.html", lambda target: write_report(self, target))
+        summary = json.dumps(self.summary(), indent=1)
+        write_whole(folder / "result.json", lambda target: target.write_text(summary + "\n", encoding="utf-8"))
+        return folder
+
+    def _write_arrays(self, target: Path) -> None:
+        with target.open("wb") as file:
+            np.savez(
+                file, labels=np.array(self.layout.labels), feasible=self.feasible.values, prior=self.prior.bodies,
+                base_columns=self.wls.base.columns, base_dropped=self.wls.base.dropped, base_regroup=self.wls.base.regroup,
+                base_labels=np.array(self.wls.base.labels(self.layout.labels)),
+                wls=self.wls.values, wls_covariance=self.wls.covariance, wls_sigma=self.wls.sigma,
+                ols=self.ols.values, ols_covariance=self.ols.covariance,
+            )  # fmt: skip
+
+    def _run_text(self) -> str:
+        used = self.run.model_dump(mode="json", exclude_none=True)
+        head = {
+            "versions": versions(), "seed": self.run.seed,
+            "logs": {f"{r.name} ({r.use}, samples {r.begin} to {r.end})": f"sha256 {r.sha256}" for r in self.logs},
+        }  # fmt: skip
+        note = yaml.safe_dump(head, sort_keys=False, width=1000)
+        return "".join(f"# {line}\n" for line in note.splitlines()) + yaml.safe_dump(used, sort_keys=False)
+
+    def summary(self) -> dict[str, object]:
+        """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""
+        base = self.wls.base
+        names, d = self.layout.labels, list(self.robot_before.coordinates.names)
+        inertial = int((base.columns < self.layout.first_scalar).sum())
+        eigenvalues = dict(zip(self.layout.bodies, self.feasible.eigenvalues.tolist(), strict=True))
+        return {
+            "robot": self.name,
+            "simulated": self.simulated,
+            "verdict": {"accepted": self.verdict.accepted, "reasons": list(self.verdict.reasons)},
+            "base": {
+                "count": base.size, "inertial": inertial, "condition": base.condition,
+                "parameters": [
+                    {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
+                    for label, value, deviation, consistent in zip(
+                        base.labels(names), self.wls.values.tolist(), self.wls.deviations.tolist(),
+                        base.of(self.feasible.values).tolist(), strict=True,
+                    )
+                ],
+            },
+            "feasible": {
+                "status": self.feasible.status, "solver": self.feasible.solver,
+                "parameters": dict(zip(names, self.feasible.values.tolist(), strict=True)),
+                "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
+                "mass_bounds": dict(zip(self.layout.bodies, self.bounds.mass.tolist(), strict=True)),
+            },
+            "errors": {
+                name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
+                for name, s in self.scored.items()
+            },
+            "noise": dict(zip(d, self.wls.sigma.tolist(), strict=True)),
+            "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in self.choices],
+            "assumed": [f"{k}: {v}" for k, v in self.robot_before.file.sources.items() if v.startswith("assumed")],
+            "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in self.logs],
+            "versions": versions(),
+            "seed": self.run.seed,
+        }  # fmt: skip
+
+
+def _errors(e: Errors, names: list[str]) -> dict[str, object]:
+    return {
+        "rmse": dict(zip(names, e.rmse.tolist(), strict=True)),
+        "percent": dict(zip(names, e.percent.tolist(), strict=True)),
+        "rmse_all": e.rmse_all, "percent_all": e.percent_all, "mean_percent": e.mean_percent,
+    }  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in ("robodyn_pin", "pin", "numpy", "scipy", "cvxpy", "clarabel")}
+
+
+def judge(scored: Scored, measure: str) -> Verdict:
+    """Accept a result whose error is about the same on unseen data and that explains the torques."""
+    reasons = []
+    # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
+    ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
+    unseen = scored.held_out.by(measure)
+    if ratio > WORSE_UNSEEN:
+        reasons.append(f"over-fitted: the error is {ratio:.3g} times larger on held-out data than on the fit data; give a longer or richer log")
+    if unseen > TOO_MUCH_LEFT:
+        reasons.append(f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order")
+    if reasons:
+        return Verdict(False, tuple(reasons))
+    return Verdict(True, (
+        f"{unseen:.3g} % error on held-out data ({measure} of the motors), {ratio:.2f} times the error on the fit data",
+        "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
+    ))  # fmt: skip
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder and see that it can be written, before the work is done.
+
+    Raises:
+        BadFile: it cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadFile(f"cannot write the output folder {folder}: {error.strerror}") from None
+    write_whole(folder / ".writable", lambda target: target.write_text(""))
+    (folder / ".writable").unlink()

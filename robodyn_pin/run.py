@@ -1,0 +1,151 @@
+"""An identification from run file to result: prepare, choose inside the fit data, estimate, score once on held-out data."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.choose import Fitted, bounds_of, choose, prior_of, still_labels
+from robodyn_pin.errors import BadFile
+from robodyn_pin.files import read_yaml
+from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
+from robodyn_pin.identification.validation import errors, pooled
+from robodyn_pin.motion import Log, read_log, uniform
+from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe, section
+from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.run_file import LogSpec, RunFile
+
+HELD_OUT = 0.3  # share of a log that is held out where the run file names none
+DRAWN = 3000  # samples of the held-out log that are kept for pictures
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A log on a uniform clock, and which of its samples are meant."""
+
+    log: Log
+    begin: int
+    end: int
+    sha256: str = ""
+
+
+def identify(robot: Robot, log: Log) -> Result:
+    """Identify with default settings: nothing is filtered, the last 30 % of the log are held out."""
+    run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
+    fit, held_out = _split([Selected(uniform(log), 0, len(log.t))])
+    return estimate(robot, run, fit, held_out)
+
+
+def read_run(path: Path) -> RunFile:
+    """Read a run file.
+
+    Raises:
+        BadFile: not there, not YAML, or a key that is unknown, missing or of the wrong kind.
+    """
+    return read_yaml(path, RunFile)
+
+
+def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None) -> Result:
+    """Run an identification; paths start from `folder`. Nothing is written.
+
+    Raises:
+        BadFile, BadLog, UnknownName: what is wrong in the files, in one sentence.
+        SolverFailed: no trustworthy parameters.
+    """
+    progress("robot and logs")
+    is_path = run.robot.endswith((".yaml", ".yml", ".urdf"))
+    robot = load(folder / run.robot if is_path else run.robot)
+    fit = [_select(robot, run, folder, spec) for spec in run.fit]
+    if run.held_out is None:
+        fit, held_out = _split(fit)
+    else:
+        held_out = [_select(robot, run, folder, spec) for spec in run.held_out]
+    return estimate(robot, run, fit, held_out, progress)
+
+
+def _split(fit: list[Selected]) -> tuple[list[Selected], list[Selected]]:
+    cuts = [s.begin + int((1 - HELD_OUT) * (s.end - s.begin)) for s in fit]
+    return (
+        [replace(s, end=cut) for s, cut in zip(fit, cuts, strict=True)],
+        [replace(s, begin=cut) for s, cut in zip(fit, cuts, strict=True)],
+    )
+
+
+def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
+    path = folder / spec.file
+    log = uniform(read_log(path, robot, run.columns, run.units))
+    begin, end = spec.rows or (0, len(log.t))
+    if not 0 <= begin < end <= len(log.t):
+        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {len(log.t)}, its samples")
+    return Selected(log, begin, end, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def estimate(
+    robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = lambda stage: None
+) -> Result:
+    """All estimators on the fit data; the held-out data are read once, at the end."""
+    # Filters must not look beyond the fit rows: what lies there may be held out.
+    fitted = choose(robot, run, [section(s.log, s.begin, s.end) for s in fit], progress)
+    robot, run = fitted.robot, fitted.run
+    groups, layout = pooled(fitted.rows), fitted.layout
+    progress("least squares")
+    ols = ordinary(groups)
+    wls = weighted_least_squares(groups, ols.base)
+    progress("feasible fit")
+    bounds, prior = bounds_of(run, robot), prior_of(run, robot)
+    feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
+    progress("held-out check")
+    unseen = reduce(add, [_fold_held_out(fitted, s) for s in held_out])
+    vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
+    scored = {
+        name: Scored(
+            fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),
+            moving=errors(unseen[1 - STILL], x), still=errors(unseen[STILL], x),
+        )
+        for name, x in vectors.items()
+    }  # fmt: skip
+    return Result(
+        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible,
+        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, logs=_records(fit, held_out),
+        simulated=any(s.log.simulated for s in [*fit, *held_out]),
+        verdict=judge(scored["feasible"], run.score.measure), sample=_sample(fitted, held_out[0], vectors),
+    )  # fmt: skip
+
+
+def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
+    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still."""
+    log, spec = selected.log, fitted.run.score
+    labels = still_labels(fitted.robot, log, fitted.run)
+    labels[: selected.begin] = labels[selected.end :] = -1
+    return fold_log(fitted.robot, log, fitted.run.preparation, [Job(spec.filter, labels, 2)])[0]
+
+
+def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) -> Sample:
+    """Measured and predicted torques of the held-out log, thinned for pictures."""
+    log, robot, run = selected.log, fitted.robot, fitted.run
+    every = max(1, (selected.end - selected.begin) // DRAWN)
+    t, measured, predicted = [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
+    for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
+        W, known, y = filtered(block, run.score.filter, log)
+        index = block.begin + np.arange(len(W))
+        drawn = (index - selected.begin) % every == 0
+        t.append(log.t[index[drawn]])
+        measured.append(y[drawn])
+        for name, x in vectors.items():
+            predicted[name].append(W[drawn] @ x + known[drawn])
+    return Sample(np.concatenate(t), np.concatenate(measured), {k: np.concatenate(p) for k, p in predicted.items()})
+
+
+def _records(fit: list[Selected], held_out: list[Selected]) -> tuple[LogRecord, ...]:
+    return tuple(
+        LogRecord(s.log.name, use, s.begin, s.end, s.sha256, s.log.quality)
+        for use, selected in (("fit", fit), ("held out", held_out))
+        for s in selected
+    )
