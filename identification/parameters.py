@@ -51,3 +51,21 @@ def unit_scale(mass: float, length: float) -> np.ndarray:
 def smallest_eigenvalues(x: np.ndarray, mass: float = 1.0, length: float = 0.1) -> np.ndarray:
     """Smallest eigenvalue of each body's pseudo-inertia, in units of 1 kg and 0.1 m; x (n, 10) in SI. Shape (n,)."""
     return np.linalg.eigvalsh(pseudo_inertia(x / unit_scale(mass, length)))[:, 0]
+
+
+def why_not_physical(x: np.ndarray) -> str | None:
+    """Why no rigid body has the parameters x (10,) [SI, about the joint frame], or None where one can."""
+    if x[0] <= 0:
+        return f"its mass is {x[0]:.4g} kg"
+    body = pin.Inertia.FromDynamicParameters(x)
+    smallest = np.linalg.eigvalsh(body.inertia)
+    if smallest[0] <= 0:
+        return f"its inertia about the centre of mass has the eigenvalue {smallest[0]:.4g} kg m^2; all must be positive"
+    if smallest[0] + smallest[1] <= smallest[2]:
+        return (
+            f"its principal inertias {smallest[0]:.4g}, {smallest[1]:.4g}, {smallest[2]:.4g} kg m^2 break the triangle "
+            "inequality: the two smaller must add to more than the largest"
+        )
+    if np.linalg.eigvalsh(pseudo_inertia(x))[0] <= 0:
+        return "its pseudo-inertia is not positive definite"
+    return None

@@ -105,9 +105,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary name beside `path`, then rename: the file is there whole or not at all.
 
     Raises:
-        BadFile: the folder does not exist or cannot be written.
+        BadFile: the folder cannot be made or written.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
         os.close(handle)
     except OSError as error:

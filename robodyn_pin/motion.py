@@ -153,14 +153,23 @@ def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
     Raises:
         BadFile: neither .csv nor .parquet, or the folder cannot be written.
     """
-    import polars as pl
-
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
     named = {"t": log.t}
     for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
         if x is not None:
             named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
+    _write_table(path, named, note)
+
+
+def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
+    """Write predicted motor torques (N, n) for the rows of a log, as `write_log`."""
+    _write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
+
+
+def _write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
+    import polars as pl
+
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
     table = pl.DataFrame(named)
     if path.suffix == ".parquet":
         write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))

@@ -35,7 +35,8 @@ class Block:
 
     begin: int  # index of the first sample in the log, margin left out
     keep: slice  # the samples between the margins
-    W: np.ndarray  # (n, d, p) with margins, not filtered
+    q: np.ndarray  # (n, nv) joint positions, with margins like all that follows
+    W: np.ndarray  # (n, d, p) not filtered
     known: np.ndarray  # (n, d) efforts that the robot file declares as known
     measured: np.ndarray | None  # (n, d) B'tau; None where the log has no torques
 
@@ -95,20 +96,27 @@ def observe(
     robot: Robot, log: Log, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0, end: int | None = None
 ) -> Iterator[Block]:
     """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
-    n, where, rate = len(log.t), log.name, log.rate
-    first, last = begin, n if end is None else end
-    reach = 2 + max((f.reach(rate, where) for f in filters if f), default=0)
-    reach += preparation.filter.reach(rate, where) if preparation.filter else 0
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
-    size = max(int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names))), 2 * reach)
-    for begin in range(first, last, size):
-        end = min(begin + size, last)
-        low, high = max(0, begin - reach), min(n, end + reach)
+    size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
+    last = len(log.t) if end is None else end
+    for low, first, stop, high in blocks(log, preparation, filters, begin, last, size):
         part = section(log, low, high)
         state = close_log(robot, part, preparation)
         measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
-        keep = slice(begin - low, end - low)
-        yield Block(begin, keep, state_regressor(robot, state), known_efforts(robot, state), measured)
+        keep = slice(first - low, stop - low)
+        yield Block(first, keep, state.q, state_regressor(robot, state), known_efforts(robot, state), measured)
+
+
+def blocks(
+    log: Log, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int, end: int, size: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Cut samples begin..end into blocks: (first with margin, first, end, end with margin)."""
+    reach = 2 + max((f.reach(log.rate, log.name) for f in filters if f), default=0)
+    reach += preparation.filter.reach(log.rate, log.name) if preparation.filter else 0
+    size = max(size, 2 * reach)
+    for first in range(begin, end, size):
+        stop = min(first + size, end)
+        yield max(0, first - reach), first, stop, min(len(log.t), stop + reach)
 
 
 def section(log: Log, begin: int, end: int) -> Log:

@@ -1,6 +1,8 @@
 """The outcome of an identification, and its folder."""
 
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,6 +65,7 @@ class Sample:
     """Held-out torques along the coordinates, thinned for pictures."""
 
     t: np.ndarray  # (n,) [s]
+    q: np.ndarray  # (n, nv) joint positions [rad or m]
     measured: np.ndarray  # (n, d)
     predicted: dict[str, np.ndarray]  # estimate -> (n, d)
 
@@ -105,7 +108,7 @@ class Result:
         return identified_robot(self)
 
     def write(self, folder: str | Path, report: bool = True) -> Path:
-        """Write the result folder: each file whole or not at all, `result.json` last.
+        """Write the result folder: made whole beside its place, then moved there, `result.json` last.
 
         Raises:
             BadFile: the folder cannot be written.
@@ -119,16 +122,19 @@ class Result:
             f"{name}.urdf": urdf,
             f"{name}.yaml": identified_robot_file(self.robot_before, self.layout, self.feasible.values, self.simulated),
             "run.yaml": self._run_text(),
+            "result.json": json.dumps(self.summary(), indent=1) + "\n",
         }
-        for file, text in texts.items():
-            write_whole(folder / file, lambda target, text=text: target.write_text(text, encoding="utf-8"))  # type: ignore[misc]
-        write_whole(folder / "parameters.npz", self._write_arrays)
-        if report:
-            from robodyn_pin.viz.report import write_report
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
+            unfinished = Path(scratch)
+            for file, text in texts.items():
+                (unfinished / file).write_text(text, encoding="utf-8")
+            self._write_arrays(unfinished / "parameters.npz")
+            if report:
+                from robodyn_pin.viz.report import write_report
 
-            write_whole(folder / "report.html", lambda target: write_report(self, target))
-        summary = json.dumps(self.summary(), indent=1)
-        write_whole(folder / "result.json", lambda target: target.write_text(summary + "\n", encoding="utf-8"))
+                write_report(self, unfinished / "report.html")
+            for path in sorted(unfinished.iterdir(), key=lambda path: path.name == "result.json"):
+                os.replace(path, folder / path.name)
         return folder
 
     def _write_arrays(self, target: Path) -> None:

@@ -39,7 +39,7 @@ class Selected:
 def identify(robot: Robot, log: Log) -> Result:
     """Identify with default settings: nothing is filtered, the last 30 % of the log are held out."""
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = _split([Selected(uniform(log), 0, len(log.t))])
+    fit, held_out = _split([Selected(uniform(log), 0, len(log.t))], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -64,17 +64,18 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     robot = load(folder / run.robot if is_path else run.robot)
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
     if run.held_out is None:
-        fit, held_out = _split(fit)
+        fit, held_out = _split(fit, run.rows.cut)
     else:
         held_out = [_select(robot, run, folder, spec) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)
 
 
-def _split(fit: list[Selected]) -> tuple[list[Selected], list[Selected]]:
+def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
+    """The last part of every log held out, less the samples at the log's end where filters swing."""
     cuts = [s.begin + int((1 - HELD_OUT) * (s.end - s.begin)) for s in fit]
     return (
-        [replace(s, end=cut) for s, cut in zip(fit, cuts, strict=True)],
-        [replace(s, begin=cut) for s, cut in zip(fit, cuts, strict=True)],
+        [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
+        [replace(s, begin=c, end=min(s.end, len(s.log.t) - cut)) for s, c in zip(fit, cuts, strict=True)],
     )
 
 
@@ -131,16 +132,18 @@ def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) 
     """Measured and predicted torques of the held-out log, thinned for pictures."""
     log, robot, run = selected.log, fitted.robot, fitted.run
     every = max(1, (selected.end - selected.begin) // DRAWN)
-    t, measured, predicted = [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
+    t, q, measured, predicted = [], [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
     for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
         W, known, y = filtered(block, run.score.filter, log)
         index = block.begin + np.arange(len(W))
         drawn = (index - selected.begin) % every == 0
         t.append(log.t[index[drawn]])
+        q.append(block.q[block.keep][drawn])
         measured.append(y[drawn])
         for name, x in vectors.items():
             predicted[name].append(W[drawn] @ x + known[drawn])
-    return Sample(np.concatenate(t), np.concatenate(measured), {k: np.concatenate(p) for k, p in predicted.items()})
+    stacked = {name: np.concatenate(p) for name, p in predicted.items()}
+    return Sample(np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked)
 
 
 def _records(fit: list[Selected], held_out: list[Selected]) -> tuple[LogRecord, ...]:

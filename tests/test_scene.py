@@ -245,6 +245,26 @@ def elbow_placement(q) -> np.ndarray:
     return data.oMi[model.getJointId("arm/elbow")].homogeneous
 
 
+def test_camera_looks_at_the_robot_from_the_front_right_and_above(look, tmp_path):
+    scene = two_links()
+    scene.display(np.zeros(2))
+    scene.write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri(), offline=True)
+    eye, up = page.evaluate(
+        f"""() => {{
+            viewer.render();
+            const to_robot = {WORLD}.object.matrixWorld.clone().invert();
+            const camera = viewer.camera.matrixWorld.clone().premultiply(to_robot).elements;
+            return [[12, 13, 14].map(i => camera[i]), [4, 5, 6].map(i => camera[i])];
+        }}"""
+    )
+    x, y, z = np.array(eye) - [0.5, 0.0, 1.6]  # the middle of the robot: it hangs from 2.05 m down to 1.24 m
+    assert x > 0.5
+    assert y < -0.5
+    assert np.hypot(x, y) * 0.3 < z < np.hypot(x, y) * 0.6
+    assert np.array(up)[2] > 0.9 * np.linalg.norm(up)
+
+
 def test_page_shows_the_pose_of_the_motion_at_each_time(look, tmp_path):
     scene = two_links()
     t, q = swing(2001)

@@ -20,7 +20,7 @@ from typing import Any
 import meshcat
 import numpy as np
 import pinocchio as pin
-import umsgpack  # type: ignore[import-untyped]
+import umsgpack
 import zmq
 from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
@@ -126,7 +126,7 @@ class Scene:
         self._frame(placements)
 
     def animate(self, t: np.ndarray, q: np.ndarray, fps: float = 30.0) -> None:
-        """Play a motion, over and over, in a view that contains all of it.
+        """Play a motion, over and over. The view contains all of it.
 
         Args:
             t: Times [s], shape (N,), increasing, N > 1.
@@ -150,7 +150,6 @@ class Scene:
             if tracks:
                 clips.append({"path": node.path.lower(), "clip": {"name": "motion", "fps": 1, "tracks": tracks}})
         self._place(placements[0])
-        self._view = None
         self._frame(placements)
         self._page.send(_Animation(clips))
         self._animated = True
@@ -167,7 +166,7 @@ class Scene:
     def html(self) -> str:
         """Return one page that needs neither server nor net, for a file or (escaped) for an <iframe srcdoc>."""
         script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
-        commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self._page.commands()])
+        commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self._page.commands.values()])
         return PAGE.format(title=html.escape(self.title), meshcat=script, commands=commands)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
@@ -253,8 +252,8 @@ class _Animation:
         self.clips = clips
 
     def lower(self) -> dict[str, Any]:
-        # The server sends a reloaded page its commands by path, in order of first use. MeshCat files an animation
-        # under the root, so before the objects that it moves; a path of its own comes last.
+        # A server sends a reloaded page its commands path by path, in order of first use, the root first. There
+        # MeshCat files animations, before the objects that they move; a path of its own comes after them.
         options = {"play": True, "repetitions": float("inf")}
         return {"type": "set_animation", "path": "/animation", "animations": self.clips, "options": options}
 
@@ -266,7 +265,7 @@ class _Page:
     """
 
     def __init__(self) -> None:
-        self._commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}
+        self.commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}  # the latest of each kind, in order
         self._url = ""
         self._socket: zmq.Socket | None = None
         self._end: weakref.finalize | None = None
@@ -275,13 +274,9 @@ class _Page:
         content = command.lower()
         kind, path = content["type"], content["path"]
         key = (kind, path, content.get("property", ""))
-        self._commands.pop(key, None)  # the latest goes last
-        self._commands[key] = (kind, path, umsgpack.packb(content))
-        self._forward(*self._commands[key])
-
-    def commands(self) -> list[tuple[str, str, bytes]]:
-        """What draws the page: the animation after all that it moves."""
-        return sorted(self._commands.values(), key=lambda command: command[0] == "set_animation")
+        self.commands.pop(key, None)
+        self.commands[key] = (kind, path, umsgpack.packb(content))
+        self._forward(*self.commands[key])
 
     def serve(self) -> str:
         """Start the server unless it runs, and return the address of its page."""
@@ -303,7 +298,7 @@ class _Page:
             self._socket.setsockopt(zmq.RCVTIMEO, 10_000)
             self._socket.connect(zmq_url)
             self._url = web_url
-            for command in self.commands():
+            for command in self.commands.values():
                 self._forward(*command)
         return self._url
 

@@ -1,0 +1,300 @@
+"""The command line: reads, calls one function, prints."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+# Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
+# busy cores). Has to be said before NumPy is imported.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import typer
+
+from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.result import Result
+
+NEGATIVE = 3  # exit code: ran, but the verdict is negative
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
+    help="Dynamics of robots with closed loops: from a measured log to parameters that a real body can have.",
+)  # fmt: skip
+
+RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
+ParamsOption = Annotated[Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")]
+
+
+def main() -> None:
+    """Entry point: a user's mistake deserves a sentence, not a traceback."""
+    try:
+        app()
+    except RobodynError as error:
+        print(f"robodyn: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+@app.command()
+def robots(as_json: JsonOption = False) -> None:
+    """List the catalogue.
+
+    Example: robodyn robots
+    """
+    from robodyn_pin.robot import load
+    from robodyn_pin.urdf import catalogue
+
+    loaded = [load(name) for name in catalogue()]
+    rows = [
+        {"name": r.name, "joints": r.model.nv, "degrees of freedom": len(r.coordinates.names), "motors": len(r.motors.names),
+         "loops": len(r.loops.closures), "closure equations": r.loops.size}
+        for r in loaded
+    ]  # fmt: skip
+    if as_json:
+        _print_json(rows)
+    else:
+        _table("Robots of the catalogue", rows)
+
+
+@app.command()
+def check(robot: RobotArg, as_json: JsonOption = False) -> None:
+    """Do the loops close? What can a log show of the robot? Which bodies cannot exist, and why?
+
+    Ends with exit code 3 if a body cannot exist.
+
+    Example: robodyn check irb360
+    """
+    from robodyn_pin.check import check as examine
+    from robodyn_pin.robot import load
+
+    found = examine(load(robot))
+    facts: dict[str, Any] = {
+        "tree joints": found.joints, "degrees of freedom": found.mobility, "closure equations": found.closure_rows,
+        "redundant closure equations": found.redundant_rows, "closure residual at home [m or rad]": found.residual,
+        "base parameters": found.base.size, "of bodies": found.inertial,
+        "of friction and the like": found.base.size - found.inertial,
+    }  # fmt: skip
+    if as_json:
+        _print_json(facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed})
+    else:
+        for what, value in facts.items():
+            print(f"{what:38s}{value:.3g}" if isinstance(value, float) else f"{what:38s}{value}")
+        for name, reason in found.not_physical.items():
+            print(f"{name} cannot exist: {reason}")
+        if not found.not_physical:
+            print("every body can exist")
+        if found.assumed:
+            print("assumed, not measured or published:")
+            print("\n".join(f"  {line}" for line in found.assumed))
+    if found.not_physical:
+        raise typer.Exit(NEGATIVE)
+
+
+@app.command()
+def show(
+    robot: RobotArg,
+    motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play, loops closed.")] = None,
+    params: ParamsOption = None,
+    export: Annotated[Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")] = None,
+) -> None:
+    """Show the robot in the browser, at home or along a motion.
+
+    Example: robodyn show irb360 --motion results/irb360_log.csv --export irb360.html
+    """
+    from robodyn_pin.viz.show import scene_of
+
+    model, run = _with_params(robot, params)
+    with scene_of(model, motion, run) as scene:
+        if export is not None:
+            scene.write_html(export)
+            print(export)
+            return
+        print(f"{model.name} at {scene.url} (Ctrl-C ends)")
+        scene.open_browser()
+        try:
+            while True:
+                input()
+        except (KeyboardInterrupt, EOFError):
+            pass
+
+
+@app.command()
+def simulate(
+    robot: RobotArg,
+    motion: Annotated[Path, typer.Option(help="Fourier motion of the coordinates (.yaml).")],
+    out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
+    params: ParamsOption = None,
+    noise: Annotated[str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")] = None,
+    encoder_bits: Annotated[int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)] = None,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+) -> None:
+    """Simulate a log of the robot; the file says that it is simulated.
+
+    Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
+    """
+    import numpy as np
+
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.motion import write_log
+    from robodyn_pin.simulation import FourierMotion, Noise
+    from robodyn_pin.simulation import simulate as run_simulation
+
+    model, _ = _with_params(robot, params)
+    try:
+        sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
+    except ValueError:
+        raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
+    course = read_yaml(motion, FourierMotion)
+    with _bar("simulating") as step:
+        log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
+    note = (
+        f"SIMULATED by robodyn_pin: {model.name}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
+        f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
+    )
+    write_log(out, log, model, note)
+    print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED")
+
+
+@app.command()
+def identify(
+    run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
+    out: Annotated[Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate a robot's parameters from logs, as the run file says.
+
+    Ends with exit code 3 if the verdict is negative.
+
+    Example: robodyn identify examples/irb360.yaml --out results/irb360
+    """
+    from robodyn_pin.result import prepare_folder
+    from robodyn_pin.run import execute, read_run
+
+    settings = read_run(run)
+    folder = out or settings.output or Path("results") / run.stem
+    prepare_folder(folder)
+    with _status() as say:
+        result = execute(settings, run.parent, say)
+        say("report")
+        result.write(folder)
+    if as_json:
+        _print_json(result.summary())
+    else:
+        _print_result(result, folder)
+    if not result.verdict.accepted:
+        raise typer.Exit(NEGATIVE)
+
+
+@app.command()
+def predict(
+    robot: RobotArg,
+    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    out: Annotated[Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")],
+    params: ParamsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Motor torques that the model predicts for a motion. Columns, units and filter as in the result's run.yaml.
+
+    Example: robodyn predict irb360 log.csv --params results/irb360 --out torques.csv
+    """
+    import numpy as np
+
+    from robodyn_pin.motion import read_log, write_torques
+    from robodyn_pin.observations import Preparation
+    from robodyn_pin.prediction import predict as predict_torques
+
+    model, run = _with_params(robot, params)
+    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    tau = predict_torques(model, data, run.preparation if run else Preparation())
+    write_torques(out, data, tau, model)
+    largest = dict(zip(model.motors.names, np.abs(tau).max(axis=0).tolist(), strict=True))
+    if as_json:
+        _print_json({"rows": len(tau), "out": str(out), "largest torque": largest})
+    else:
+        print(f"{out}: {len(tau)} rows; largest torque " + ", ".join(f"{m} {x:.4g}" for m, x in largest.items()) + " N m (or N)")
+
+
+def _with_params(robot: str, params: Path | None) -> tuple[Any, Any]:
+    """The robot, identified where a result folder is given, and that result's run settings."""
+    from robodyn_pin.robot import load
+    from robodyn_pin.run import read_run
+
+    folder = params or (Path(robot) if Path(robot).is_dir() else None)
+    if folder is None:
+        return load(robot), None
+    found = load(folder)
+    if params is not None and not Path(robot).is_dir() and found.name != f"{Path(robot).stem}_identified":
+        raise RobodynError(f"{folder} holds {found.name.removesuffix('_identified')!r}, not {robot!r}")
+    return found, read_run(folder / "run.yaml")
+
+
+def _print_json(content: object) -> None:
+    print(json.dumps(content, indent=1))
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for k, key in enumerate(rows[0]):
+        table.add_column(key, justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(f"{x:.3f}" if isinstance(x, float) else str(x) for x in row.values()))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def _print_result(result: "Result", folder: Path) -> None:
+    if result.simulated:
+        print("SIMULATED log: this result says nothing about a real machine.")
+    names = [*result.robot_before.coordinates.names, "all"]
+    rows = []
+    for k, name in enumerate(names):
+        row: dict[str, Any] = {"along": name}
+        for label, scored in (("WLS", result.scored["WLS"]), ("feasible", result.scored["feasible"])):
+            e = scored.held_out
+            last = k == len(names) - 1
+            row[f"{label} RMSE [N m or N]"] = e.rmse_all if last else float(e.rmse[k])
+            row[f"{label} [%]"] = e.percent_all if last else float(e.percent[k])
+        rows.append(row)
+    _table(f"Held-out error of {result.name}", rows)
+    base = result.wls.base
+    print(f"{base.size} base parameters, condition number {base.condition:.0f}")
+    print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
+    print(f"report: {folder / 'report.html'}")
+
+
+@contextmanager
+def _status() -> Iterator[Any]:
+    """A line on a terminal that says what is going on; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda stage: status.update(stage)
+
+
+@contextmanager
+def _bar(title: str) -> Iterator[Any]:
+    """A progress bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+if __name__ == "__main__":
+    main()

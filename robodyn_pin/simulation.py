@@ -1,0 +1,103 @@
+"""Simulated logs: a Fourier motion, the robot's inverse dynamics, encoders and torque noise as a real log has them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from robodyn_pin.dynamics import coordinate_efforts, motor_torques
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
+from robodyn_pin.files import Strict
+from robodyn_pin.motion import Log
+from robodyn_pin.robot import Robot
+
+CHUNK = 5000  # samples closed at once
+
+
+class FourierMotion(Strict):
+    """Coordinates c(t) = centre + sum_k a_k sin(k w t) + b_k cos(k w t), w = 2 pi / period."""
+
+    rate: float = Field(gt=0)  # [Hz]
+    duration: float = Field(gt=0)  # [s]
+    period: float = Field(gt=0)  # [s]
+    centre: dict[str, float]  # [rad or m]
+    sin: dict[str, list[float]] = {}
+    cos: dict[str, list[float]] = {}
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What measuring does to a log."""
+
+    torque: np.ndarray  # (n_motors,) standard deviation of white noise [N m or N]
+    encoder_bits: int | None = None  # steps of one turn of the motor, before the gear; None: exact angles
+    seed: int = 0
+
+
+def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Time (N,) and coordinates, rates, accelerations (N, d) of a Fourier motion.
+
+    Raises:
+        UnknownName: a series for a coordinate that is not there.
+        BadFile: a coordinate without a centre.
+    """
+    for series in (motion.centre, motion.sin, motion.cos):
+        for name in series:
+            if name not in names:
+                raise UnknownName("coordinate", name, "the motion file", names)
+    for name in names:
+        if name not in motion.centre:
+            raise BadFile(f"the motion file gives no centre for coordinate {name!r}")
+    t = np.arange(round(motion.duration * motion.rate)) / motion.rate
+    c = np.tile([motion.centre[name] for name in names], (len(t), 1)).astype(float)
+    cd, cdd = np.zeros_like(c), np.zeros_like(c)
+    for j, name in enumerate(names):
+        for k, a in enumerate(motion.sin.get(name, []), start=1):
+            w = 2 * np.pi * k / motion.period
+            s, o = np.sin(w * t), np.cos(w * t)
+            c[:, j] += a * s
+            cd[:, j] += a * w * o
+            cdd[:, j] -= a * w**2 * s
+        for k, b in enumerate(motion.cos.get(name, []), start=1):
+            w = 2 * np.pi * k / motion.period
+            s, o = np.sin(w * t), np.cos(w * t)
+            c[:, j] += b * o
+            cd[:, j] -= b * w * s
+            cdd[:, j] -= b * w**2 * o
+    return t, c, cd, cdd
+
+
+def simulate(robot: Robot, motion: FourierMotion, noise: Noise, progress: Callable[[float], None] = lambda share: None) -> Log:
+    """A log of the robot with the parameters of its files; called simulated.
+
+    Raises:
+        ClosureFailed: the motion leaves the workspace.
+        RobodynError: as many noise figures as motors are expected.
+    """
+    if noise.torque.shape != (len(robot.motors.names),):
+        raise RobodynError(
+            f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
+        )
+    t, c, cd, cdd = fourier(motion, robot.coordinates.names)
+    q, tau, start = [], [], robot.home
+    for begin in range(0, len(t), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        state = robot.close(c[part], cd[part], cdd[part], start, label=lambda i, b=begin: f"t = {t[b + i]:.4g} s")  # type: ignore[misc]
+        q.append(state.q @ robot.motors.S.T + robot.motors.offset)
+        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state)))
+        start = state.q[-1]
+        progress(min(1.0, (begin + CHUNK) / len(t)))
+    rng = np.random.default_rng(noise.seed)
+    torque = np.concatenate(tau) + rng.normal(size=(len(t), len(noise.torque))) * noise.torque
+    return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
+
+
+def encoded(robot: Robot, q: np.ndarray, bits: int | None) -> np.ndarray:
+    """Motor positions (N, n) as encoders on the motor side of the gears read them."""
+    if bits is None:
+        return q
+    gear = np.array([robot.file.gear.get(m, 1.0) for m in robot.motors.names])
+    step = 2 * np.pi / 2**bits / gear
+    return np.round(q / step) * step

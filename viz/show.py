@@ -1,0 +1,33 @@
+"""A robot's scene at home, or along a log with its loops closed."""
+
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.motion import read_log, uniform
+from robodyn_pin.observations import Preparation, coordinates, motion
+from robodyn_pin.robot import Robot
+from robodyn_pin.run_file import RunFile
+from robodyn_pin.viz.scene import Scene
+
+FRAMES = 30.0  # pictures a second
+
+
+def scene_of(robot: Robot, log_path: Path | None, run: RunFile | None) -> Scene:
+    """The robot at home, or moving as a log says; columns and units of the log as in `run`.
+
+    Raises:
+        BadLog, ClosureFailed: the log cannot be read or leaves the workspace; nothing is shown then.
+    """
+    t, q = np.zeros(1), robot.home[None]
+    if log_path is not None:
+        log = uniform(read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False))
+        c, cd, cdd = coordinates(robot, *motion(log, run.preparation if run else Preparation()))
+        thin = slice(None, None, max(1, round(log.rate / FRAMES)))
+        state = robot.close(c[thin], cd[thin], cdd[thin], label=lambda i: log.row(i * thin.step))
+        t, q = log.t[thin], state.q
+    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=robot.name)
+    scene.display(q[0])
+    if len(t) > 1:
+        scene.animate(t, q)
+    return scene
