@@ -42,6 +42,18 @@ def read_yaml(path: Path, schema: type[Schema]) -> Schema:
     return parse_yaml(read_text(path), schema, str(path))
 
 
+def resolve(folder: Path, path: str | Path) -> Path:
+    """A path from a user's file: relative to that file's folder, $VARIABLES replaced.
+
+    Raises:
+        BadFile: a variable that is not set.
+    """
+    text = os.path.expandvars(str(path))
+    if "$" in text:
+        raise BadFile(f"path {str(path)!r} names an environment variable that is not set")
+    return folder / text
+
+
 def read_text(path: Path) -> str:
     """The text of a user's file, or BadFile."""
     try:

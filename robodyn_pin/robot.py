@@ -14,7 +14,7 @@ from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
 from robodyn_pin.efforts import Effort, check_effort
 from robodyn_pin.errors import BadFile, ClosureFailed, ShapeMismatch, UnknownName, WrongMobility
-from robodyn_pin.files import read_text, read_yaml
+from robodyn_pin.files import read_text, read_yaml, resolve
 from robodyn_pin.robot_file import CouplingSpec, MotorSpec, RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
@@ -123,7 +123,7 @@ def load(source: str | Path) -> Robot:
     """
     path = find(source)
     file = RobotFile(urdf=Path(path.name)) if path.suffix == ".urdf" else read_yaml(path, RobotFile)
-    urdf = path.parent / file.urdf
+    urdf = resolve(path.parent, file.urdf)
     return build(path.stem, file, read_text(urdf), urdf)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from robodyn_pin.choose import Fitted, bounds_of, choose, prior_of, still_labels
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import read_yaml
+from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
 from robodyn_pin.identification.validation import errors, pooled
@@ -61,7 +61,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     """
     progress("robot and logs")
     is_path = run.robot.endswith((".yaml", ".yml", ".urdf"))
-    robot = load(folder / run.robot if is_path else run.robot)
+    robot = load(resolve(folder, run.robot) if is_path else run.robot)
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
@@ -80,7 +80,7 @@ def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected
 
 
 def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
-    path = folder / spec.file
+    path = resolve(folder, spec.file)
     log = uniform(read_log(path, robot, run.columns, run.units))
     begin, end = spec.rows or (0, len(log.t))
     if not 0 <= begin < end <= len(log.t):

@@ -21,6 +21,7 @@ import pytest
 
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.skeleton import drawn
 
 IRB360 = Path(__file__).parents[1] / "urdf" / "irb360.urdf"
 FLAGS = [
@@ -441,10 +442,15 @@ def test_server_ends_with_its_parent(end):
     assert ends(parent.stdout.strip())
 
 
-def test_urdf_without_visuals_or_with_a_lost_mesh_says_so():
+def test_urdf_without_visuals_is_drawn_as_a_skeleton():
+    bare = re.sub("(?s)<visual>.*?</visual>", "", TWO_LINKS)
+    assert "<sphere" in drawn(bare)
+    assert drawn(TWO_LINKS) == TWO_LINKS
+    assert len(Scene(pin.buildModelFromXML(TWO_LINKS), bare).html()) > 800_000  # the page with MeshCat in it
+
+
+def test_urdf_with_a_lost_mesh_says_so():
     model = pin.buildModelFromXML(TWO_LINKS)
-    with pytest.raises(BadFile, match="no link of 'two_links' has a <visual>"):
-        Scene(model, re.sub("(?s)<visual>.*?</visual>", "", TWO_LINKS))
     with pytest.raises(BadFile, match=r"lost\.stl"):
         Scene(model, TWO_LINKS.replace('<box size="0.05 0.05 0.3"/>', '<mesh filename="package://a/lost.stl"/>'))
 

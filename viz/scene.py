@@ -4,61 +4,27 @@ URDF visuals ─► drawing commands ─► live page (a server process, only on
                                 └─► offline page (no server)
 """
 
-import base64
-import html
-import json
 import os
-import subprocess
-import sys
-import weakref
 import webbrowser
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import meshcat
 import numpy as np
 import pinocchio as pin
-import umsgpack
-import zmq
 from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
 
-from robodyn_pin.errors import BadFile, RobodynError, ShapeMismatch
+from robodyn_pin.errors import BadFile, ShapeMismatch
+from robodyn_pin.viz.page import Animation, Page, track
+from robodyn_pin.viz.skeleton import drawn
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it
 # is, and the robot is moved and scaled to fit it.
 FIELD_OF_VIEW = 40.0  # vertical [deg]; MeshCat's 75 makes links near the edge look bent
 DISTANCE = 3.0  # camera to origin [page units]
 VIEW = Rotation.from_euler("ZX", [37, -24], degrees=True).as_matrix()  # columns: right, ahead, up of the camera
-
-# MeshCat's server, made to end with its parent however that ends: its standard input is a pipe which we hold open.
-SERVER = """
-import os, sys, threading
-threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-from meshcat.servers.zmqserver import main
-main()
-"""
-
-# The policy makes sure that no request leaves the page.
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><link rel="icon" href="data:,">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: blob:; worker-src blob:;
- style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'">
-<style>
-body {{ margin: 0 }}
-#meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
-#title {{ position: absolute; left: 1rem; top: .75rem; font: 1rem system-ui, sans-serif; color: #333 }}
-</style></head>
-<body><div id="meshcat-pane"></div><div id="title">{title}</div>
-<script>{meshcat}</script>
-<script>
-var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
-for (const command of {commands})
-  viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));
-</script></body></html>
-"""
 
 
 class Scene:
@@ -76,12 +42,12 @@ class Scene:
         """
         self.title = title or model.name
         self._model, self._data = model, model.createData()
-        self._page = _Page()
+        self._page = Page()
         viewer = meshcat.Visualizer(window=self._page)
         self.world, self._grid = viewer["world"], viewer["/Grid"]
         try:  # package_dirs by name: as fourth argument Pinocchio takes it for a geometry model
             visuals = pin.buildGeomFromUrdfString(
-                model, urdf_xml, pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
+                model, drawn(urdf_xml), pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
             )
         except ValueError as error:
             raise BadFile(f"the visual bodies of {model.name!r} cannot be read: {error}") from error
@@ -143,7 +109,7 @@ class Scene:
             pose = placements[:, joint]
             turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
             tracks = [
-                _track(name, kind, times, values)
+                track(name, kind, times, values)
                 for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
                 if np.ptp(values, axis=0).max() > 1e-6  # what stands still needs no track
             ]
@@ -151,7 +117,7 @@ class Scene:
                 clips.append({"path": node.path.lower(), "clip": {"name": "motion", "fps": 1, "tracks": tracks}})
         self._place(placements[0])
         self._frame(placements)
-        self._page.send(_Animation(clips))
+        self._page.send(Animation(clips))
         self._animated = True
 
     @property
@@ -165,9 +131,7 @@ class Scene:
 
     def html(self) -> str:
         """Return one page that needs neither server nor net, for a file or (escaped) for an <iframe srcdoc>."""
-        script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
-        commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self._page.commands.values()])
-        return PAGE.format(title=html.escape(self.title), meshcat=script, commands=commands)
+        return self._page.html(self.title)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write `html()`; whoever opens `path` sees the old page or the new one, never half of it."""
@@ -201,7 +165,7 @@ class Scene:
 
     def _place(self, placements: np.ndarray) -> None:
         if self._animated:  # first: a page that ends an animation puts back what it showed before
-            self._page.send(_Animation([]))
+            self._page.send(Animation([]))
             self._animated = False
         for joint, node in self._nodes.items():
             node.set_transform(placements[joint])
@@ -236,89 +200,3 @@ class Scene:
         grid = np.diag([cell / 0.5, cell / 0.5, cell / 0.5, 1.0])
         grid[:3, 3] = *(cell * np.round(centre[:2] / cell)), floor - 0.002 * distance
         self._grid.set_transform(world @ grid)
-
-
-def _track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """A track in three.js's own flat float32 arrays: a third of the size of MeshCat's lists of keys."""
-    # 0x17 is the MessagePack extension that MeshCat reads as a Float32Array.
-    times, values = (umsgpack.Ext(0x17, x.astype("<f4").tobytes()) for x in (times, values))
-    return {"name": f".{name}", "type": kind, "times": times, "values": values}
-
-
-class _Animation:
-    """MeshCat's command `set_animation`; without clips it ends the animation that runs."""
-
-    def __init__(self, clips: list[dict[str, Any]]):
-        self.clips = clips
-
-    def lower(self) -> dict[str, Any]:
-        # A server sends a reloaded page its commands path by path, in order of first use, the root first. There
-        # MeshCat files animations, before the objects that they move; a path of its own comes after them.
-        options = {"play": True, "repetitions": float("inf")}
-        return {"type": "set_animation", "path": "/animation", "animations": self.clips, "options": options}
-
-
-class _Page:
-    """The drawing commands of a page, kept for export, passed on to a server where one runs.
-
-    Stands in for MeshCat's ViewerWindow, which starts a server at once, prints, and keeps nothing.
-    """
-
-    def __init__(self) -> None:
-        self.commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}  # the latest of each kind, in order
-        self._url = ""
-        self._socket: zmq.Socket | None = None
-        self._end: weakref.finalize | None = None
-
-    def send(self, command: Any) -> None:
-        content = command.lower()
-        kind, path = content["type"], content["path"]
-        key = (kind, path, content.get("property", ""))
-        self.commands.pop(key, None)
-        self.commands[key] = (kind, path, umsgpack.packb(content))
-        self._forward(*self.commands[key])
-
-    def serve(self) -> str:
-        """Start the server unless it runs, and return the address of its page."""
-        if not self._url:
-            server = subprocess.Popen(
-                [sys.executable, "-P", "-c", SERVER],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the program that draws
-            )
-            self._socket = zmq.Context.instance().socket(zmq.REQ)
-            self._end = weakref.finalize(self, _end, server, self._socket)
-            assert server.stdout is not None
-            zmq_url, web_url = (server.stdout.readline().decode().strip().partition("=")[2] for _ in range(2))
-            if not web_url:
-                self.close()
-                raise RobodynError("MeshCat's server did not start: try `python -m meshcat.servers.zmqserver`")
-            self._socket.setsockopt(zmq.RCVTIMEO, 10_000)
-            self._socket.connect(zmq_url)
-            self._url = web_url
-            for command in self.commands.values():
-                self._forward(*command)
-        return self._url
-
-    def close(self) -> None:
-        if self._end is not None:
-            self._end()
-        self._url, self._socket, self._end = "", None, None
-
-    def _forward(self, kind: str, path: str, data: bytes) -> None:
-        if self._socket is None:
-            return
-        try:
-            self._socket.send_multipart([kind.encode(), path.encode(), data])
-            self._socket.recv()
-        except zmq.Again as error:
-            self.close()
-            raise RobodynError("MeshCat's server does not answer any more; `url` starts another") from error
-
-
-def _end(server: subprocess.Popen[bytes], socket: zmq.Socket) -> None:
-    socket.close(linger=0)
-    with server:  # closes its pipes and waits for it
-        server.kill()

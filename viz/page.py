@@ -1,0 +1,136 @@
+"""A MeshCat page: its drawing commands, an animation in few bytes, a server only where somebody looks live."""
+
+import base64
+import html
+import json
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+from typing import Any
+
+import meshcat
+import numpy as np
+import umsgpack
+import zmq
+
+from robodyn_pin.errors import RobodynError
+
+# MeshCat's server, made to end with its parent however that ends: its standard input is a pipe which we hold open.
+SERVER = """
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+from meshcat.servers.zmqserver import main
+main()
+"""
+
+# The policy makes sure that no request leaves the page.
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><link rel="icon" href="data:,">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: blob:; worker-src blob:;
+ style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'">
+<style>
+body {{ margin: 0 }}
+#meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
+#title {{ position: absolute; left: 1rem; top: .75rem; font: 1rem system-ui, sans-serif; color: #333 }}
+</style></head>
+<body><div id="meshcat-pane"></div><div id="title">{title}</div>
+<script>{meshcat}</script>
+<script>
+var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
+for (const command of {commands})
+  viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));
+</script></body></html>
+"""
+
+
+def track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """A track in three.js's own flat float32 arrays: a third of the size of MeshCat's lists of keys."""
+    # 0x17 is the MessagePack extension that MeshCat reads as a Float32Array.
+    times, values = (umsgpack.Ext(0x17, x.astype("<f4").tobytes()) for x in (times, values))
+    return {"name": f".{name}", "type": kind, "times": times, "values": values}
+
+
+class Animation:
+    """MeshCat's command `set_animation`; without clips it ends the animation that runs."""
+
+    def __init__(self, clips: list[dict[str, Any]]):
+        self.clips = clips
+
+    def lower(self) -> dict[str, Any]:
+        # A server sends a reloaded page its commands path by path, in order of first use, the root first. There
+        # MeshCat files animations, before the objects that they move; a path of its own comes after them.
+        options = {"play": True, "repetitions": float("inf")}
+        return {"type": "set_animation", "path": "/animation", "animations": self.clips, "options": options}
+
+
+class Page:
+    """The drawing commands of a page, kept for export, passed on to a server where one runs.
+
+    Stands in for MeshCat's ViewerWindow, which starts a server at once, prints, and keeps nothing.
+    """
+
+    def __init__(self) -> None:
+        self.commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}  # the latest of each kind, in order
+        self._url = ""
+        self._socket: zmq.Socket | None = None
+        self._end: weakref.finalize | None = None
+
+    def send(self, command: Any) -> None:
+        content = command.lower()
+        kind, path = content["type"], content["path"]
+        key = (kind, path, content.get("property", ""))
+        self.commands.pop(key, None)
+        self.commands[key] = (kind, path, umsgpack.packb(content))
+        self._forward(*self.commands[key])
+
+    def html(self, title: str) -> str:
+        """All commands as one page that needs neither server nor net."""
+        script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
+        commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self.commands.values()])
+        return PAGE.format(title=html.escape(title), meshcat=script, commands=commands)
+
+    def serve(self) -> str:
+        """Start the server unless it runs, and return the address of its page."""
+        if not self._url:
+            server = subprocess.Popen(
+                [sys.executable, "-P", "-c", SERVER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the program that draws
+            )
+            self._socket = zmq.Context.instance().socket(zmq.REQ)
+            self._end = weakref.finalize(self, _end, server, self._socket)
+            assert server.stdout is not None
+            zmq_url, web_url = (server.stdout.readline().decode().strip().partition("=")[2] for _ in range(2))
+            if not web_url:
+                self.close()
+                raise RobodynError("MeshCat's server did not start: try `python -m meshcat.servers.zmqserver`")
+            self._socket.setsockopt(zmq.RCVTIMEO, 10_000)
+            self._socket.connect(zmq_url)
+            self._url = web_url
+            for command in self.commands.values():
+                self._forward(*command)
+        return self._url
+
+    def close(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._url, self._socket, self._end = "", None, None
+
+    def _forward(self, kind: str, path: str, data: bytes) -> None:
+        if self._socket is None:
+            return
+        try:
+            self._socket.send_multipart([kind.encode(), path.encode(), data])
+            self._socket.recv()
+        except zmq.Again as error:
+            self.close()
+            raise RobodynError("MeshCat's server does not answer any more; `url` starts another") from error
+
+
+def _end(server: subprocess.Popen[bytes], socket: zmq.Socket) -> None:
+    socket.close(linger=0)
+    with server:  # closes its pipes and waits for it
+        server.kill()

@@ -1,0 +1,41 @@
+"""Something to look at for robots whose URDF draws nothing: a ball at every joint, a rod to the next."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pinocchio as pin
+
+THICK = 0.04  # of the longest link
+SHORTEST = 0.02  # of the longest link: shorter rods are left out
+
+
+def drawn(urdf_xml: str) -> str:
+    """The URDF as it is where it draws anything, else with a skeleton of balls and rods."""
+    root = ET.fromstring(urdf_xml)
+    if root.find("link/visual") is not None:
+        return urdf_xml
+    links = {link.get("name"): link for link in root.findall("link")}
+    steps = [(joint, _numbers(joint.find("origin"))) for joint in root.findall("joint")]
+    longest = max((float(np.linalg.norm(step)) for _, step in steps), default=0.0) or 0.1
+    for joint, step in steps:
+        parent, child = (links[joint.find(end).get("link")] for end in ("parent", "child"))  # type: ignore[union-attr]
+        _shape(child, np.zeros(3), np.eye(3), "1 0.55 0 1", "sphere", radius=f"{1.5 * THICK * longest:.4g}")
+        length = float(np.linalg.norm(step))
+        if length > SHORTEST * longest:
+            along = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), step).toRotationMatrix()
+            size = {"radius": f"{THICK * longest:.4g}", "length": f"{length:.6g}"}
+            _shape(parent, step / 2, along, "0.35 0.4 0.45 1", "cylinder", **size)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _numbers(origin: ET.Element | None) -> np.ndarray:
+    return np.array((origin.get("xyz", "0 0 0") if origin is not None else "0 0 0").split(), float)
+
+
+def _shape(link: ET.Element, at: np.ndarray, R: np.ndarray, colour: str, kind: str, **size: str) -> None:
+    visual = ET.SubElement(link, "visual")
+    rpy = pin.rpy.matrixToRpy(R)
+    ET.SubElement(visual, "origin", xyz=" ".join(f"{x:.9g}" for x in at), rpy=" ".join(f"{x:.9g}" for x in rpy))
+    ET.SubElement(ET.SubElement(visual, "geometry"), kind, size)
+    material = ET.SubElement(visual, "material", name=colour)
+    ET.SubElement(material, "color", rgba=colour)
