@@ -19,7 +19,7 @@ test: $(VENV)/.tested
 	$(BIN)/pytest tests
 
 figures: $(VENV)/.tested
-	$(BIN)/python figures/main_job.py
+	$(BIN)/python figures/make.py
 
 $(VENV)/.installed: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -3,6 +3,7 @@
 Source: Sousa & Cortesao, IJRR 33(6), 2014; Wensing, Kim & Slotine, RA-L 3(1), 2018.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -114,7 +115,9 @@ def fit_feasible(
 def _solve(problem: cp.Problem, solver: str) -> str:
     options = {"SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 50_000}}.get(solver, {})
     try:
-        problem.solve(solver=solver, **options)
+        with warnings.catch_warnings():  # cvxpy warns of inaccurate answers; the status says so too, and is looked at
+            warnings.simplefilter("ignore")
+            problem.solve(solver=solver, **options)
     except cp.error.SolverError as error:
         return " ".join(str(error).split())
     return str(problem.status)

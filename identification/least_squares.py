@@ -42,9 +42,13 @@ def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstim
 
 
 def weighted_least_squares(
-    groups: Sequence[Factor], base: BaseSet | None = None, iterations: int = 50, tolerance: float = 1e-6
+    groups: Sequence[Factor], base: BaseSet | None = None, independent: float = 1.0,
+    iterations: int = 50, tolerance: float = 1e-6,
 ) -> BaseEstimate:
     """Weighted least squares, sigma of each row group from its residual, iterated until sigma settles.
+
+    Args:
+        independent: share of the rows that carry noise of their own; filtered rows repeat their neighbours' noise.
 
     Raises:
         RobodynError: fewer rows than base parameters.
@@ -61,7 +65,7 @@ def weighted_least_squares(
         sigma = new
         if done:
             break
-    return BaseEstimate(base, values, covariance, sigma)
+    return BaseEstimate(base, values, covariance / independent, sigma)
 
 
 def _solve(R: np.ndarray, base: BaseSet) -> tuple[np.ndarray, np.ndarray]:

@@ -35,6 +35,7 @@ class Fitted:
     initial: np.ndarray  # (p,) values of the robot's files
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
+    independent: float  # share of the fitted rows that carry noise of their own
     choices: tuple[Choice, ...]
 
 
@@ -131,7 +132,13 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[Log], rates: np.ndarray) ->
         ]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
-    return Fitted(robot, run, named.layout, named.values, rows, scored, ())
+    return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, logs[0].rate), ())
+
+
+def _independent(run: RunFile, rate: float) -> float:
+    """A low-pass leaves about 2 x cut-off independent values a second; denser rows repeat the noise of others."""
+    spec = run.rows
+    return min(1.0, 2 * spec.filter.cutoff * spec.every / rate) if spec.filter else 1.0
 
 
 def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[Log]) -> np.ndarray:

@@ -98,7 +98,7 @@ def estimate(
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
     ols = ordinary(groups)
-    wls = weighted_least_squares(groups, ols.base)
+    wls = weighted_least_squares(groups, ols.base, fitted.independent)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)

@@ -1,0 +1,61 @@
+"""Run the long, seeded studies and write docs/figures.md: what was asked, what was reached, by which command, when.
+
+    python figures/make.py [STUDY ...]     only these studies; the other sections stay as they are
+"""
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "figures.md"
+STUDIES = ("main_job",)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure."""
+
+    what: str
+    asked: str
+    reached: str
+    met: bool | None = None  # None: reported, nothing asked
+
+
+@dataclass(frozen=True)
+class Section:
+    """The figures of one study."""
+
+    title: str
+    command: str
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+def text(study: str, section: Section) -> str:
+    lines = [f"<!-- {study} -->", f"## {section.title}", "", f"`{section.command}`, {date.today().isoformat()}", ""]
+    if section.note:
+        lines += [section.note, ""]
+    lines += ["| what | asked | reached | |", "| --- | --- | --- | --- |"]
+    sign = {True: "met", False: "**missed**", None: ""}
+    lines += [f"| {r.what} | {r.asked} | {r.reached} | {sign[r.met]} |" for r in section.rows]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    sys.path.insert(0, str(HERE))
+    old = PAGE.read_text() if PAGE.exists() else ""
+    kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", old))
+    for study in sys.argv[1:] or STUDIES:
+        kept[study] = text(study, importlib.import_module(study).study()).split("\n", 1)[1]
+    body = "\n".join(f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in STUDIES if name in kept)
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text("# Figures\n\nWritten by `make figures`. Simulated data are called simulated.\n\n" + body)
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()
