@@ -1,4 +1,4 @@
-"""Reachable states of the catalogue's robots and every joint of them in closed form, from drawings and trigonometry alone.
+"""Reachable states of the catalogue's robots, every joint of them in closed form, from lengths and trigonometry alone.
 
 Nothing here is taken from the package or from the URDFs: lengths are those of the robots' data sheets, so that a wrong
 length, sign or offset in either shows up as a difference.
@@ -37,10 +37,14 @@ class Delta:
         """Height of the ball plane with all arms horizontal."""
         return -np.sqrt(self.rod**2 - (self.base + self.arm - self.platform) ** 2)
 
+    def from_shoulder(self, k: int, p: np.ndarray) -> np.ndarray:
+        """Middle of limb k's balls from its shoulder, along the limb's own axes (N, 3)."""
+        return turn_z(np.full(len(p), -2 * np.pi * k / 3), p) + np.array([self.platform - self.base, 0, 0])
+
 
 IRB360 = Delta(base=0.200, arm=0.500, rod=1.106, platform=0.048, half=0.050, limb="strut")
 DELTA3 = Delta(base=0.15, arm=0.20, rod=0.40, platform=0.05, half=0.03, limb="rod")
-U1 = np.array([0.0, 0.0, 0.075])  # upper universal joint of the IRB 360's bar; 0.275 m below this is the mounting plane
+U1 = 0.075  # upper universal joint of the IRB 360's bar above the base frame
 U2 = 0.038  # lower universal joint above the ball plane
 
 
@@ -58,7 +62,7 @@ def delta_angles(robot: Delta, p: np.ndarray) -> np.ndarray:
     """
     angles = np.empty((len(p), 3))
     for k in range(3):
-        X, Y, Z = (turn_z(np.full(len(p), -2 * np.pi * k / 3), p) + [robot.platform - robot.base, 0, 0]).T
+        X, Y, Z = robot.from_shoulder(k, p).T
         right = (X**2 + Y**2 + Z**2 + robot.arm**2 - robot.rod**2) / (2 * robot.arm)
         cosine = right / np.hypot(X, Z)
         inside = np.where(np.abs(cosine) < 1, cosine, np.nan)
@@ -74,7 +78,7 @@ def delta_joints(robot: Delta, p: np.ndarray) -> dict[str, np.ndarray]:
     at_zero = np.arctan2(-robot.home, robot.platform - robot.base - robot.arm)  # of a rod below the horizontal
     for k in range(3):
         c, s = np.cos(phi[:, k]), np.sin(phi[:, k])
-        to_ball = turn_z(np.full(len(p), -2 * np.pi * k / 3), p) + [robot.platform - robot.base, 0, 0]
+        to_ball = robot.from_shoulder(k, p)
         rod = (to_ball - np.stack([robot.arm * c, zero, -robot.arm * s], axis=1)) / robot.rod
         # A rod turns in the arm's frame by theta about y, then by zeta about z: Ry(theta) (cos zeta, sin zeta, 0).
         along, down = c * rod[:, 0] - s * rod[:, 2], -s * rod[:, 0] - c * rod[:, 2]
@@ -87,7 +91,7 @@ def delta_joints(robot: Delta, p: np.ndarray) -> dict[str, np.ndarray]:
 
 def irb360_joints(p: np.ndarray, psi: np.ndarray) -> dict[str, np.ndarray]:
     """With the telescopic bar: a Cardan shaft whose ends are parallel turns the end-effector exactly as its motor."""
-    bar = p + [0, 0, U2] - U1
+    bar = p + np.array([0, 0, U2 - U1])
     length = np.linalg.norm(bar, axis=1)
     d = turn_z(-psi, bar) / length[:, None]
     second = np.arcsin(-d[:, 0])
@@ -96,20 +100,20 @@ def irb360_joints(p: np.ndarray, psi: np.ndarray) -> dict[str, np.ndarray]:
         "U1x": np.arctan2(d[:, 1], -d[:, 2]),
         "U1y": second,
         "U2y": -second,
-        "ext": length - (U1[2] - U2 - IRB360.home),
+        "ext": length - (U1 - U2 - IRB360.home),
         "R5": psi,
     }
 
 
 def irb360(rng: np.random.Generator, n: int) -> Reachable:
-    """Ball plane inside the working diameter of 1.6 m, arms inside -0.703 .. 1.745, universal joints 0.80 .. 1.40 m apart."""
+    """Working diameter 1.6 m, arms inside -0.703 .. 1.745 rad, universal joints 0.80 .. 1.40 m apart."""
 
     def draw(m: int) -> np.ndarray:
         r, azimuth = 0.8 * np.sqrt(rng.uniform(0, 1, m)), rng.uniform(-np.pi, np.pi, m)
         return np.stack([r * np.cos(azimuth), r * np.sin(azimuth), rng.uniform(-1.37, -0.70, m)], axis=1)
 
     def inside(p: np.ndarray) -> np.ndarray:
-        phi, bar = delta_angles(IRB360, p), np.linalg.norm(p + [0, 0, U2] - U1, axis=1)
+        phi, bar = delta_angles(IRB360, p), np.linalg.norm(p + np.array([0, 0, U2 - U1]), axis=1)
         with np.errstate(invalid="ignore"):
             return ((phi > -0.703) & (phi < 1.745)).all(axis=1) & (bar > 0.80) & (bar < 1.40)
 
@@ -177,9 +181,9 @@ def five_bars(pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dualv(rng: np.random.Generator, n: int) -> Reachable:
-    """Disc r <= 0.14 m, |phi| <= 45 degrees, less the corners where a leg comes near stretched or folded: |sin q2| > 0.3.
+    """Disc r <= 0.14 m, |phi| <= 45 degrees, of these the poses with all |sin q2| > 0.3.
 
-    Disc and angles are each stated about home; both at their ends at once are partly out of reach of the legs.
+    Disc and angles are each stated about home; with both at their ends at once a leg would have to stretch too far.
     """
 
     def draw(m: int) -> np.ndarray:
