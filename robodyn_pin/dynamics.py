@@ -1,29 +1,55 @@
-"""Inverse dynamics on the loops: B'tau = T'(RNEA + efforts)."""
+"""Dynamics on the loops, in the independent coordinates: M c'' + C c' + gravity + other efforts = B'tau + T'J'wrench.
+
+All of it is the tree's dynamics projected by T: M = T'MT, C = T'(C T + M dT/dt), so that dM/dt - 2 C is skew.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.projection import project
+from robodyn_pin.errors import ShapeMismatch, UnknownName
 from robodyn_pin.regression import projected
 from robodyn_pin.robot import Robot, State
 
 
-def inverse_dynamics(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class Wrench:
+    """A load on the robot at a frame: force and moment at the frame's origin, along the world's axes."""
+
+    frame: str
+    values: np.ndarray  # (6,) or (N, 6) force [N], moment [N m]
+
+
+def inverse_dynamics(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
+    wrench: Wrench | None = None, internal: np.ndarray | None = None,
+) -> np.ndarray:
     """Motor torques (N, n_motors) [N m or N] for a motion of the coordinates (N, d), parameters of the robot's files.
 
-    With more motors than degrees of freedom: the torques of least norm.
+    With more motors than degrees of freedom: the torques of least norm, plus the part of `internal` (N, n_motors) that
+    moves nothing (the null space of B').
     """
     state = robot.close(c, cd, cdd)
-    return motor_torques(robot, state, coordinate_efforts(robot, state))
+    efforts = coordinate_efforts(robot, state) - load(robot, state, wrench)
+    return motor_torques(robot, state, efforts, internal)
+
+
+def tree_efforts(robot: Robot, state: State) -> np.ndarray:
+    """What bodies and all other efforts ask of the tree's joints (N, nv), as if there were no loops."""
+    model, data = robot.model, robot.model.createData()
+    total = np.empty_like(state.q)
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        total[i] = pin.rnea(model, data, q, v, a)
+    for effort in robot.efforts:
+        total += (effort.columns(state.q, state.v, state.a) @ effort.initial)[:, None] * effort.row
+    return total
 
 
 def coordinate_efforts(robot: Robot, state: State) -> np.ndarray:
-    """B'tau (N, d): what the motors must provide along the coordinates."""
-    model, data = robot.model, robot.model.createData()
-    tree = np.array([pin.rnea(model, data, q, v, a) for q, v, a in zip(state.q, state.v, state.a, strict=True)])
-    total = np.einsum("nij,ni->nj", state.T, tree.reshape(state.q.shape))
-    for effort in robot.efforts:
-        total += projected(effort, state) @ effort.initial
-    return total
+    """B'tau (N, d): what the motors must provide along the coordinates, without external loads."""
+    return np.einsum("nij,ni->nj", state.T, tree_efforts(robot, state))
 
 
 def motor_map(robot: Robot, state: State) -> np.ndarray:
@@ -31,9 +57,114 @@ def motor_map(robot: Robot, state: State) -> np.ndarray:
     return robot.motors.S @ state.T
 
 
-def motor_torques(robot: Robot, state: State, efforts: np.ndarray) -> np.ndarray:
-    """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d)."""
-    Bt = motor_map(robot, state).transpose(0, 2, 1)
-    if Bt.shape[1] == Bt.shape[2]:
+def motor_torques(robot: Robot, state: State, efforts: np.ndarray, internal: np.ndarray | None = None) -> np.ndarray:
+    """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d), plus the null-space part of `internal`."""
+    B = motor_map(robot, state)
+    Bt = B.transpose(0, 2, 1)
+    if B.shape[1] == B.shape[2]:
         return np.linalg.solve(Bt, efforts[..., None])[..., 0]
-    return (np.linalg.pinv(Bt) @ efforts[..., None])[..., 0]
+    inverse = np.linalg.pinv(Bt)
+    tau = (inverse @ efforts[..., None])[..., 0]
+    if internal is not None:
+        tau += internal - (inverse @ (Bt @ internal[..., None]))[..., 0]
+    return tau
+
+
+def load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
+    """Efforts of a wrench along the coordinates (N, d)."""
+    return np.einsum("nij,ni->nj", state.T, tree_load(robot, state, wrench))
+
+
+def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
+    """Efforts of a wrench in the tree's joints (N, nv).
+
+    Raises:
+        UnknownName: no such frame. ShapeMismatch: not (6,) or (N, 6).
+    """
+    total = np.zeros_like(state.q)
+    if wrench is None:
+        return total
+    model, data = robot.model, robot.model.createData()
+    if not model.existFrame(wrench.frame):
+        raise UnknownName("frame", wrench.frame, f"robot {robot.name!r}", [f.name for f in model.frames])
+    frame = model.getFrameId(wrench.frame)
+    if wrench.values.shape not in ((6,), (len(state.q), 6)):
+        raise ShapeMismatch(f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment")
+    values = np.broadcast_to(wrench.values, (len(state.q), 6))
+    for i, q in enumerate(state.q):
+        J = pin.computeFrameJacobian(model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        total[i] = J.T @ values[i]
+    return total
+
+
+def mass_matrix(robot: Robot, c: np.ndarray) -> np.ndarray:
+    """M (N, d, d) of the coordinates c (N, d), armature included."""
+    return state_mass_matrix(robot, _at_rest(robot, c))
+
+
+def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
+    """As `mass_matrix`, at closed states."""
+    return np.matmul(state.T.transpose(0, 2, 1), _tree_mass(robot, state.q) @ state.T)
+
+
+def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
+    """What holding the bodies against gravity takes along the coordinates (N, d)."""
+    state = _at_rest(robot, c)
+    model, data = robot.model, robot.model.createData()
+    tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
+    return np.einsum("nij,ni->nj", state.T, tree)
+
+
+def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
+    """C (N, d, d) with C c' the centrifugal and Coriolis efforts, and dM/dt - 2 C skew."""
+    state = robot.close(c, cd, np.zeros_like(c))
+    model, data = robot.model, robot.model.createData()
+    tree = np.array([pin.computeCoriolisMatrix(model, data, q, v) for q, v in zip(state.q, state.v, strict=True)])
+    inner = tree.reshape(len(c), model.nv, model.nv) @ state.T + _tree_mass(robot, state.q) @ _rate_of_T(robot, state, cd)
+    return np.matmul(state.T.transpose(0, 2, 1), inner)
+
+
+def forward_dynamics(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray, wrench: Wrench | None = None, start: np.ndarray | None = None
+) -> np.ndarray:
+    """Accelerations c'' (N, d) under motor torques tau (N, n_motors); `start` (nv,) as in `Robot.close`."""
+    state = robot.close(c, cd, np.zeros_like(c), start)
+    B = motor_map(robot, state)
+    driving = np.einsum("nij,ni->nj", B, tau) + load(robot, state, wrench) - coordinate_efforts(robot, state)
+    return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]
+
+
+def energy(robot: Robot, c: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Kinetic (with armature) and potential energy of the bodies (N,), (N,) [J]."""
+    state = robot.close(c, cd, np.zeros_like(c))
+    model, data = robot.model, robot.model.createData()
+    kinetic = 0.5 * np.einsum("ni,nij,nj->n", state.v, _tree_mass(robot, state.q), state.v)
+    potential = np.array([pin.computePotentialEnergy(model, data, q) for q in state.q])
+    return kinetic, potential
+
+
+def _at_rest(robot: Robot, c: np.ndarray) -> State:
+    return robot.close(c, np.zeros_like(c), np.zeros_like(c))
+
+
+def _tree_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Mass matrices of the tree (N, nv, nv) with the armature efforts of the robot file."""
+    model, data = robot.model, robot.model.createData()
+    M = np.empty((len(q), model.nv, model.nv))
+    for i, sample in enumerate(q):
+        M[i] = pin.crba(model, data, sample)
+    for effort in robot.efforts:
+        if effort.spec.model == "armature":
+            M += effort.initial[0] * np.outer(effort.row, effort.row)
+    return M
+
+
+def _rate_of_T(robot: Robot, state: State, cd: np.ndarray) -> np.ndarray:
+    """dT/dt (N, nv, d). The drift g is quadratic in the rates, g(v) = dT/dt(v) c'; its polar form gives the columns."""
+    S, rate = robot.coordinates.S, np.empty_like(state.T)
+    for j in range(cd.shape[1]):
+        unit = np.zeros_like(cd)
+        unit[:, j] = 1.0
+        plus, minus = (project(robot.loops, S, state.q, cd + sign * unit)[0].g for sign in (1, -1))
+        rate[:, :, j] = (plus - minus) / 4
+    return rate

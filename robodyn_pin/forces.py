@@ -1,0 +1,124 @@
+"""Forces in the loops: multipliers of every closure, reactions in every joint, tension in every strut.
+
+J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the closure's second member, along the axes
+of its first member's frame.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.dynamics import Wrench, motor_torques, tree_efforts, tree_load
+from robodyn_pin.errors import UnknownName
+from robodyn_pin.robot import Robot, State
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Forces of N samples."""
+
+    multipliers: dict[str, np.ndarray]  # closure -> (N, rows) [N, N m]
+    struts: dict[str, np.ndarray]  # strut -> (N,) axial force at its closed end [N], tension positive
+    tau: np.ndarray  # (N, n_motors) [N m or N]
+
+
+def constraint_forces(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
+    wrench: Wrench | None = None, internal: np.ndarray | None = None,
+) -> ConstraintForces:
+    """Multipliers, strut forces and motor torques of a motion of the coordinates (N, d).
+
+    `wrench` loads the robot; `internal` (N, n_motors) is the torque that moves nothing of over-actuated robots. Where
+    closures are redundant, the multipliers of least norm.
+    """
+    state = robot.close(c, cd, cdd)
+    asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
+    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
+    lam = multipliers(robot, state, asked - tau @ robot.motors.S)
+    named = {
+        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
+        for closure in robot.loops.closures
+    }
+    return ConstraintForces(named, strut_forces(robot, state, named), tau)
+
+
+def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
+    """lam (N, m) with J'lam = rest (N, nv)."""
+    m = robot.loops.size
+    if m == 0:
+        return np.zeros((len(rest), 0))
+    J, S = robot.loops.evaluate(state.q).J, robot.coordinates.S
+    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
+    if K.shape[1] == K.shape[2]:
+        return np.linalg.solve(K.transpose(0, 2, 1), rest[..., None])[:, :m, 0]
+    return (np.linalg.pinv(K[:, :m].transpose(0, 2, 1), rcond=1e-9) @ rest[..., None])[..., 0]
+
+
+def strut_forces(robot: Robot, state: State, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Axial force (N,) at the closed end of each strut of the robot file, tension positive."""
+    ends = {}
+    for closure in robot.loops.closures:
+        if isinstance(closure, Closure) and closure.kind != "rod":
+            ends[closure.frame_a], ends[closure.frame_b] = (closure, -1.0), (closure, 1.0)
+    model, data = robot.model, robot.model.createData()
+    found = {}
+    for strut, (near, far) in robot.file.struts.items():
+        if far not in ends:
+            raise UnknownName("closure at the strut end", far, f"robot {robot.name!r}", ends)
+        closure, sign = ends[far]
+        tension = np.empty(len(state.q))
+        for i, q in enumerate(state.q):
+            pin.framesForwardKinematics(model, data, q)
+            at = {name: data.oMf[model.getFrameId(name)] for name in (near, far, closure.frame_a)}
+            along = at[far].translation - at[near].translation
+            turn = at[closure.frame_a].rotation @ closure.placement_a.rotation
+            components = named[closure.name][i, :3]  # two for a planar point: nothing along its normal
+            force = turn[:, : len(components)] @ components
+            tension[i] = sign * force @ along / np.linalg.norm(along)
+        found[strut] = tension
+    return found
+
+
+def reactions(robot: Robot, state: State, forces: ConstraintForces, wrench: Wrench | None = None) -> dict[str, np.ndarray]:
+    """What every tree joint carries: force and moment (N, 6) on its body at the joint, along the body's axes [N, N m].
+
+    The component along the joint's axis is what motor, friction and armature provide together.
+    """
+    model, data = robot.model, robot.model.createData()
+    carried = np.empty((len(state.q), model.njoints, 6))
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
+        pin.framesForwardKinematics(model, data, q)
+        for closure in robot.loops.closures:
+            if isinstance(closure, Closure):
+                _apply(model, data, closure, forces.multipliers[closure.name][i], outside)
+        if wrench is not None:
+            frame = model.frames[model.getFrameId(wrench.frame)]
+            local = data.oMf[model.getFrameId(wrench.frame)]
+            turned = pin.SE3(local.rotation, np.zeros(3)).actInv(pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i]))
+            outside[frame.parentJoint] += frame.placement.act(turned)
+        pin.rnea(model, data, q, v, a, outside)
+        for j in range(1, model.njoints):
+            carried[i, j] = data.f[j].vector
+    return {model.names[j]: carried[:, j] for j in range(1, model.njoints)}
+
+
+def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, outside: pin.StdVec_Force) -> None:
+    """Add a closure's force to both of its bodies, in their joint frames."""
+    a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
+    in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
+    a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
+    values = np.zeros(6)
+    match closure.kind:
+        case "rod":
+            values[:3] = a_to_b.translation / np.linalg.norm(a_to_b.translation) * lam[0]
+        case "revolute":
+            values[[0, 1, 2, 4, 5]] = lam
+        case _:
+            values[: len(lam)] = lam
+    force = pin.Force(values)  # on b, along a's axes, at b's point
+    at_a = pin.SE3(np.eye(3), a_to_b.translation).act(force)
+    outside[b.parentJoint] += in_b.act(pin.SE3(a_to_b.rotation, np.zeros(3)).actInv(force))
+    outside[a.parentJoint] -= in_a.act(at_a)
