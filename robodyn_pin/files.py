@@ -87,6 +87,8 @@ def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
         nearest = get_close_matches(key, known, n=1, cutoff=0.4)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"known keys: {', '.join(known)}"
         return f"unknown key {key!r} at {place!r}; {hint}"
+    if first["type"] == "value_error":  # a rule of our own: its sentence says it all
+        return str(first["ctx"]["error"])
     if first["type"] == "missing":
         return f"key {place!r} is missing"
     return f"key {place!r}: {first['msg']} (found {first['input']!r})"

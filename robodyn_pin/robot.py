@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.closing import close, newton
+from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
+from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.efforts import Effort, check_effort
-from robodyn_pin.errors import BadFile, ClosureFailed, ShapeMismatch, UnknownName, WrongMobility
+from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.files import read_text, read_yaml, resolve
+from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, MotorSpec, RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
-
-FREE = 1e-7  # singular values below this share of the largest count as zero when degrees of freedom are counted
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,12 @@ class Robot:
     home: np.ndarray  # (nv,) closed
 
     def close(
-        self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
-        start: np.ndarray | None = None, label: Callable[[int], str] = lambda i: f"sample {i}",
+        self,
+        c: np.ndarray,
+        cd: np.ndarray,
+        cdd: np.ndarray,
+        start: np.ndarray | None = None,
+        label: Callable[[int], str] = lambda i: f"sample {i}",
     ) -> State:
         """Positions, velocities and accelerations of all joints from coordinates c, c', c'' (N, d).
 
@@ -67,16 +71,14 @@ class Robot:
             label: what to call sample i in an error.
 
         Raises:
-            ShapeMismatch: not (N, d).
+            ShapeMismatch: not (N, d), or not finite.
             ClosureFailed: a state out of reach, or singular.
         """
-        d = len(self.coordinates.names)
-        for name, x in (("c", c), ("cd", cd), ("cdd", cdd)):
-            if x.ndim != 2 or x.shape[1] != d or len(x) != len(c):
-                raise ShapeMismatch(
-                    f"{name} has shape {x.shape}, expected ({len(c)}, {d}): one row a sample, one column for each of "
-                    f"{', '.join(self.coordinates.names)}"
-                )
+        c, cd, cdd = self._samples(c=c, cd=cd, cdd=cdd)
+        if start is not None and np.shape(start) != (self.model.nv,):
+            raise ShapeMismatch(
+                f"start has shape {np.shape(start)}, expected ({self.model.nv},): one position for each joint"
+            )
         S, offset = self.coordinates.S, self.coordinates.offset
         q = close(self.loops, S, offset, c, self.home if start is None else start, label)
         projection, v = project(self.loops, S, q, cd)
@@ -91,8 +93,44 @@ class Robot:
             WrongMobility: they do not determine the mechanism.
         """
         coordinates = _axes(self.model, names, self.motors)
-        _check_mobility(self.name, self.model, self.loops, coordinates, self.home)
+        check_mobility(self.name, self.model, self.loops, coordinates, self.home)
         return replace(self, coordinates=coordinates)
+
+    def singularity(self, c: np.ndarray) -> np.ndarray:
+        """How far the coordinates c (N, d) are from a singular state: smallest singular value (N,) of [J; S], no units.
+
+        Scaled by one length of the robot, the root mean square L of the metres per radian in J at home: prismatic
+        columns are multiplied by L, linear rows divided by L, coordinate and coupling rows divided by their largest
+        entry. Zero where the coordinates stop determining the mechanism; linear in the joints' distance from there.
+
+        Raises:
+            ShapeMismatch: not (N, d), or not finite.
+            ClosureFailed: a state out of reach.
+        """
+        (c,) = self._samples(c=c)
+        S = self.coordinates.S
+        q = close(self.loops, S, self.coordinates.offset, c, self.home, lambda i: f"sample {i}")
+        return smallest_singular_values(self.loops, S, q, self.home)
+
+    def _samples(self, **arrays: np.ndarray) -> list[np.ndarray]:
+        """Arrays over samples of the coordinates, checked: all (N, d), finite."""
+        d, n, checked = len(self.coordinates.names), None, []
+        for name, x in arrays.items():
+            x = np.asarray(x, float)
+            n = len(x) if n is None and x.ndim == 2 else n
+            if x.ndim != 2 or x.shape != (n, d):
+                rows = "N" if n is None else n
+                raise ShapeMismatch(
+                    f"{name} has shape {x.shape}, expected ({rows}, {d}): one row for each sample, one column for "
+                    f"each of the coordinates {', '.join(self.coordinates.names)}"
+                )
+            if not np.isfinite(x).all():
+                i, k = np.argwhere(~np.isfinite(x))[0]
+                raise ShapeMismatch(
+                    f"{name} is {x[i, k]} at sample {i}, coordinate {self.coordinates.names[k]}; it must be finite"
+                )
+            checked.append(x)
+        return checked
 
     @cached_property
     def bodies(self) -> tuple[str, ...]:
@@ -110,7 +148,7 @@ class Robot:
     def redundancy(self) -> int:
         """How many closure equations say nothing new at home."""
         rows = self.loops.evaluate(self.home[None])
-        return self.loops.size - _rank(rows.J[0])
+        return self.loops.size - rank(rows.J[0])
 
 
 def load(source: str | Path) -> Robot:
@@ -154,15 +192,13 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     motor_specs = joints if file.motors is None else file.motors
     motors = _axes(model, motor_specs, None)
     loops = Loops(model, [_closure(spec) for spec in file.closures])
+    _check_ends(model, file, where)
     q0 = np.zeros(model.nv)
     for joint, value in file.home.items():
         q0[_joint(model, joint)] = value
-    if file.coordinates is not None:
-        coordinates = _axes(model, file.coordinates, motors)
-    else:
-        coordinates = motors
-    home = _close_home(name, loops, coordinates, q0)
-    _check_mobility(name, model, loops, coordinates, home)
+    coordinates = motors if file.coordinates is None else _axes(model, file.coordinates, motors)
+    home = close_home(name, loops, coordinates, q0)
+    check_mobility(name, model, loops, coordinates, home)
     efforts = []
     for spec in file.efforts:
         check_effort(spec, where)
@@ -180,6 +216,18 @@ def _closure(spec: object) -> Closure | Coupling:
         axis = np.array(spec.axis if spec.kind == "revolute" else spec.normal, float)  # type: ignore[attr-defined]
         placements = [placement * turned_onto(spec.kind, axis) for placement in placements]  # type: ignore[attr-defined]
     return Closure(spec.name, spec.kind, *spec.between, *placements, length=spec.length or 0.0)  # type: ignore[attr-defined]
+
+
+def _check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
+    for spec in file.closures:
+        if isinstance(spec, CouplingSpec):
+            continue
+        a, b = (model.frames[model.getFrameId(name)].parentJoint for name in spec.between)
+        if a == b:
+            raise BadFile(
+                f"{where}: closure {spec.name!r}: {spec.between[0]!r} and {spec.between[1]!r} are parts of one body "
+                "and do not move against each other"
+            )
 
 
 def _joint(model: pin.Model, name: str) -> int:
@@ -216,48 +264,6 @@ def _axes(model: pin.Model, specs: Sequence[str | MotorSpec], motors: Axes | Non
         rows.append(row)
         offsets.append(offset)
     return Axes(tuple(names), np.array(rows).reshape(-1, model.nv), np.array(offsets))
-
-
-def _rank(A: np.ndarray) -> int:
-    s = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
-    return int((s > FREE * s[0]).sum()) if len(s) else 0
-
-
-def _close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np.ndarray:
-    c0 = coordinates.S @ q0 + coordinates.offset
-    q = newton(loops, coordinates.S, coordinates.offset, c0[None], q0[None], steps=100)
-    rows = loops.evaluate(q)
-    if loops.size and not np.abs(rows.phi).max() < 1e-9:
-        start = loops.evaluate(q0[None]).phi[0]
-        row = int(np.abs(rows.phi[0]).argmax())
-        raise ClosureFailed(
-            f"robot {name!r}: closure {loops.row_owner[row]!r} does not close from the home pose: residual "
-            f"{rows.phi[0, row]:.3g} after the solve, {np.abs(start).max():.3g} before it; check the frames of the closure, "
-            "or give a 'home' nearer to an assembled pose",
-            0, loops.row_owner[row], float(rows.phi[0, row]),
-        )
-    return q[0]
-
-
-def _check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray) -> None:
-    """The coordinates must determine the mechanism at home: [J; S] of full column rank, no more rows of S than needed."""
-    J = loops.evaluate(home[None]).J[0]
-    K = np.concatenate([J, coordinates.S])
-    freedom, wanted = model.nv - _rank(J), len(coordinates.names)
-    _, s, Vt = np.linalg.svd(K)
-    rank = int((s > FREE * s[0]).sum())
-    if rank < model.nv:
-        free = np.abs(Vt[rank:]).max(axis=0)
-        loose = [model.names[j] for j in range(1, model.njoints) if free[model.joints[j].idx_v] > 1e-6]
-        raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom; the coordinates {', '.join(coordinates.names)} leave joints "
-            f"free to move: {', '.join(loose)}"
-        )
-    if freedom != wanted:
-        raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom but {wanted} coordinates ({', '.join(coordinates.names)}); "
-            f"name {freedom} independent joints or motors under 'coordinates'"
-        )
 
 
 def _check_names(model: pin.Model, motors: Axes, file: RobotFile, where: str) -> None:

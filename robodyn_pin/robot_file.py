@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from robodyn_pin.efforts import EffortSpec
-from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
 
 Vector = tuple[float, float, float]
@@ -24,9 +23,17 @@ class FrameClosureSpec(Strict):
     length: float | None = Field(None, gt=0)  # rod [m]
 
     @model_validator(mode="after")
-    def _rod_has_length(self) -> "FrameClosureSpec":
+    def _consistent(self) -> "FrameClosureSpec":
         if self.kind == "rod" and self.length is None:
-            raise BadFile(f"closure {self.name!r}: a rod needs its 'length' [m]")
+            raise ValueError(f"closure {self.name!r}: a rod needs its 'length' [m]")
+        for key, kind in (("length", "rod"), ("axis", "revolute"), ("normal", "planar_point")):
+            if key in self.model_fields_set and self.kind != kind:
+                raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kind}, not to a {self.kind}")
+        for key in ("axis", "normal"):
+            if not any(getattr(self, key)):
+                raise ValueError(f"closure {self.name!r}: {key!r} is zero and has no direction")
+        if self.between[0] == self.between[1]:
+            raise ValueError(f"closure {self.name!r}: both ends are the same frame {self.between[0]!r}")
         return self
 
 
@@ -76,3 +83,13 @@ class RobotFile(Strict):
     limits: dict[str, Limit] = {}
     gravity: Vector = (0.0, 0.0, -9.81)
     sources: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _unique(self) -> "RobotFile":
+        motors = [m if isinstance(m, str) else m.name for m in self.motors or []]
+        named = {"closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or []}
+        for what, names in named.items():
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"{what} {name!r} stands twice")
+        return self

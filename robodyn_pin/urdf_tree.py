@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ET
 from collections import Counter
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,14 @@ import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
 
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, without saying where
+    "origin": {"xyz": 3, "rpy": 3},
+    "axis": {"xyz": 3},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+}
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
@@ -25,7 +34,9 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
     if root.tag != "robot":
         raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>")
     _check_tree(root, path)
-    for joint in root.iter("joint"):
+    for part in (*root.findall("link"), *root.findall("joint")):
+        _check_numbers(part, path)
+    for joint in root.findall("joint"):  # <transmission> has <joint> elements of another kind
         _one_degree_of_freedom(joint, path)
     text = ET.tostring(root, encoding="unicode")
     try:
@@ -48,21 +59,46 @@ def _check_tree(root: ET.Element, path: Path) -> None:
             element = joint.find(end)
             name = None if element is None else element.get("link")
             if name not in links:
-                raise BadFile(f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist")
+                nearest = get_close_matches(str(name), [str(link) for link in links], n=1)
+                hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+                raise BadFile(
+                    f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist{hint}"
+                )
         parents.setdefault(joint.find("child").get("link"), []).append(joint.get("name"))  # type: ignore[union-attr]
     for link, above in parents.items():
         if len(above) > 1:
             raise BadFile(
-                f"{path}: link {link!r} has {len(above)} parents (joints {', '.join(map(str, above))}); a URDF is a tree: "
-                "cut the loop at one of them and describe it under 'closures' in the robot file"
+                f"{path}: link {link!r} has {len(above)} parents (joints {', '.join(map(str, above))}); a URDF is a "
+                "tree: cut the loop at one of them and describe it under 'closures' in the robot file"
             )
     roots = [link for link in links if link not in parents]
     if len(roots) != 1:
         raise BadFile(f"{path}: expected one root link, found {len(roots)}: {', '.join(map(str, roots)) or 'a circle'}")
 
 
+def _check_numbers(part: ET.Element, path: Path) -> None:
+    """Every number of a link's inertial or of a joint is one, and there are as many as there should be."""
+    for element in part.iter():
+        for key, count in NUMBERS.get(element.tag, {}).items():
+            text = element.get(key)
+            try:
+                fine = text is None or len([float(x) for x in text.split()]) == count
+            except ValueError:
+                fine = False
+            if not fine:
+                raise BadFile(
+                    f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {text!r}, expected "
+                    f"{count} number{'s' if count > 1 else ''}"
+                )
+
+
 def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
     kind = joint.get("type")
+    if kind not in JOINTS:
+        raise BadFile(f"{path}: joint {joint.get('name')!r} has type {kind!r}, expected one of {', '.join(JOINTS[:4])}")
+    axis = joint.find("axis")
+    if kind != "fixed" and axis is not None and not any(map(float, axis.get("xyz", "1 0 0").split())):
+        raise BadFile(f"{path}: joint {joint.get('name')!r} has an axis of length zero")
     if kind in ("floating", "planar"):
         raise BadFile(
             f"{path}: joint {joint.get('name')!r} is {kind}; write it as a chain of prismatic and revolute joints with "

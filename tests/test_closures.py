@@ -1,5 +1,6 @@
 """Loops of every kind on small random trees, against finite differences, hand statics and each other."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -9,12 +10,18 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.robot import Robot, _closure, build
 from robodyn_pin.robot_file import RobotFile
 
 KINDS = ("point", "planar_point", "frame", "revolute", "rod", "coupling")
-EXACT = ("point", "planar_point", "rod", "coupling")  # kinds whose J is the derivative of the residual off the loops too
+EXACT = (
+    "point",
+    "planar_point",
+    "rod",
+    "coupling",
+)  # kinds whose J is the derivative of the residual off the loops too
 SEEDS = (0, 1, 2)
 
 
@@ -28,7 +35,8 @@ def link(name: str, mass: float = 1.0, com: str = "0 0 0") -> str:
 def joint(name: str, kind: str, parent: str, child: str, xyz="0 0 0", rpy="0 0 0", axis="0 0 1") -> str:
     xyz, rpy, axis = (x if isinstance(x, str) else " ".join(repr(float(y)) for y in x) for x in (xyz, rpy, axis))
     return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/><origin xyz="{xyz}" rpy="{rpy}"/>'
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="{rpy}"/>'
         f'<axis xyz="{axis}"/><limit lower="-9" upper="9" effort="9" velocity="9"/></joint>'
     )
 
@@ -47,7 +55,18 @@ def random_loop(kind: str, seed: int) -> Robot:
         for k in range(4):
             name = f"{side}{k}"
             sort = "prismatic" if rng.random() < 0.2 else "revolute"
-            parts += [link(name), joint(f"j_{name}", sort, parent, name, rng.uniform(-0.4, 0.4, 3), rng.uniform(-3, 3, 3), rng.normal(size=3))]
+            parts += [
+                link(name),
+                joint(
+                    f"j_{name}",
+                    sort,
+                    parent,
+                    name,
+                    rng.uniform(-0.4, 0.4, 3),
+                    rng.uniform(-3, 3, 3),
+                    rng.normal(size=3),
+                ),
+            ]
             parent, q0[f"j_{name}"] = name, rng.uniform(-0.7, 0.7)
     tree = make(parts).model
     data, q = tree.createData(), np.array([q0[name] for name in list(tree.names)[1:]])
@@ -55,8 +74,13 @@ def random_loop(kind: str, seed: int) -> Robot:
     a, b = (data.oMf[tree.getFrameId(name)] for name in ("a3", "b3"))
     end_a = pin.SE3(pin.rpy.rpyToMatrix(rng.uniform(-1.5, 1.5, 3)), rng.uniform(-0.2, 0.2, 3))
     end_b = b.actInv(a * end_a)
-    shift = {"rod": [0.3, 0.1, -0.2], "planar_point": [0, 0, 0.25]}.get(kind, [0, 0, 0])  # off the other end, where allowed
-    for name, parent, end in (("end_a", "a3", end_a), ("end_b", "b3", end_b * pin.SE3(np.eye(3), np.array(shift, float)))):
+    shift = {"rod": [0.3, 0.1, -0.2], "planar_point": [0, 0, 0.25]}.get(
+        kind, [0, 0, 0]
+    )  # off the other end, where allowed
+    for name, parent, end in (
+        ("end_a", "a3", end_a),
+        ("end_b", "b3", end_b * pin.SE3(np.eye(3), np.array(shift, float))),
+    ):
         rpy = pin.rpy.matrixToRpy(end.rotation)
         parts += [f'<link name="{name}"/>', joint(f"fix_{name}", "fixed", parent, name, end.translation, rpy)]
     closure: dict[str, object] = {"name": "loop", "kind": kind, "between": ["end_a", "end_b"]}
@@ -76,7 +100,9 @@ def random_loop(kind: str, seed: int) -> Robot:
     return make(parts, home=q0, coordinates=coordinates, motors=coordinates, closures=[closure])
 
 
-@pytest.fixture(scope="module", params=[(kind, seed) for kind in KINDS for seed in SEEDS], ids=lambda p: f"{p[0]}-{p[1]}")
+@pytest.fixture(
+    scope="module", params=[(kind, seed) for kind in KINDS for seed in SEEDS], ids=lambda p: f"{p[0]}-{p[1]}"
+)
 def looped(request) -> tuple[str, Robot, np.random.Generator]:
     kind, seed = request.param
     return kind, random_loop(kind, seed), np.random.default_rng(100 + seed)
@@ -89,7 +115,12 @@ def home_coordinates(robot: Robot) -> np.ndarray:
 def motion(robot: Robot, rng: np.random.Generator):
     """A smooth motion of the coordinates around home: t (N,) -> c, c', c'' (N, d)."""
     d = len(robot.coordinates.names)
-    c0, amplitude, w, phase = home_coordinates(robot), rng.uniform(0.02, 0.08, d), rng.uniform(1, 3, d), rng.uniform(0, 6, d)
+    c0, amplitude, w, phase = (
+        home_coordinates(robot),
+        rng.uniform(0.02, 0.08, d),
+        rng.uniform(1, 3, d),
+        rng.uniform(0, 6, d),
+    )
 
     def at(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x = np.outer(t, w) + phase
@@ -180,7 +211,10 @@ def test_a_multiplier_is_the_force_on_the_second_member_along_the_axes_of_the_fi
     turn = pin.rpy.rpyToMatrix(0.4, -0.7, 1.1)
     com = [0, 0, -0.3] if kind == "point" else [0.2, -0.1, 0.15]
     names = ["x", "y", "z", "rx", "ry", "rz"]
-    parts, parent = [f'<link name="post"/>', joint("fix", "fixed", "base", "post", rpy=pin.rpy.matrixToRpy(turn))], "base"
+    parts, parent = (
+        ['<link name="post"/>', joint("fix", "fixed", "base", "post", rpy=pin.rpy.matrixToRpy(turn))],
+        "base",
+    )
     for k, name in enumerate(names):
         body = link(name, 3.0, " ".join(map(str, com))) if name == "rz" else f'<link name="{name}"/>'
         axis = np.eye(3)[k % 3]
@@ -188,7 +222,9 @@ def test_a_multiplier_is_the_force_on_the_second_member_along_the_axes_of_the_fi
         parent = name
     weight = np.array([0, 0, -3 * 9.81])
     moment = -np.cross(com, weight)  # on the body, about the closure
-    axis = turn.T @ np.cross(moment, [0.3, 0.8, 0.1]) if kind == "revolute" else [1, 0, 0]  # a hinge gives no moment along it
+    axis = (
+        turn.T @ np.cross(moment, [0.3, 0.8, 0.1]) if kind == "revolute" else [1, 0, 0]
+    )  # a hinge gives no moment along it
     closure = {"name": "hook", "kind": kind, "between": ["post", "rz"]}
     if kind != "point":  # the body's frame is upright, so its mate on the post is turned back
         parts += ['<link name="mate"/>', joint("fix_mate", "fixed", "rz", "mate", rpy=pin.rpy.matrixToRpy(turn))]
@@ -203,19 +239,24 @@ def test_a_multiplier_is_the_force_on_the_second_member_along_the_axes_of_the_fi
 
         turn = turn @ turned_onto("revolute", np.array(axis)).rotation
     expected = np.concatenate([turn.T @ -weight, turn.T @ moment])
-    assert lam == pytest.approx(expected[{"point": [0, 1, 2], "frame": range(6), "revolute": [0, 1, 2, 4, 5]}[kind]], abs=1e-9)
+    assert lam == pytest.approx(
+        expected[{"point": [0, 1, 2], "frame": range(6), "revolute": [0, 1, 2, 4, 5]}[kind]], abs=1e-9
+    )
 
 
 def hinged(home: dict[str, float], axis: list[float]) -> Robot:
     """A body on a ball of three revolute joints, closed by a hinge to the base along x."""
     parts = ['<link name="rx"/>', '<link name="ry"/>', link("body", 1.0, "0 0.1 -0.2")]
-    parts += [joint(f"j{k}", "revolute", a, b, axis=np.eye(3)[k]) for k, (a, b) in enumerate([("base", "rx"), ("rx", "ry"), ("ry", "body")])]
+    parts += [
+        joint(f"j{k}", "revolute", a, b, axis=np.eye(3)[k])
+        for k, (a, b) in enumerate([("base", "rx"), ("rx", "ry"), ("ry", "body")])
+    ]
     closure = {"name": "hinge", "kind": "revolute", "between": ["base", "body"], "axis": axis}
     return make(parts, motors=["j0"], coordinates=["j0"], home=home, closures=[closure])
 
 
 def test_a_revolute_closure_keeps_the_sense_of_its_axis():
-    """Its five equations also hold where the axis of b points backwards: starts near there must not end there silently."""
+    """Its five equations also hold where the axis of b points backwards: no start may end there silently."""
     rng = np.random.default_rng(3)
     ended = {"right": 0, "refused": 0}
     for _ in range(100):
@@ -231,7 +272,7 @@ def test_a_revolute_closure_keeps_the_sense_of_its_axis():
         assert data.oMf[robot.model.getFrameId("body")].rotation[0, 0] == pytest.approx(1)
         ended["right"] += 1
     print(ended)
-    with pytest.raises(ClosureFailed, match="hinge.*backwards"):
+    with pytest.raises(ClosureFailed, match=r"hinge.*backwards"):
         hinged({"j1": np.pi}, [1, 0, 0])
 
 
@@ -253,7 +294,12 @@ def test_the_parallelogram_stays_a_parallelogram(name):
 
 def four_bar(closure: dict[str, object]) -> Robot:
     """Crank 0.2, coupler 0.5, follower 0.4, ground 0.5 in the x y plane; the follower ends on a spare hinge."""
-    parts = [link("crank"), link("coupler"), link("follower", 1.0, "0.2 0 0"), link("ground", 0.0).replace('mass value="0.0"', 'mass value="1e-9"')]
+    parts = [
+        link("crank"),
+        link("coupler"),
+        link("follower", 1.0, "0.2 0 0"),
+        link("ground", 0.0).replace('mass value="0.0"', 'mass value="1e-9"'),
+    ]
     parts += [
         joint("j_crank", "revolute", "base", "crank"),
         joint("j_coupler", "revolute", "crank", "coupler", [0.2, 0, 0]),
@@ -283,4 +329,67 @@ def test_an_over_constrained_four_bar_moves_like_the_exact_one():
     for state, tau in zip(states[1:], torques[1:], strict=True):
         for x in ("q", "v", "a", "T", "g"):
             assert np.abs(getattr(state, x)[:, :3] - getattr(states[0], x)).max() <= 1e-9
-        assert np.abs(tau - torques[0]).max() <= 1e-7  # the spare link's 0.02 kg m2 do not turn
+        assert np.abs(tau - torques[0]).max() <= 1e-9  # the spare link's 0.02 kg m2 do not turn
+
+
+def test_singularity_falls_to_zero_at_the_dead_point_of_a_four_bar():
+    """Driven by the crank it never stops; driven by the follower it does, where crank and coupler align."""
+    by_crank = four_bar({"kind": "planar_point", "between": ["base", "follower"]})
+    turn = np.linspace(0, 2 * np.pi, 100)[:, None] + home_coordinates(by_crank)
+    assert by_crank.singularity(turn).min() > 0.05
+    # The angle j_coupler measures the distance from the dead point j_coupler = 0; the closed poses come from the crank.
+    q = by_crank.close(turn, 0 * turn, 0 * turn).q
+    k = int(np.abs(np.angle(np.exp(1j * q[:, 1]))).argmin())
+    near = turn[k] + np.linspace(-0.05, 0.05, 2001)[:, None]
+    q = by_crank.close(near, 0 * near, 0 * near, start=q[k]).q
+    away = np.angle(np.exp(1j * q[:, 1]))
+    assert away.min() < 0 < away.max()
+    ground = replace(by_crank.coordinates, names=("follower",), S=np.ones((1, 3)))  # absolute angle of the follower
+    value = smallest_singular_values(by_crank.loops, ground.S, q, by_crank.home)
+    far = np.abs(away) > 1e-3
+    slope = value[far] / np.abs(away[far])
+    assert slope.std() / slope.mean() < 0.02  # linear, up to the curvature over 0.05 rad
+    assert value.min() < 1e-4 < slope.mean()
+
+
+def test_singularity_does_not_depend_on_the_unit_of_length_or_on_gears():
+    """The same four-bar ten times as large, driven through a gear: the same pure number."""
+
+    def scaled(size: float, gear: float) -> Robot:
+        parts = [link("crank"), link("coupler"), link("slider")]
+        parts += [
+            joint("j_crank", "revolute", "base", "crank"),
+            joint("j_coupler", "revolute", "crank", "coupler", [0.2 * size, 0, 0]),
+            joint("j_slider", "prismatic", "base", "slider", axis="1 0 0"),
+        ]
+        shut = {
+            "name": "shut",
+            "kind": "planar_point",
+            "between": ["coupler", "slider"],
+            "at": [[0.5 * size, 0, 0], [0, 0, 0]],
+        }
+        home = {"j_crank": 0.9, "j_coupler": -1.2, "j_slider": 0.6 * size}
+        motors = [{"name": "m", "of": {"j_crank": gear}}]
+        return make(parts, motors=motors, coordinates=["m"], home=home, closures=[shut])
+
+    c = np.linspace(0.5, 1.5, 11)[:, None]
+    small, large = scaled(1, 1).singularity(c), scaled(10, -32).singularity(-32 * c)
+    assert np.abs(small - large).max() <= 1e-12
+
+
+def test_singularity_of_dualv_where_the_platform_no_longer_determines_the_legs():
+    """A leg stretched out (0.56 m from its base joint) or folded is where the platform's pose stops determining it."""
+    robot = rp.load("dualv")
+    home = home_coordinates(robot)
+    names, k = robot.loops.closures[0], robot.model.getJointId("A1")
+    base = robot.model.jointPlacements[k].translation[:2]
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, robot.home)
+    hinge = data.oMf[robot.model.getFrameId(names.frame_b)].translation[:2]
+    direction = (hinge - base) / np.linalg.norm(hinge - base)
+    left = 0.56 - np.linalg.norm(hinge - base)
+    share = 1 - np.array([1e-4, 4e-4, 1.6e-3])  # the elbow angle goes with the square root of what is left
+    c = np.stack([home + np.array([*(direction * left * x), 0]) for x in share])
+    value = robot.singularity(c)
+    assert robot.singularity(home[None])[0] > 5 * value.max()
+    assert np.divide(value[1:], value[:-1]) == pytest.approx([2, 2], rel=0.05)

@@ -1,0 +1,28 @@
+"""How far closed states are from a singular one: the smallest singular value of the solved block, in pure numbers."""
+
+import numpy as np
+
+from robodyn_pin.closures.loops import Loops
+
+LINEAR = ("x", "y", "z", "length")  # closure rows in metres; rx, ry, rz are in radians
+
+
+def smallest_singular_values(loops: Loops, S: np.ndarray, q: np.ndarray, home: np.ndarray) -> np.ndarray:
+    """Smallest singular value (N,) of [J; S] at q (N, nv), without units.
+
+    The block is scaled by one length L, the root mean square of the metres per radian in J at home (nv,), 1 m where
+    there are none: prismatic columns are multiplied by L, linear rows divided by L. Coordinate rows S (d, nv) and
+    couplings, whose gear ratios mean nothing here, are divided by their largest entry.
+    """
+    J = loops.evaluate(q).J
+    sliding = np.array(["JointModelP" in joint.shortname() for joint in list(loops.model.joints)[1:]], bool)
+    kinds = [name.rsplit(".", 1)[1] for name in loops.row_names]
+    linear = np.array([kind in LINEAR for kind in kinds], bool)
+    levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~sliding)]
+    levers = levers[np.abs(levers) > 1e-9]
+    L = float(np.sqrt((levers**2).mean())) if len(levers) else 1.0
+    K = np.concatenate([J, np.broadcast_to(S, (len(q), *S.shape))], axis=1) * np.where(sliding, L, 1.0)
+    K[:, : loops.size][:, linear] /= L
+    plain = np.flatnonzero([kind == "coupling" for kind in kinds] + [True] * len(S))
+    K[:, plain] /= np.abs(K[:, plain]).max(axis=2, keepdims=True)
+    return np.linalg.svd(K, compute_uv=False)[:, -1]
