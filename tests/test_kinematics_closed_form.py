@@ -1,0 +1,146 @@
+"""Closed mechanisms against closed forms: delta robots and their bar, DualV's five-bars, arms by their MDH tables."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from mdh import IRB2400, IRB6660, Table, flange
+from workspaces import DELTA3, IRB360, WORKSPACES, delta_angles, five_bars
+
+from robodyn_pin.robot import Robot, State, load
+
+STATES = 200
+EXACT = 1e-12  # [m or rad]
+
+
+def closed(name: str, seed: int = 1) -> tuple[Robot, State, dict[str, np.ndarray]]:
+    """A robot, brought onto its loops at random reachable coordinates, and its joints by closed form."""
+    robot, reach = load(name), WORKSPACES[name](np.random.default_rng(seed), STATES)
+    still = np.zeros_like(reach.c)
+    return robot, robot.close(reach.c, still, still), reach.joints
+
+
+def joint(robot: Robot, name: str) -> int:
+    return robot.model.joints[robot.model.getJointId(name)].idx_v
+
+
+def placement(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, q)
+    return data.oMf[robot.model.getFrameId(frame)].homogeneous
+
+
+@pytest.mark.parametrize("name", sorted(WORKSPACES))
+def test_every_joint_is_where_the_closed_form_has_it(name):
+    robot, state, expected = closed(name)
+    assert set(expected) == set(list(robot.model.names)[1:])
+    q = np.stack([expected[name] for name in list(robot.model.names)[1:]], axis=1)
+    bound = np.full(STATES, EXACT)
+    if name.startswith("dualv"):
+        # Closing stops at a gap of 1e-13 m; near a stretched leg the same gap is a larger angle.
+        bound /= np.abs(np.sin(five_bars(np.stack([expected[c] for c in ("x", "y", "phi")], axis=1))[1])).min(axis=1)
+    assert (np.abs(state.q - q).max(axis=1) < bound).all()
+
+
+@pytest.mark.parametrize(("name", "lengths"), [("irb360", IRB360), ("delta3", DELTA3)])
+def test_delta_arms_follow_their_closed_inverse_kinematics_from_the_platform_side(name, lengths):
+    """The same robot driven by its platform: closing is inverse kinematics."""
+    robot, state, _ = closed(name)
+    pose = ["x", "y", "z"] + (["psi"] if name == "irb360" else [])
+    by_pose = robot.with_coordinates(pose)
+    p = state.q[:, [joint(robot, axis) for axis in "xyz"]] + np.array([0, 0, lengths.home])
+    c = state.q[:, [joint(robot, axis) for axis in pose]]
+    q = by_pose.close(c, 0 * c, 0 * c).q
+    angles = q[:, [joint(robot, f"phi{k}") for k in (1, 2, 3)]]
+    assert np.abs(angles - delta_angles(lengths, p)).max() < EXACT
+
+
+def test_a_delta_platform_never_tilts_and_its_shaft_transmits_the_angle_exactly():
+    robot, state, _ = closed("irb360")
+    for name in ("rx", "ry", "rz"):
+        assert np.abs(state.q[:, joint(robot, name)]).max() < EXACT
+    assert np.abs(state.q[:, joint(robot, "R5")] - state.q[:, joint(robot, "psi")]).max() < EXACT
+
+
+@pytest.mark.parametrize("name", ["dualv", "dualv_payload"])
+def test_dualv_motors_count_from_the_x_axis_with_elbows_outwards(name):
+    robot, state, joints = closed(name)
+    pose = np.stack([joints[c] for c in ("x", "y", "phi")], axis=1)
+    angles = state.q @ robot.motors.S.T + robot.motors.offset
+    q1, q2 = five_bars(pose)
+    off = np.abs(np.exp(1j * angles) - np.exp(1j * q1)).max(axis=1)
+    assert (off < EXACT / np.abs(np.sin(q2)).min(axis=1)).all()
+    home = np.rad2deg(robot.motors.S @ robot.home + robot.motors.offset)
+    assert home == pytest.approx([134.8, 45.2, -45.2, -134.8], abs=0.05)  # as printed for the home pose
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("irb2400", IRB2400),
+        ("irb2400_printed", IRB2400),
+        ("irb2400_rods", IRB2400),
+        ("irb2400_spindle", IRB2400),
+        ("irb6660", IRB6660),
+    ],
+)
+def test_flange_is_where_the_table_puts_it(name: str, table: Table):
+    robot, state, _ = closed(name)
+    motors = state.q @ robot.motors.S.T + robot.motors.offset
+    worst = max(
+        np.abs(placement(robot, q, "flange") - flange(table, m)).max() for q, m in zip(state.q, motors, strict=True)
+    )
+    assert worst < EXACT
+
+
+def test_zero_poses_are_the_printed_ones():
+    irb2400, irb6660 = load("irb2400"), load("irb6660")
+    forwards = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # z along x of the base, x down
+    at = placement(irb2400, irb2400.home, "flange")
+    assert np.abs(at[:3, 3] - [0.940, 0, 1.455]).max() < EXACT
+    assert np.abs(at[:3, :3] - forwards).max() < EXACT
+    assert np.abs(placement(irb6660, irb6660.home, "flange")[:3, 3] - [1.393, 0, 1.7945]).max() < EXACT
+
+
+def tool_as_printed(q: np.ndarray, mended: bool = True) -> np.ndarray:
+    """Pose of the IRB 2400's spindle tip by equations 15 to 26 of Obal and Gierlak, 2025, as a 3 x 4 matrix.
+
+    Mended in three places: sin q4 ends the third term of (19) and the first of (22), and (26) needs -d4 sin q3.
+    """
+    (c1, c2, c3, c4, c5, c6), (s1, s2, s3, s4, s5, s6) = np.cos(q), np.sin(q)
+    a1, a2, a3, d1, d4, d7, xT, zT = 0.100, 0.705, 0.135, 0.615, 0.755, 0.085, 0.240, 0.162
+    R = np.array(
+        [
+            [
+                s1 * s4 * s5 - c1 * c3 * c5 + c1 * c4 * s3 * s5,
+                c1 * c6 * s3 * s4 - c4 * c6 * s1 + c1 * c3 * s5 * s6 + c5 * s1 * s4 * s6 + c1 * c4 * c5 * s3 * s6,
+                c1 * s3 * s4 * s6 - c1 * c3 * c6 * s5 - c5 * c6 * s1 * s4 - c4 * s1 * s6 - c1 * c4 * c5 * c6 * s3,
+            ],
+            [
+                c4 * s1 * s3 * s5 - c3 * c5 * s1 - c1 * s4 * s5,
+                c1 * c4 * c6
+                - c1 * c5 * s4 * s6
+                + c6 * s1 * s3 * (s4 if mended else s1)
+                + c3 * s1 * s5 * s6
+                + c4 * c5 * s1 * s3 * s6,
+                c1 * c4 * s6 + c1 * c5 * c6 * s4 - c3 * c6 * s1 * s5 + s1 * s3 * s4 * s6 - c4 * c5 * c6 * s1 * s3,
+            ],
+            [
+                c5 * s3 + c3 * c4 * s5,
+                c3 * c6 * (s4 if mended else s6) - s3 * s5 * s6 + c3 * c4 * c5 * s6,
+                c3 * s4 * s6 + c6 * s3 * s5 - c3 * c4 * c5 * c6,
+            ],
+        ]
+    )
+    wrist = a1 + a2 * s2 + a3 * s3 + d4 * c3
+    height = d1 + a2 * c2 + a3 * c3 - (d4 * s3 if mended else 0)
+    # The flange's z axis is minus the tool's x axis, its x axis the tool's z axis.
+    tip = np.array([c1 * wrist, s1 * wrist, height]) - (d7 + zT) * R[:, 0] + xT * R[:, 2]
+    return np.concatenate([R, tip[:, None]], axis=1)
+
+
+def test_spindle_tip_obeys_the_printed_equations_once_mended():
+    robot, state, _ = closed("irb2400_spindle")
+    motors = state.q @ robot.motors.S.T
+    tips = np.array([placement(robot, q, "tcp")[:3] for q in state.q])
+    assert np.abs(tips - np.array([tool_as_printed(q) for q in motors])).max() < EXACT
+    assert np.abs(tips - np.array([tool_as_printed(q, mended=False) for q in motors])).max() > 0.1
