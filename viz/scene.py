@@ -24,7 +24,7 @@ from robodyn_pin.viz.skeleton import drawn
 # is, and the robot is moved and scaled to fit it.
 FIELD_OF_VIEW = 40.0  # vertical [deg]; MeshCat's 75 makes links near the edge look bent
 DISTANCE = 3.0  # camera to origin [page units]
-VIEW = Rotation.from_euler("ZX", [37, -24], degrees=True).as_matrix()  # columns: right, ahead, up of the camera
+VIEW = Rotation.from_euler("ZX", [62, -24], degrees=True).as_matrix()  # columns: right, ahead, up of the camera
 
 
 class Scene:
