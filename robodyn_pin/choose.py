@@ -13,15 +13,17 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import cross_validated
-from robodyn_pin.motion import Log
-from robodyn_pin.observations import Folded, Job, add, coordinates, fold_log, motion
+from robodyn_pin.log_files import AnyLog
+from robodyn_pin.observations import Folded, Job, add, close_log, fold_log
 from robodyn_pin.regression import columns
-from robodyn_pin.result import STILL, Choice
+from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import BallSpec, RunFile
 
 T = TypeVar("T")
 
+WITH_WIDTH = ("coulomb", "stribeck")
+MEASURED = 30_000  # samples of a log that show how fast its joints move
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
@@ -39,14 +41,15 @@ class Fitted:
     choices: tuple[Choice, ...]
 
 
-def choose(robot: Robot, run: RunFile, logs: Sequence[Log], progress: Callable[[str], None]) -> Fitted:
+def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
     """Fold the fit logs with each candidate of `choose:`, one key after the other, and keep the best.
 
     Raises:
         BadLog: nothing left after the edges are cut.
     """
     choices = []
-    rates = _rms_rates(robot, run, logs)
+    open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
+    rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
         return _fold(robot, candidate, logs, rates)
@@ -113,23 +116,25 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
     return cross_validated(fitted.rows, fitted.scored, feasible, fitted.run.score.measure)
 
 
-def _fold(robot: Robot, run: RunFile, logs: Sequence[Log], rates: np.ndarray) -> Fitted:
+def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
     robot = with_widths(robot, run.coulomb_width * rates)
     named = columns(robot)
     segments = run.choose.folds
     parts: list[list[Folded]] = []
     for log in logs:
-        n, spec = len(log.t), run.rows
+        n, spec = log.size, run.rows
         if n - 2 * spec.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {spec.cut} are cut at both ends")
-        index = np.arange(n)
-        inside = (index >= spec.cut) & (index < n - spec.cut)
-        segment = (index - spec.cut) * segments // (n - 2 * spec.cut)
-        every = inside & (index % spec.every == 0)
-        jobs = [
-            Job(spec.filter, np.where(every, segment, -1), segments),
-            Job(run.score.filter, np.where(inside, segment, -1), segments),
-        ]
+
+        def segment(index: np.ndarray, rates: np.ndarray, n: int = n) -> np.ndarray:
+            label = (index - spec.cut) * segments // (n - 2 * spec.cut)
+            inside = (index >= spec.cut) & (index < n - spec.cut)
+            return np.repeat(np.where(inside, label, -1)[:, None], rates.shape[1], axis=1)
+
+        def thinned(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+            return np.where((index % spec.every == 0)[:, None], segment(index, rates), -1)
+
+        jobs = [Job(spec.filter, thinned, segments), Job(run.score.filter, segment, segments)]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
     return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, logs[0].rate), ())
@@ -141,16 +146,17 @@ def _independent(run: RunFile, rate: float) -> float:
     return min(1.0, 2 * spec.filter.cutoff * spec.every / rate) if spec.filter else 1.0
 
 
-def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[Log]) -> np.ndarray:
-    """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]."""
+def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:
+    """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
     squares, count = np.zeros(len(robot.efforts)), 0
     for log in logs:
-        c, cd, cdd = coordinates(robot, *motion(log, run.preparation))
-        thin = slice(None, None, max(1, len(c) // 1000))
-        state = robot.close(c[thin], cd[thin], cdd[thin], label=lambda i, log=log, step=thin.step: log.row(i * step))  # type: ignore[misc]
-        for k, effort in enumerate(robot.efforts):
-            squares[k] += np.sum((state.v @ effort.row) ** 2)
-        count += len(state.v)
+        size = min(log.size, max(MEASURED // 10, run.preparation.filter.reach(log.rate, log.name) if run.preparation.filter else 0))
+        begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
+        for begin in begins:
+            state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), run.preparation)
+            for k, effort in enumerate(robot.efforts):
+                squares[k] += np.sum((state.v @ effort.row) ** 2)
+            count += len(state.v)
     return np.sqrt(squares / count)
 
 
@@ -158,16 +164,10 @@ def with_widths(robot: Robot, widths: np.ndarray) -> Robot:
     """The robot with Coulomb widths (efforts,) for the terms that have none in its file."""
     efforts = tuple(
         replace(e, spec=e.spec.model_copy(update={"width": float(max(width, 1e-6))}))
-        if e.spec.model in ("coulomb", "stribeck") and e.spec.width is None else e
+        if e.spec.model in WITH_WIDTH and e.spec.width is None else e
         for e, width in zip(robot.efforts, widths, strict=True)
     )
     return replace(robot, efforts=efforts)
-
-
-def still_labels(robot: Robot, log: Log, run: RunFile) -> np.ndarray:
-    """1 where a coordinate stands still, else 0: (N, d)."""
-    rates = coordinates(robot, *motion(log, run.preparation))[1]
-    return np.where(np.abs(rates) < run.score.still, STILL, 1 - STILL)
 
 
 def bounds_of(run: RunFile, robot: Robot) -> Bounds:

@@ -141,7 +141,7 @@ def simulate(
     import numpy as np
 
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.motion import write_log
+    from robodyn_pin.log_files import write_log
     from robodyn_pin.simulation import FourierMotion, Noise
     from robodyn_pin.simulation import simulate as run_simulation
 
@@ -205,7 +205,8 @@ def predict(
     """
     import numpy as np
 
-    from robodyn_pin.motion import read_log, write_torques
+    from robodyn_pin.log_files import write_torques
+    from robodyn_pin.motion import read_log
     from robodyn_pin.observations import Preparation
     from robodyn_pin.prediction import predict as predict_torques
 

@@ -1,14 +1,15 @@
 """Motion logs: read, brought to SI, checked, put on a uniform clock."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from robodyn_pin.errors import BadFile, BadLog, UnknownName
-from robodyn_pin.files import Strict, write_whole
+from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.files import Strict
 from robodyn_pin.robot import Robot
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 PREFIXES = ("q_", "dq_", "ddq_", "tau_")
 NOTE = "robodyn_pin"  # key of our note in a Parquet file
 IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
-GAP = 1.5  # steps longer than this times the median are gaps
+GAP = 1.5  # steps longer than this times the mean step are gaps
 TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 
 
@@ -40,7 +41,7 @@ class Quality:
     rows: int
     rate: float  # [Hz]
     irregular: float  # largest deviation of a step from the mean step, relative
-    gaps: int  # steps longer than 1.5 of the median
+    gaps: int  # steps longer than 1.5 of the mean step
     repeated: int  # rows that repeat the row before exactly, time aside
 
 
@@ -59,6 +60,11 @@ class Log:
     quality: Quality = field(default_factory=lambda: Quality(0, 0.0, 0.0, 0, 0))
 
     @property
+    def size(self) -> int:
+        """Number of samples."""
+        return len(self.t)
+
+    @property
     def rate(self) -> float:
         """Mean sampling rate [Hz]."""
         return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
@@ -66,6 +72,13 @@ class Log:
     def row(self, i: int) -> str:
         """How to call sample i in a message."""
         return f"row {i + self.first_row} of {self.name} (t = {self.t[i]:.4g} s)"
+
+    def section(self, begin: int, end: int) -> "Log":
+        """Samples begin..end."""
+        cut = {k: None if (x := getattr(self, k)) is None else x[begin:end] for k in ("t", "q", "tau", "dq", "ddq")}
+        return replace(self, first_row=self.first_row + begin, **cut)  # type: ignore[arg-type]
+
+    window = section
 
 
 def read_log(
@@ -82,42 +95,68 @@ def read_log(
     Raises:
         BadLog: names the file, the column and the row of what is wrong.
     """
-    path, columns, units = Path(path), dict(columns or {}), units or Units()
+    path = Path(path)
     table, notes = _read_table(path)
-    first_row = notes.count("\n") + 2
-    motors = robot.motors.names
-    ours = ["t", *(prefix + m for prefix in PREFIXES for m in motors)]
-    for name in columns:
-        if name not in ours:
-            raise UnknownName("column", name, f"the column map for {path.name}; the robot {robot.name!r} has no such motor", ours)
-    mapped = set(columns.values())
-    for header in table.columns:
-        prefix = next((p for p in PREFIXES if header.startswith(p)), None)
-        if prefix and header not in ours and header not in mapped:
-            raise BadLog(
-                f"{path}: column {header!r} names a motor that robot {robot.name!r} lacks; its motors are {', '.join(motors)}"
-            )
+    layout = LogColumns(path, robot, columns or {}, units or Units(), torque, notes, tuple(table.columns))
+    log = layout.take(table, 0)
+    _check_clock(log)
+    check_speed(log, robot, layout.units)
+    return replace(log, quality=merged([quality(log, 1 / log.rate)], log.rate))
 
-    def block(prefix: str, needed: bool) -> np.ndarray | None:
-        headers = [columns.get(prefix + m, prefix + m) for m in motors]
-        present = [h in table.columns for h in headers]
-        if not needed and not any(present):
-            return None
-        return np.stack([_column(table, h, path, first_row) for h in headers], axis=1)
 
-    t = _column(table, columns.get("t", "t"), path, first_row) * FACTORS[units.time]
-    _check_clock(t, path, first_row)
-    angle, effort = FACTORS[units.angle], FACTORS[units.torque]
-    q, tau = block("q_", True), block("tau_", torque)
-    dq, ddq = block("dq_", False), block("ddq_", False)
-    assert q is not None
-    scaled = [None if x is None else x * angle for x in (q, dq, ddq)]
-    log = Log(
-        path.name, t, scaled[0], None if tau is None else tau * effort, scaled[1], scaled[2],  # type: ignore[arg-type]
-        simulated="simulated" in notes.lower(), first_row=first_row,
-    )  # fmt: skip
-    _check_speed(log, robot, units)
-    return replace(log, quality=_quality(log))
+@dataclass(frozen=True)
+class LogColumns:
+    """Which columns of a file hold what, checked against the robot."""
+
+    path: Path
+    robot: Robot
+    columns: Mapping[str, str]
+    units: Units
+    torque: bool
+    notes: str
+    headers: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        motors = self.robot.motors.names
+        ours = ["t", *(prefix + m for prefix in PREFIXES for m in motors)]
+        for name in self.columns:
+            if name not in ours:
+                where = f"the column map for {self.path.name}; robot {self.robot.name!r} has no such motor"
+                raise UnknownName("column", name, where, ours)
+        mapped = set(self.columns.values())
+        for header in self.headers:
+            if header.startswith(PREFIXES) and header not in ours and header not in mapped:
+                raise BadLog(
+                    f"{self.path}: column {header!r} names a motor that robot {self.robot.name!r} lacks; its motors are "
+                    f"{', '.join(motors)}"
+                )
+
+    def needed(self) -> list[str]:
+        """Headers that are read."""
+        return [h for prefix in ("t", *PREFIXES) for h in self._headers(prefix) if h in self.headers]
+
+    def _headers(self, prefix: str) -> list[str]:
+        names = ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
+        return [self.columns.get(name, name) for name in names]
+
+    def take(self, table: "pl.DataFrame", begin: int) -> Log:
+        """A part of the file that starts at sample `begin`, in SI."""
+        first_row = self.notes.count("\n") + 2 + begin
+
+        def block(prefix: str, needed: bool, factor: float) -> np.ndarray | None:
+            headers = self._headers(prefix)
+            if not needed and not any(h in table.columns for h in headers):
+                return None
+            return np.stack([_column(table, h, self.path, first_row) for h in headers], axis=1) * factor
+
+        angle, effort = FACTORS[self.units.angle], FACTORS[self.units.torque]
+        t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, angle)
+        assert t is not None
+        assert q is not None
+        return Log(
+            self.path.name, t[:, 0], q, block("tau_", self.torque, effort), block("dq_", False, angle),
+            block("ddq_", False, angle), simulated="simulated" in self.notes.lower(), first_row=first_row,
+        )  # fmt: skip
 
 
 def _read_table(path: Path) -> tuple["pl.DataFrame", str]:
@@ -126,11 +165,20 @@ def _read_table(path: Path) -> tuple["pl.DataFrame", str]:
 
     if path.suffix not in (".csv", ".parquet"):
         raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
-    try:
+    with readable(path):
         if path.suffix == ".parquet":
             return pl.read_parquet(path), pl.read_parquet_metadata(path).get(NOTE, "")
         # infer_schema=False keeps text: a bad cell is then named with its row instead of failing the whole file.
         return pl.read_csv(path, infer_schema=False, comment_prefix="#"), _comments(path)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what reading a file can raise into one sentence."""
+    import polars as pl
+
+    try:
+        yield
     except FileNotFoundError:
         raise BadLog(f"cannot read {path}: no such file") from None
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -147,42 +195,6 @@ def _comments(path: Path) -> str:
     return "".join(lines)
 
 
-def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
-    """Write a log as CSV or Parquet, whole or not at all; `note` goes into the file itself.
-
-    Raises:
-        BadFile: neither .csv nor .parquet, or the folder cannot be written.
-    """
-    named = {"t": log.t}
-    for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
-        if x is not None:
-            named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
-    _write_table(path, named, note)
-
-
-def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
-    """Write predicted motor torques (N, n) for the rows of a log, as `write_log`."""
-    _write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
-
-
-def _write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
-    import polars as pl
-
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
-    table = pl.DataFrame(named)
-    if path.suffix == ".parquet":
-        write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))
-        return
-
-    def write(target: Path) -> None:
-        with target.open("wb") as file:
-            file.write("".join(f"# {line}\n" for line in note.splitlines()).encode())
-            table.write_csv(file)
-
-    write_whole(path, write)
-
-
 def _column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> np.ndarray:
     import polars as pl
 
@@ -196,21 +208,23 @@ def _column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> n
     return np.asarray(values, float)
 
 
-def _check_clock(t: np.ndarray, path: Path, first_row: int) -> None:
+def _check_clock(log: Log) -> None:
+    t = log.t
     if len(t) < 2:
-        raise BadLog(f"{path}: {len(t)} rows; a log needs at least two")
+        raise BadLog(f"{log.name}: {len(t)} rows; a log needs at least two")
     back = np.flatnonzero(np.diff(t) <= 0)
     if len(back):
         i = int(back[0])
         raise BadLog(
-            f"{path}: time does not increase in {len(back)} rows, first in row {i + 1 + first_row} (column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
+            f"{log.name}: time does not increase in {len(back)} rows, first in row {i + 1 + log.first_row} "
+            f"(column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
         )
 
 
-def _check_speed(log: Log, robot: Robot, units: Units) -> None:
+def check_speed(log: Log, robot: Robot, units: Units) -> None:
     """Angles in degrees that were declared radians show as speeds that no motor reaches."""
     span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
-    if len(log.t) <= span:
+    if log.size <= span:
         return
     speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]
     for k, limit in enumerate(speed_limits(robot)):
@@ -218,8 +232,8 @@ def _check_speed(log: Log, robot: Robot, units: Units) -> None:
         if speed[worst, k] > TOO_FAST * limit:
             raise BadLog(
                 f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
-                f"{worst + log.first_row}, its limit is {limit:.4g}; are the angles in another unit than {units.angle!r}? Declare "
-                "'units: {angle: deg}' in the run file"
+                f"{worst + log.first_row}, its limit is {limit:.4g}; are the angles in another unit than {units.angle!r}? "
+                "Declare 'units: {angle: deg}' in the run file"
             )
 
 
@@ -233,15 +247,27 @@ def speed_limits(robot: Robot) -> np.ndarray:
     return np.array([g.velocity if g and g.velocity else u for g, u in zip(given, from_urdf, strict=True)], float)
 
 
-def _quality(log: Log) -> Quality:
+def quality(log: Log, step: float) -> Quality:
+    """Oddities of (a part of) a log whose mean step is `step` [s]."""
     steps = np.diff(log.t)
-    channels = np.concatenate([x for x in (log.q, log.dq, log.tau) if x is not None], axis=1)
+    same = (np.diff(log.q, axis=0) == 0).all(axis=1)
+    for x in (log.dq, log.tau):
+        if x is not None:
+            same &= (np.diff(x, axis=0) == 0).all(axis=1)
     return Quality(
-        rows=len(log.t),
-        rate=log.rate,
-        irregular=float(np.abs(steps / steps.mean() - 1).max()),
-        gaps=int((steps > GAP * np.median(steps)).sum()),
-        repeated=int((np.diff(channels, axis=0) == 0).all(axis=1).sum()),
+        rows=log.size,
+        rate=1 / step,
+        irregular=float(np.abs(steps / step - 1).max(initial=0.0)),
+        gaps=int((steps > GAP * step).sum()),
+        repeated=int(same.sum()),
+    )
+
+
+def merged(parts: Sequence[Quality], rate: float) -> Quality:
+    """Oddities of the whole from those of parts that share their border samples."""
+    rows = sum(p.rows for p in parts) - (len(parts) - 1)
+    return Quality(
+        rows, rate, max(p.irregular for p in parts), sum(p.gaps for p in parts), sum(p.repeated for p in parts)
     )
 
 

@@ -4,8 +4,8 @@ Parallel filtering: W and B'tau pass the same zero-phase filter, so that noise g
 overlap by as much as the filters remember; the result does not depend on the block size, memory not on the log.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.files import Strict
 from robodyn_pin.filters import Lowpass, differences
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.log_files import AnyLog
 from robodyn_pin.motion import Log
 from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot, State
@@ -36,6 +37,7 @@ class Block:
     begin: int  # index of the first sample in the log, margin left out
     keep: slice  # the samples between the margins
     q: np.ndarray  # (n, nv) joint positions, with margins like all that follows
+    rates: np.ndarray  # (n, d) of the coordinates
     W: np.ndarray  # (n, d, p) not filtered
     known: np.ndarray  # (n, d) efforts that the robot file declares as known
     measured: np.ndarray | None  # (n, d) B'tau; None where the log has no torques
@@ -46,7 +48,7 @@ class Job:
     """One way to fold a log's rows: through a filter, sorted by label."""
 
     filter: Lowpass | None
-    labels: np.ndarray  # (N,) or (N, d) group of every row; negative rows are left out
+    label: Callable[[np.ndarray, np.ndarray], np.ndarray]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
     groups: int
 
 
@@ -93,22 +95,23 @@ def close_log(robot: Robot, log: Log, preparation: Preparation) -> State:
 
 
 def observe(
-    robot: Robot, log: Log, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0, end: int | None = None
+    robot: Robot, log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0, end: int | None = None
 ) -> Iterator[Block]:
     """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
     size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
-    last = len(log.t) if end is None else end
+    last = log.size if end is None else end
     for low, first, stop, high in blocks(log, preparation, filters, begin, last, size):
-        part = section(log, low, high)
+        part = log.section(low, high)
         state = close_log(robot, part, preparation)
         measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
         keep = slice(first - low, stop - low)
-        yield Block(first, keep, state.q, state_regressor(robot, state), known_efforts(robot, state), measured)
+        rates = state.v @ robot.coordinates.S.T
+        yield Block(first, keep, state.q, rates, state_regressor(robot, state), known_efforts(robot, state), measured)
 
 
 def blocks(
-    log: Log, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int, end: int, size: int
+    log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int, end: int, size: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """Cut samples begin..end into blocks: (first with margin, first, end, end with margin)."""
     reach = 2 + max((f.reach(log.rate, log.name) for f in filters if f), default=0)
@@ -116,47 +119,39 @@ def blocks(
     size = max(size, 2 * reach)
     for first in range(begin, end, size):
         stop = min(first + size, end)
-        yield max(0, first - reach), first, stop, min(len(log.t), stop + reach)
-
-
-def section(log: Log, begin: int, end: int) -> Log:
-    """Samples begin..end of a log."""
-    cut = {name: None if (x := getattr(log, name)) is None else x[begin:end] for name in ("t", "q", "tau", "dq", "ddq")}
-    return replace(log, first_row=log.first_row + begin, **cut)  # type: ignore[arg-type]
+        yield max(0, first - reach), first, stop, min(log.size, stop + reach)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
 
 
-def fold_log(robot: Robot, log: Log, preparation: Preparation, jobs: Sequence[Job]) -> list[Folded]:
-    """Fold a log's rows as each job says, in one pass.
+def fold_log(
+    robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job], begin: int = 0, end: int | None = None
+) -> list[Folded]:
+    """Fold samples begin..end of a log as each job says, in one pass.
 
     Raises:
-        BadLog: no torques in the log; no rows used; too short for a filter.
+        BadLog: no torques in the log; too short for a filter.
     """
     d = len(robot.coordinates.names)
-    labels = [np.repeat(job.labels[:, None], d, axis=1) if job.labels.ndim == 1 else job.labels for job in jobs]
-    used = np.flatnonzero(np.any([(label >= 0).any(axis=1) for label in labels], axis=0))
-    if not len(used):
-        raise BadLog(f"{log.name}: no rows are left to use")
     folded: list[Folded] = []
-    for block in observe(robot, log, preparation, [job.filter for job in jobs], int(used[0]), int(used[-1]) + 1):
+    for block in observe(robot, log, preparation, [job.filter for job in jobs], begin, end):
         if block.measured is None:
             raise BadLog(f"{log.name} has no columns tau_<motor>")
         folded = folded or [[[empty(block.W.shape[2])] * d for _ in range(job.groups)] for job in jobs]
-        for job, label, factors in zip(jobs, labels, folded, strict=True):
+        for job, factors in zip(jobs, folded, strict=True):
             W, known, measured = filtered(block, job.filter, log)
             y = measured - known
-            here = label[block.begin : block.begin + len(W)]
+            label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
             for group in range(job.groups):
                 for j in range(d):
-                    chosen = here[:, j] == group
+                    chosen = label[:, j] == group
                     if chosen.any():
                         factors[group][j] = fold(factors[group][j], W[chosen, j], y[chosen, j], measured[chosen, j])
     return folded
 
 
-def filtered(block: Block, lowpass: Lowpass | None, log: Log) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """W, known and measured efforts of a block through one filter, margins cut."""
     parts = [block.W, block.known, np.zeros_like(block.known) if block.measured is None else block.measured]
     if lowpass:

@@ -4,7 +4,7 @@ import numpy as np
 
 from robodyn_pin.dynamics import coordinate_efforts, motor_torques
 from robodyn_pin.motion import Log, resample, uniform
-from robodyn_pin.observations import Preparation, blocks, close_log, section
+from robodyn_pin.observations import Preparation, blocks, close_log
 from robodyn_pin.robot import Robot
 
 BLOCK = 20_000  # samples closed at once
@@ -17,9 +17,9 @@ def predict(robot: Robot, log: Log, preparation: Preparation) -> np.ndarray:
         ClosureFailed: the log leaves the workspace. BadLog: too short for the filter.
     """
     even = uniform(log)
-    tau = np.empty((len(even.t), len(robot.motors.names)))
-    for low, begin, end, high in blocks(even, preparation, [], 0, len(even.t), BLOCK):
-        state = close_log(robot, section(even, low, high), preparation)
+    tau = np.empty((even.size, len(robot.motors.names)))
+    for low, begin, end, high in blocks(even, preparation, [], 0, even.size, BLOCK):
+        state = close_log(robot, even.section(low, high), preparation)
         part = motor_torques(robot, state, coordinate_efforts(robot, state))
         tau[begin:end] = part[begin - low : end - low]
     return tau if even is log else resample(log.t, even.t, tau)

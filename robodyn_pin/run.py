@@ -8,14 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.choose import Fitted, bounds_of, choose, prior_of, still_labels
+from robodyn_pin.choose import Fitted, bounds_of, choose, prior_of
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.motion import Log, read_log, uniform
-from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe, section
+from robodyn_pin.log_files import AnyLog, open_log
+from robodyn_pin.motion import Log, uniform
+from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run_file import LogSpec, RunFile
@@ -30,7 +31,7 @@ Progress = Callable[[str], None]
 class Selected:
     """A log on a uniform clock, and which of its samples are meant."""
 
-    log: Log
+    log: AnyLog
     begin: int
     end: int
     sha256: str = ""
@@ -39,7 +40,7 @@ class Selected:
 def identify(robot: Robot, log: Log) -> Result:
     """Identify with default settings: nothing is filtered, the last 30 % of the log are held out."""
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = _split([Selected(uniform(log), 0, len(log.t))], cut=0)
+    fit, held_out = _split([Selected(uniform(log), 0, log.size)], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -75,17 +76,18 @@ def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected
     cuts = [s.begin + int((1 - HELD_OUT) * (s.end - s.begin)) for s in fit]
     return (
         [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
-        [replace(s, begin=c, end=min(s.end, len(s.log.t) - cut)) for s, c in zip(fit, cuts, strict=True)],
+        [replace(s, begin=c, end=min(s.end, s.log.size - cut)) for s, c in zip(fit, cuts, strict=True)],
     )
 
 
 def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
-    log = uniform(read_log(path, robot, run.columns, run.units))
-    begin, end = spec.rows or (0, len(log.t))
-    if not 0 <= begin < end <= len(log.t):
-        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {len(log.t)}, its samples")
-    return Selected(log, begin, end, hashlib.sha256(path.read_bytes()).hexdigest())
+    log = open_log(path, robot, run.columns, run.units)
+    begin, end = spec.rows or (0, log.size)
+    if not 0 <= begin < end <= log.size:
+        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {log.size}, its samples")
+    with path.open("rb") as file:
+        return Selected(log, begin, end, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def estimate(
@@ -93,7 +95,7 @@ def estimate(
 ) -> Result:
     """All estimators on the fit data; the held-out data are read once, at the end."""
     # Filters must not look beyond the fit rows: what lies there may be held out.
-    fitted = choose(robot, run, [section(s.log, s.begin, s.end) for s in fit], progress)
+    fitted = choose(robot, run, [s.log.window(s.begin, s.end) for s in fit], progress)
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
@@ -122,10 +124,13 @@ def estimate(
 
 def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
     """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still."""
-    log, spec = selected.log, fitted.run.score
-    labels = still_labels(fitted.robot, log, fitted.run)
-    labels[: selected.begin] = labels[selected.end :] = -1
-    return fold_log(fitted.robot, log, fitted.run.preparation, [Job(spec.filter, labels, 2)])[0]
+    spec = fitted.run.score
+
+    def still(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
+
+    job = Job(spec.filter, still, 2)
+    return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
 
 
 def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) -> Sample:
@@ -137,7 +142,7 @@ def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) 
         W, known, y = filtered(block, run.score.filter, log)
         index = block.begin + np.arange(len(W))
         drawn = (index - selected.begin) % every == 0
-        t.append(log.t[index[drawn]])
+        t.append(index[drawn] / log.rate)
         q.append(block.q[block.keep][drawn])
         measured.append(y[drawn])
         for name, x in vectors.items():

@@ -102,7 +102,9 @@ SPOILED = {
         ["angle: deg", "limit"],
     ),
     "filter too fast": (lambda f: edit(f / "run.yaml", "cutoff: 10}}\nrows", "cutoff: 150}}\nrows"), ["150 Hz", "200"]),
-    "log shorter than filter": (lambda f: change_log(f, lambda t: t.head(12)), ["too few"]),
+    "log shorter than filter": (
+        lambda f: (change_log(f, lambda t: t.head(12)), edit(f / "run.yaml", "cut: 20", "cut: 0")), ["too few for a filter"],
+    ),
     "log shorter than the cut": (lambda f: change_log(f, lambda t: t.head(60)), ["20 are cut"]),
     "motor that the robot lacks": (
         lambda f: change_log(f, lambda t: t.with_columns(pl.lit(0.0).alias("q_wrist"))), ["q_wrist", "shoulder, elbow"],

@@ -1,0 +1,122 @@
+"""Logs that are too long for memory, and logs to be written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.errors import BadFile, BadLog
+from robodyn_pin.files import write_whole
+from robodyn_pin.motion import (
+    IRREGULAR, NOTE, PREFIXES, Log, LogColumns, Quality, Units, check_speed, merged, quality, readable, read_log, uniform,
+)  # fmt: skip
+from robodyn_pin.robot import Robot
+
+LONG = 400_000  # rows: longer Parquet logs are read piece by piece
+PIECE = 100_000  # rows that are checked at once
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """A log with a regular clock that stays in its file; sections are read when they are used."""
+
+    name: str
+    rate: float  # [Hz]
+    quality: Quality
+    simulated: bool
+    begin: int
+    end: int
+    read: Callable[[int, int], Log]
+
+    @property
+    def size(self) -> int:
+        return self.end - self.begin
+
+    def row(self, i: int) -> str:
+        """How to call sample i in a message."""
+        return self.section(i, i + 1).row(0)
+
+    def section(self, begin: int, end: int) -> Log:
+        """Samples begin..end in memory."""
+        return self.read(self.begin + begin, self.begin + end)
+
+    def window(self, begin: int, end: int) -> "StoredLog":
+        """Samples begin..end, still in the file."""
+        return replace(self, begin=self.begin + begin, end=self.begin + end)
+
+
+AnyLog = Log | StoredLog
+
+
+def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) -> AnyLog:
+    """A log on a uniform clock: in memory, or left in its file where it is a long Parquet file with a regular clock.
+
+    Raises: as `read_log`.
+    """
+    import polars as pl
+
+    if path.suffix != ".parquet":
+        return uniform(read_log(path, robot, columns, units))
+    with readable(path):
+        lazy, notes = pl.scan_parquet(path), pl.read_parquet_metadata(path).get(NOTE, "")
+        rows, headers = lazy.select(pl.len()).collect().item(), tuple(lazy.collect_schema().names())
+    if rows <= LONG:
+        return uniform(read_log(path, robot, columns, units))
+    layout = LogColumns(path, robot, columns, units, True, notes, headers)
+    wanted = layout.needed()
+
+    def read(begin: int, end: int) -> Log:
+        with readable(path):
+            return layout.take(lazy.slice(begin, end - begin).select(wanted).collect(), begin)
+
+    ends = [read(i, i + 1).t[0] for i in (0, rows - 1)]
+    step = float(ends[1] - ends[0]) / (rows - 1)
+    parts = []
+    for begin in range(0, rows - 1, PIECE):
+        piece = read(begin, min(begin + PIECE + 1, rows))
+        back = np.flatnonzero(np.diff(piece.t) <= 0)
+        if len(back):
+            raise BadLog(f"{path}: time does not increase, first at {piece.row(int(back[0]) + 1)}")
+        check_speed(piece, robot, units)
+        parts.append(quality(piece, step))
+    whole = merged(parts, 1 / step)
+    if whole.irregular > IRREGULAR:
+        return uniform(read_log(path, robot, columns, units))
+    return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)
+
+
+def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
+    """Write a log as CSV or Parquet, whole or not at all; `note` goes into the file itself.
+
+    Raises:
+        BadFile: neither .csv nor .parquet, or the folder cannot be written.
+    """
+    named = {"t": log.t}
+    for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
+        if x is not None:
+            named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
+    _write_table(path, named, note)
+
+
+def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
+    """Write predicted motor torques (N, n) for the rows of a log, as `write_log`."""
+    _write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
+
+
+def _write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
+    import polars as pl
+
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
+    table = pl.DataFrame(named)
+    if path.suffix == ".parquet":
+        write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))
+        return
+
+    def write(target: Path) -> None:
+        with target.open("wb") as file:
+            file.write("".join(f"# {line}\n" for line in note.splitlines()).encode())
+            table.write_csv(file)
+
+    write_whole(path, write)
