@@ -1,18 +1,14 @@
 """Does a robot close at home, and do its coordinates determine it? If not, one sentence that says what is wrong."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pinocchio as pin
 from scipy.optimize import least_squares
 
+from robodyn_pin.axes import Axes
 from robodyn_pin.closures.closing import newton
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import ClosureFailed, WrongMobility
-
-if TYPE_CHECKING:
-    from robodyn_pin.robot import Axes
 
 FREE = 1e-7  # singular values below this share of the largest count as zero when degrees of freedom are counted
 CLOSED = 1e-9  # [m or rad] residual at home that counts as closed
@@ -24,7 +20,7 @@ def rank(A: np.ndarray) -> int:
     return int((s > FREE * s[0]).sum()) if len(s) else 0
 
 
-def close_home(name: str, loops: Loops, coordinates: "Axes", q0: np.ndarray) -> np.ndarray:
+def close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np.ndarray:
     """Joint positions (nv,) on the loops from q0 (nv,), the coordinates held at their values there.
 
     Raises:
@@ -42,7 +38,7 @@ def close_home(name: str, loops: Loops, coordinates: "Axes", q0: np.ndarray) -> 
     return q
 
 
-def _not_closed(name: str, loops: Loops, coordinates: "Axes", q0: np.ndarray) -> ClosureFailed:
+def _not_closed(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> ClosureFailed:
     """What stands in the way: the held coordinates, or the closures themselves."""
     # Newton wanders where there is no solution; least squares stops at the nearest miss.
     near = least_squares(
@@ -74,7 +70,7 @@ def _not_closed(name: str, loops: Loops, coordinates: "Axes", q0: np.ndarray) ->
     )
 
 
-def _held(name: str, loops: Loops, coordinates: "Axes", q0: np.ndarray, q: np.ndarray) -> ClosureFailed:
+def _held(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray, q: np.ndarray) -> ClosureFailed:
     """The loops close at q (nv,), but not with the coordinates of q0 (nv,)."""
     moves = coordinates.S @ (q - q0)
     pose = ", ".join(
@@ -117,7 +113,7 @@ def _check_sense(name: str, loops: Loops, q: np.ndarray) -> None:
             )
 
 
-def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: "Axes", home: np.ndarray) -> None:
+def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray) -> None:
     """The coordinates must determine the mechanism at home: [J; S] of full column rank, no more rows of S than needed.
 
     Raises:

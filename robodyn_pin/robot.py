@@ -1,6 +1,6 @@
 """A robot: a tree in Pinocchio, the loops that close it, its motors and its independent coordinates."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.axes import Axes, as_motor, joint_index, resolve_axes
 from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
@@ -15,19 +16,12 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.efforts import Effort, check_effort
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
-from robodyn_pin.files import read_text, read_yaml, resolve
+from robodyn_pin.foreign import describe
 from robodyn_pin.mobility import check_mobility, close_home, rank
-from robodyn_pin.robot_file import CouplingSpec, MotorSpec, RobotFile
+from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
-
-@dataclass(frozen=True)
-class Axes:
-    """Named linear combinations of tree joints, x = S q + offset: the motors, or the coordinates."""
-
-    names: tuple[str, ...]
-    S: np.ndarray  # (k, nv)
-    offset: np.ndarray  # (k,)
+DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ class Robot:
             UnknownName: no such joint or motor.
             WrongMobility: they do not determine the mechanism.
         """
-        coordinates = _axes(self.model, names, self.motors)
+        coordinates = resolve_axes(self.model, names, self.motors)
         check_mobility(self.name, self.model, self.loops, coordinates, self.home)
         return replace(self, coordinates=coordinates)
 
@@ -152,7 +146,7 @@ class Robot:
 
 
 def load(source: str | Path) -> Robot:
-    """Load a robot by catalogue name, by path to its YAML, URDF or result folder.
+    """Load a robot by catalogue name, by path to its YAML, URDF, MJCF (.xml) or result folder.
 
     Raises:
         BadFile, UnknownName: the files do not exist or contradict themselves.
@@ -160,13 +154,11 @@ def load(source: str | Path) -> Robot:
         WrongMobility: the coordinates do not determine the mechanism.
     """
     path = find(source)
-    file = RobotFile(urdf=Path(path.name)) if path.suffix == ".urdf" else read_yaml(path, RobotFile)
-    urdf = resolve(path.parent, file.urdf)
-    return build(path.stem, file, read_text(urdf), urdf)
+    return build(path.stem, *describe(path))
 
 
 def find(source: str | Path) -> Path:
-    """The YAML or URDF file that a catalogue name, path or result folder stands for."""
+    """The YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
     from robodyn_pin.urdf import catalogue
 
     path = Path(source)
@@ -175,11 +167,13 @@ def find(source: str | Path) -> Path:
         if len(found) != 1:
             raise BadFile(f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}")
         return found[0]
-    if path.suffix in (".yaml", ".yml", ".urdf"):
+    if path.suffix in DESCRIPTIONS:
         return path
     robots = catalogue()
     if str(source) not in robots:
-        raise UnknownName("robot", str(source), "the catalogue (and no such .yaml, .urdf or result folder)", robots)
+        raise UnknownName(
+            "robot", str(source), "the catalogue (and no such .yaml, .urdf, .xml or result folder)", robots
+        )
     return robots[str(source)]
 
 
@@ -190,32 +184,32 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     where = f"robot {name!r}"
     joints = list(model.names)[1:]
     motor_specs = joints if file.motors is None else file.motors
-    motors = _axes(model, motor_specs, None)
+    motors = resolve_axes(model, motor_specs, None)
     loops = Loops(model, [_closure(spec) for spec in file.closures])
     _check_ends(model, file, where)
     q0 = np.zeros(model.nv)
     for joint, value in file.home.items():
-        q0[_joint(model, joint)] = value
-    coordinates = motors if file.coordinates is None else _axes(model, file.coordinates, motors)
+        q0[joint_index(model, joint)] = value
+    coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
     efforts = []
     for spec in file.efforts:
         check_effort(spec, where)
-        axes = _axes(model, [_as_motor(spec.of)], motors)
+        axes = resolve_axes(model, [as_motor(spec.of)], motors)
         efforts.append(Effort(spec, axes.names[0], axes.S[0], float(axes.offset[0])))
     _check_names(model, motors, file, where)
     return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, tuple(efforts), home)
 
 
-def _closure(spec: object) -> Closure | Coupling:
+def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
     if isinstance(spec, CouplingSpec):
         return Coupling(spec.name, spec.of, spec.offset)
-    placements = [pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at]  # type: ignore[attr-defined]
-    if KINDS[spec.kind].axis_from is not None:  # type: ignore[attr-defined]
-        axis = np.array(spec.axis if spec.kind == "revolute" else spec.normal, float)  # type: ignore[attr-defined]
-        placements = [placement * turned_onto(spec.kind, axis) for placement in placements]  # type: ignore[attr-defined]
-    return Closure(spec.name, spec.kind, *spec.between, *placements, length=spec.length or 0.0)  # type: ignore[attr-defined]
+    placements = [pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at]
+    if KINDS[spec.kind].axis_from is not None:
+        axis = spec.axis if spec.kind == "revolute" else spec.normal
+        placements = [placement * turned_onto(spec.kind, np.array(axis, float)) for placement in placements]
+    return Closure(spec.name, spec.kind, *spec.between, *placements, length=spec.length or 0.0)
 
 
 def _check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
@@ -228,42 +222,6 @@ def _check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
                 f"{where}: closure {spec.name!r}: {spec.between[0]!r} and {spec.between[1]!r} are parts of one body "
                 "and do not move against each other"
             )
-
-
-def _joint(model: pin.Model, name: str) -> int:
-    if not model.existJointName(name):
-        raise UnknownName("joint", name, model.name, list(model.names)[1:])
-    return int(model.joints[model.getJointId(name)].idx_v)
-
-
-def _as_motor(of: str | Mapping[str, float]) -> str | MotorSpec:
-    if isinstance(of, str):
-        return of
-    name = " + ".join(joint if factor == 1 else f"{factor:g} {joint}" for joint, factor in of.items())
-    return MotorSpec(name=name, of=dict(of))
-
-
-def _axes(model: pin.Model, specs: Sequence[str | MotorSpec], motors: Axes | None) -> Axes:
-    """Resolve joints, motors and combinations of joints to rows of S and offsets."""
-    names, rows, offsets = [], [], []
-    for spec in specs:
-        row, offset = np.zeros(model.nv), 0.0
-        if isinstance(spec, MotorSpec):
-            name, offset = spec.name, spec.offset
-            for joint, factor in spec.of.items():
-                row[_joint(model, joint)] += factor
-        elif motors is not None and spec in motors.names:
-            name, k = spec, motors.names.index(spec)
-            row, offset = motors.S[k], float(motors.offset[k])
-        elif motors is not None and not model.existJointName(spec):
-            raise UnknownName("joint or motor", spec, model.name, [*list(model.names)[1:], *motors.names])
-        else:
-            name = spec
-            row[_joint(model, spec)] = 1.0
-        names.append(name)
-        rows.append(row)
-        offsets.append(offset)
-    return Axes(tuple(names), np.array(rows).reshape(-1, model.nv), np.array(offsets))
 
 
 def _check_names(model: pin.Model, motors: Axes, file: RobotFile, where: str) -> None:
