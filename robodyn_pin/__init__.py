@@ -24,6 +24,7 @@ _PUBLIC = {
     "coriolis": "dynamics",
     "gravity": "dynamics",
     "energy": "dynamics",
+    "frame_jacobian": "dynamics",
     "constraint_forces": "forces",
     "regressor": "regression",
     "Log": "motion",

@@ -81,20 +81,34 @@ def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
     Raises:
         UnknownName: no such frame. ShapeMismatch: not (6,) or (N, 6).
     """
-    total = np.zeros_like(state.q)
     if wrench is None:
-        return total
-    model, data = robot.model, robot.model.createData()
-    if not model.existFrame(wrench.frame):
-        raise UnknownName("frame", wrench.frame, f"robot {robot.name!r}", [f.name for f in model.frames])
-    frame = model.getFrameId(wrench.frame)
+        return np.zeros_like(state.q)
     if wrench.values.shape not in ((6,), (len(state.q), 6)):
         raise ShapeMismatch(f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment")
     values = np.broadcast_to(wrench.values, (len(state.q), 6))
-    for i, q in enumerate(state.q):
-        J = pin.computeFrameJacobian(model, data, q, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-        total[i] = J.T @ values[i]
-    return total
+    return np.einsum("nij,ni->nj", _tree_jacobians(robot, state.q, wrench.frame), values)
+
+
+def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
+    """Velocity of a frame's origin and angular velocity, world axes, per coordinate rate: (N, 6, d).
+
+    Raises:
+        UnknownName: no such frame.
+    """
+    state = _at_rest(robot, c)
+    return _tree_jacobians(robot, state.q, frame) @ state.T
+
+
+def _tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+    """Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
+    model, data = robot.model, robot.model.createData()
+    if not model.existFrame(frame):
+        raise UnknownName("frame", frame, f"robot {robot.name!r}", [f.name for f in model.frames])
+    number, axes = model.getFrameId(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    J = np.empty((len(q), 6, model.nv))
+    for i, sample in enumerate(q):
+        J[i] = pin.computeFrameJacobian(model, data, sample, number, axes)
+    return J
 
 
 def mass_matrix(robot: Robot, c: np.ndarray) -> np.ndarray:

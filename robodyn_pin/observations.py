@@ -20,7 +20,7 @@ from robodyn_pin.motion import Log
 from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot, State
 
-BLOCK_BYTES = 64e6  # of one block's W
+BLOCK_BYTES = 16e6  # of one block's W
 
 
 class Preparation(Strict):
