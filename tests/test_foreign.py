@@ -172,7 +172,7 @@ def test_a_ball_joint_of_mjcf_turns_about_three_hinges(tmp_path):
 BAD = {
     "a free joint": (lambda t: t.replace('<joint name="j_crank" axis="0 -1 0" />', '<freejoint name="base"/>'), "'base' is free"),  # noqa: E501
     "a tendon": (lambda t: t.replace("<actuator>", "<tendon><fixed/></tendon><actuator>"), "<tendon> is not read"),
-    "a joint spring": (lambda t: t.replace('name="j_crank"', 'name="j_crank" stiffness="3"', 1), "'stiffness' of joint"),
+    "a joint spring": (lambda t: t.replace('name="j_crank"', 'name="j_crank" stiffness="3"', 1), "'stiffness' of"),
     "a motor on a tendon": (lambda t: t.replace('motor joint="j_crank"', 'motor tendon="j_crank"'), "drives no joint"),
     "a motor of nothing": (lambda t: t.replace('motor joint="j_crank"', 'motor joint="j_krank"'), "'j_krank' in .*'j_crank'"),  # noqa: E501
     "a site of nothing": (lambda t: t.replace('site2="pin_b"', 'site2="pin_c"'), "'pin_c' in .*'pin_[ab]'"),
@@ -242,7 +242,7 @@ RICH = """<mujoco model="rich"><compiler angle="degree" eulerseq="zyx"/>
     <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02"/>
     <body pos="0.2 0 0" xyaxes="0 1 0 -1 0 0">
       <joint name="b" type="slide" pos="0 0.01 0" range="-0.4 0.7"/>
-      <joint name="c" type="hinge" pos="0.02 0.01 0.3" axis="1 2 3"/>
+      <joint name="c" pos="0.02 0.01 0.3" axis="1 2 3" ref="-15"/>
       <geom type="box" size="0.2 0.01 0.01" pos="0.25 0 0" mass="2"/>
       <body pos="0 0 0.1" name="rigid" quat="1 0.2 0.3 0"><geom type="cylinder" size="0.1 0.2" mass="0.3"/></body>
       <body name="tip" pos="0.5 0.1 0.1"><joint name="tip" pos="0.01 0.02 0.03" axis="0 0 1"/>
