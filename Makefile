@@ -21,6 +21,13 @@ test: $(VENV)/.tested
 figures: $(VENV)/.tested
 	$(BIN)/python figures/make.py
 
+docs: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	$(BIN)/python docs/build.py
+
+bench: $(VENV)/.tested
+	$(BIN)/python benchmarks/run.py
+
 $(VENV)/.installed: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
