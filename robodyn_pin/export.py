@@ -14,6 +14,7 @@ from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.robot_file import RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
+from robodyn_pin.urdf_writer import inertial
 
 if TYPE_CHECKING:
     from robodyn_pin.result import Result
@@ -33,27 +34,15 @@ def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue
     # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
     merged = {f.name for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0}
     for link in root.findall("link"):
-        inertial = link.find("inertial")
-        if link.get("name") in merged and inertial is not None:
-            link.remove(inertial)
+        old = link.find("inertial")
+        if link.get("name") in merged and old is not None:
+            link.remove(old)
         if link.get("name") in wanted:
-            link.insert(0, _inertial(wanted[str(link.get("name"))]))
+            link.insert(0, inertial(pin.Inertia.FromDynamicParameters(wanted[str(link.get("name"))])))
     ET.indent(root)
     text = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     _check_reloaded(text, wanted, eigenvalue)
     return text
-
-
-def _inertial(x: np.ndarray) -> ET.Element:
-    """URDF states the inertia about the centre of mass."""
-    body = pin.Inertia.FromDynamicParameters(x)
-    element = ET.Element("inertial")
-    ET.SubElement(element, "origin", xyz=" ".join(repr(float(c)) for c in body.lever), rpy="0 0 0")
-    ET.SubElement(element, "mass", value=repr(float(body.mass)))
-    I = body.inertia
-    entries = {"ixx": I[0, 0], "ixy": I[0, 1], "ixz": I[0, 2], "iyy": I[1, 1], "iyz": I[1, 2], "izz": I[2, 2]}
-    ET.SubElement(element, "inertia", {key: repr(float(value)) for key, value in entries.items()})
-    return element
 
 
 def _check_reloaded(text: str, wanted: dict[str, np.ndarray], eigenvalue: float) -> None:

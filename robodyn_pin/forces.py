@@ -1,7 +1,7 @@
 """Forces in the loops: multipliers of every closure, reactions in every joint, tension in every strut.
 
 J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the closure's second member, along the axes
-of its first member's frame.
+of its first member's frame; for `revolute` and `planar_point` that frame is turned so that x is the free axis, z the normal.
 """
 
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
-from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot import DESCRIPTIONS, Robot, load
 from robodyn_pin.run_file import LogSpec, RunFile
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
@@ -61,7 +61,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
         SolverFailed: no trustworthy parameters.
     """
     progress("robot and logs")
-    is_path = run.robot.endswith((".yaml", ".yml", ".urdf"))
+    is_path = Path(run.robot).suffix in DESCRIPTIONS
     robot = load(resolve(folder, run.robot) if is_path else run.robot)
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
     if run.held_out is None:
