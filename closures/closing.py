@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import make_interp_spline
 
+from robodyn_pin.closures import fast
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.errors import ClosureFailed
@@ -12,6 +13,7 @@ from robodyn_pin.errors import ClosureFailed
 TOLERANCE = 1e-12  # [m or rad] residual that counts as closed
 LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
 COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
+CHUNK = 256  # samples corrected together: their Jacobians stay in the processor's cache
 SMALL_MOVE = 0.2  # [rad or m] between neighbours: larger jumps are not one trajectory
 
 
@@ -30,13 +32,22 @@ def close(
         return np.empty((0, loops.model.nv))
     if loops.size == 0:
         return (c - offset) @ np.linalg.inv(S).T
-    moves = np.abs(np.diff(c, axis=0)).max(initial=0.0)
-    if moves > SMALL_MOVE:
+    scattered = np.abs(np.diff(c, axis=0)).max(initial=0.0) > SMALL_MOVE
+    if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
+        q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
+        follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow(*compiled, *fast.ready(S, offset, c, start), scattered, q, closed)
+        if closed.all():
+            return q  # else the other path has the last word, and names the sample
+    if scattered:
         q = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
     else:
         q = _along(loops, S, offset, c, start)
-    q = newton(loops, S, offset, c, q)
-    check_closed(loops, S, offset, c, q, label)
+    phi = np.empty((len(c), loops.size))
+    for begin in range(0, len(c), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        q[part], phi[part] = _newton(loops, S, offset, c[part], q[part], 30)
+    _check_closed(loops, S, offset, c, q, phi, label)
     return q
 
 
@@ -44,28 +55,34 @@ def newton(
     loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int = 30
 ) -> np.ndarray:
     """Newton from q (N, nv), all samples at once, each step bounded; samples that are closed are left alone."""
+    return _newton(loops, S, offset, c, q, steps)[0]
+
+
+def _newton(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Newton, and the residuals (N, m) that it ends with."""
     q = q.copy()
+    phi = np.empty((len(q), loops.size))
     active = np.arange(len(q))
-    for _ in range(steps):
-        rows = loops.evaluate(q[active])
+    # Round-off bounds what can be reached, of large coordinates more than of small ones.
+    enough = 0.1 * TOLERANCE * np.maximum(1.0, np.abs(c).max(axis=1, initial=0.0))
+    for step_number in range(steps + 1):
+        rows = loops.residual(q[active])
+        phi[active] = rows.phi
         error = np.concatenate([rows.phi, q[active] @ S.T + offset - c[active]], axis=1)
-        open_ = np.abs(error).max(axis=1) > 0.1 * TOLERANCE
-        if not open_.any():
+        open_ = ~(np.abs(error).max(axis=1) <= enough[active])
+        if not open_.any() or step_number == steps:
             break
         active, J, error = active[open_], rows.J[open_], error[open_]
-        try:
-            step = solve_block(J, S, -error[..., None])[..., 0]
-        except np.linalg.LinAlgError:  # exactly singular: least squares moves on, or fails with a residual
-            K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-            step = (np.linalg.pinv(K, rcond=1e-9) @ -error[..., None])[..., 0]
+        step = solve_block(loops, J, S, -error[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
         q[active] += step
-        # Round-off bounds what can be reached; a step below it changes nothing any more.
-        active = active[longest[:, 0] > 1e-15]
+        active = active[~(longest[:, 0] <= 1e-15)]  # a step below round-off changes nothing any more
         if not len(active):
             break
-    return q
+    return q, phi
 
 
 def _along(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -76,9 +93,8 @@ def _along(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start
     for k, i in enumerate(coarse):
         q = _walk(loops, S, offset, c[i : i + 1], q)
         closed[k] = q[0]
-    if len(coarse) < 3:
-        return np.repeat(closed[:1], len(c), axis=0)
-    return CubicSpline(coarse, closed)(np.arange(len(c)))
+    degree = min(5, len(coarse) - 1)
+    return make_interp_spline(coarse, closed, degree - (degree + 1) % 2)(np.arange(len(c))) if degree else closed
 
 
 def _walk(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -90,12 +106,11 @@ def _walk(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.
     return q
 
 
-def check_closed(
-    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, label: Callable[[int], str]
+def _check_closed(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, phi: np.ndarray, label: Callable[[int], str]
 ) -> None:
-    """Raise ClosureFailed for the worst sample that is not closed."""
-    rows = loops.evaluate(q)
-    residual = np.abs(rows.phi)
+    """Raise ClosureFailed for the worst sample that is not closed; phi (N, m) is the residual there."""
+    residual = np.abs(phi)
     residual[~np.isfinite(residual)] = np.inf
     worst, row = np.unravel_index(int(residual.argmax()), residual.shape)
     away = np.abs(q @ S.T + offset - c).max(axis=1)
@@ -104,7 +119,7 @@ def check_closed(
         return
     if residual[worst, row] <= limit:
         worst, row = int(away.argmax()), 0
-    K = np.concatenate([rows.J[worst], S], axis=0)
+    K = np.concatenate([loops.jacobian(q[worst : worst + 1])[0], S], axis=0)
     smallest = np.linalg.svd(K, compute_uv=False)[-1] if np.isfinite(K).all() else 0.0
     why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
     value = float(residual[worst, row])

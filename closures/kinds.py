@@ -42,7 +42,8 @@ class Anchors:
 
     d: np.ndarray  # (N, 3) from a to b, along a's axes [m]
     R: np.ndarray  # (N, 3, 3) axes of b in a (frame anchors only, else empty)
-    J: np.ndarray  # (N, 3 or 6, nv) linear, then angular rows
+    J: np.ndarray  # (N, 3 or 6, nv) linear, then angular rows; (N, 3 or 6, 0) where nobody asked
+    rate: np.ndarray  # (N, 3 or 6) J v
     drift: np.ndarray  # (N, 3 or 6) acceleration of the rows where the joints' accelerations are zero
 
 
@@ -55,36 +56,35 @@ class Kind:
 
     rows: tuple[str, ...]  # labels of the equations
     full_frame: bool  # needs the rotation of b in a
-    select: Callable[[Closure, Anchors, np.ndarray], Rows]
+    select: Callable[[Closure, Anchors], Rows]
     axis_from: np.ndarray | None = None  # the axis of the closure frame that a user's axis or normal is turned onto
 
 
-def _point(closure: Closure, at: Anchors, v: np.ndarray) -> Rows:
+def _point(closure: Closure, at: Anchors) -> Rows:
     return at.d, at.J, at.drift
 
 
-def _planar_point(closure: Closure, at: Anchors, v: np.ndarray) -> Rows:
+def _planar_point(closure: Closure, at: Anchors) -> Rows:
     return at.d[:, :2], at.J[:, :2], at.drift[:, :2]  # the normal is z of the closure frame
 
 
-def _frame(closure: Closure, at: Anchors, v: np.ndarray) -> Rows:
+def _frame(closure: Closure, at: Anchors) -> Rows:
     rotation = Rotation.from_matrix(at.R).as_rotvec() if len(at.R) else np.zeros((0, 3))
     return np.concatenate([at.d, rotation], axis=1), at.J, at.drift
 
 
-def _revolute(closure: Closure, at: Anchors, v: np.ndarray) -> Rows:
+def _revolute(closure: Closure, at: Anchors) -> Rows:
     # Cross components of b's axis instead of log6: Newton on log6 with a dropped row converges poorly.
     phi = np.concatenate([at.d, -at.R[:, 2, :1], at.R[:, 1, :1]], axis=1)
     keep = [0, 1, 2, 4, 5]  # x is the free axis
     return phi, at.J[:, keep], at.drift[:, keep]
 
 
-def _rod(closure: Closure, at: Anchors, v: np.ndarray) -> Rows:
+def _rod(closure: Closure, at: Anchors) -> Rows:
     distance = np.linalg.norm(at.d, axis=1, keepdims=True)
     u = at.d / np.maximum(distance, 1e-12)
     J = np.einsum("ni,nij->nj", u, at.J)[:, None]
-    rate = np.einsum("nij,nj->ni", at.J, v)
-    across = (rate**2).sum(1) - np.einsum("ni,ni->n", u, rate) ** 2
+    across = (at.rate**2).sum(1) - np.einsum("ni,ni->n", u, at.rate) ** 2
     drift = np.einsum("ni,ni->n", u, at.drift)[:, None] + across[:, None] / np.maximum(distance, 1e-12)
     return distance - closure.length, J, drift
 

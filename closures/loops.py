@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures import fast
+from robodyn_pin.closures.elimination import Plan, plan, unreduced
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling
+from robodyn_pin.closures.tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.errors import UnknownName
 
 
@@ -33,6 +37,10 @@ class Loops:
             self._models.append(pin.ConstraintModel(self._anchor(closure)))
             self._datas.append(self._models[-1].createData())
         self._live = [d.extract() for d in self._datas]  # references: filled anew by every calc
+        self._pairs = list(zip(self._models, self._datas, strict=True))
+        self._couplings = {c.name: self._coupling_row(c) for c in closures if isinstance(c, Coupling)}
+        self._plans: dict[bytes, Plan | None] = {}
+        self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
 
     @property
     def size(self) -> int:
@@ -53,61 +61,124 @@ class Loops:
     def evaluate(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
         """Residual, Jacobian and drift at q (N, nv) and v (N, nv); without v the drift is that of rest, zero."""
         v = np.zeros_like(q) if v is None else v
+        if fast.chosen(len(q)) and (compiled := self.compiled()):
+            (n, nv), m = q.shape, self.size
+            rows = LoopRows(np.empty((n, m)), np.zeros((n, m, nv)), np.empty((n, m)))
+            fast.kernel().evaluate(*compiled, *fast.ready(q, v), rows.phi, rows.J, rows.drift)
+            return rows
+        return self._rows(q, v)
+
+    def residual(self, q: np.ndarray) -> LoopRows:
+        """Residual and Jacobian at q (N, nv) through Pinocchio; the drift is that of rest."""
+        return self._rows(q, None)
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Jacobian (N, m, nv) at q (N, nv) through Pinocchio, without the residual."""
+        return self._rows(q, None, residual=False).J
+
+    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Drift (N, m) at q, v (N, nv) through Pinocchio, without the Jacobian."""
+        return self._rows(q, v, jacobian=False, residual=False).drift
+
+    def _rows(self, q: np.ndarray, v: np.ndarray | None, jacobian: bool = True, residual: bool = True) -> LoopRows:
         phi, J, drift = [], [], []
-        anchors = iter(self._sample(q, v))
+        anchors = iter(self._sample(q, v, jacobian, residual))
         for closure in self.closures:
             if isinstance(closure, Coupling):
-                rows = self._coupling(closure, q)
+                rows = self._coupling(closure, q, jacobian)
             else:
-                rows = KINDS[closure.kind].select(closure, next(anchors), v)
+                rows = KINDS[closure.kind].select(closure, next(anchors))
             for collected, part in zip((phi, J, drift), rows, strict=True):
                 collected.append(part)
-        n, nv = q.shape
+        n, columns = len(q), q.shape[1] if jacobian else 0
         return LoopRows(
             phi=np.concatenate([np.empty((n, 0)), *phi], axis=1),
-            J=np.concatenate([np.empty((n, 0, nv)), *J], axis=1),
+            J=np.concatenate([np.empty((n, 0, columns)), *J], axis=1),
             drift=np.concatenate([np.empty((n, 0)), *drift], axis=1),
         )
 
-    def _sample(self, q: np.ndarray, v: np.ndarray) -> list[Anchors]:
-        """Run Pinocchio once per sample and collect what its anchors hold."""
+    def _sample(self, q: np.ndarray, v: np.ndarray | None, jacobian: bool, residual: bool) -> list[Anchors]:
+        """Run Pinocchio once per sample and collect what its anchors hold: reading them costs as much as computing.
+
+        Without v all is at rest.
+        """
         model, data, models, datas, live = self.model, self._data, self._models, self._datas, self._live
         if not live:
             return []
         n, nv = q.shape
         full = [KINDS[c.kind].full_frame for c in self._framed]
         sizes = [6 if f else 3 for f in full]
-        J = np.empty((n, sum(sizes), nv))
-        d = [np.empty((n, 3)) for _ in live]
-        R = [np.empty((n if f else 0, 3, 3)) for f in full]
-        drift = [np.empty((n, size)) for size in sizes]
-        zero, steps = np.zeros(nv), list(zip(models, datas, strict=True))
+        J = np.empty((n, sum(sizes), nv if jacobian else 0))
+        d = np.zeros((len(live), n, 3))
+        R = [np.tile(np.eye(3), (n if f else 0, 1, 1)) for f in full]
+        rate, drift = ([np.zeros((n, size)) for size in sizes] for _ in range(2))
+        zero, held = np.zeros(nv), list(enumerate(zip(live, full, strict=True)))
+        moving = held if v is not None else []
+        placed = held if residual else [x for x in held if self._framed[x[0]].kind == "rod"]  # its J needs the direction
         for i in range(n):
-            pin.forwardKinematics(model, data, q[i], v[i], zero)
-            pin.computeJointJacobians(model, data)
-            for anchor, anchor_data in steps:
+            if v is not None:
+                pin.forwardKinematics(model, data, q[i], v[i], zero)
+                if jacobian:
+                    pin.computeJointJacobians(model, data)
+            else:
+                pin.computeJointJacobians(model, data, q[i])
+            for anchor, anchor_data in self._pairs:
                 anchor.calc(model, data, anchor_data)  # getConstraintsJacobian returns garbage without it
-            J[i] = pin.getConstraintsJacobian(model, data, models, datas)
-            for k, held in enumerate(live):
-                drift[k][i] = held.constraint_acceleration_error  # the field named "bias" stays zero
-                if full[k]:
-                    d[k][i], R[k][i] = held.c1Mc2.translation, held.c1Mc2.rotation
+            if jacobian:
+                J[i] = pin.getConstraintsJacobian(model, data, models, datas)
+            for k, (at, _) in moving:
+                rate[k][i] = at.constraint_velocity_error
+                drift[k][i] = at.constraint_acceleration_error  # the field named "bias" stays zero
+            for k, (at, framed) in placed:
+                if framed:
+                    d[k, i], R[k][i] = at.c1Mc2.translation, at.c1Mc2.rotation
                 else:
-                    d[k][i] = held.constraint_position_error
+                    d[k, i] = at.constraint_position_error
         ends = np.cumsum([0, *sizes])
-        return [
-            Anchors(d[k], R[k], J[:, ends[k] : ends[k + 1]], drift[k]) for k in range(len(live))
-        ]
+        return [Anchors(d[k], R[k], J[:, ends[k] : ends[k + 1]], rate[k], drift[k]) for k in range(len(live))]
 
-    def _coupling(self, closure: Coupling, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n, nv = q.shape
-        row = np.zeros(nv)
+    def _coupling_row(self, closure: Coupling) -> np.ndarray:
+        row = np.zeros(self.model.nv)
         for joint, factor in closure.joints.items():
             if not self.model.existJointName(joint):
                 raise UnknownName("joint", joint, self.model.name, list(self.model.names)[1:])
             row[self.model.joints[self.model.getJointId(joint)].idx_v] = factor
-        phi = (q @ row - closure.offset)[:, None]
-        return phi, np.broadcast_to(row, (n, 1, nv)), np.zeros((n, 1))
+        return row
+
+    def _coupling(self, closure: Coupling, q: np.ndarray, jacobian: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n, row = len(q), self._couplings[closure.name]
+        J = np.broadcast_to(row, (n, 1, len(row)))
+        return (q @ row - closure.offset)[:, None], J if jacobian else J[..., :0], np.zeros((n, 1))
+
+    @cached_property
+    def _chains(self) -> list[dict[int, float]]:
+        return chains(self.model, self.closures, [anchor.extract() for anchor in self._models])
+
+    @cached_property
+    def _pattern(self) -> np.ndarray:
+        """Which joints a closure involves, (closures, nv)."""
+        pattern = np.zeros((len(self.closures), self.model.nv), bool)
+        for row, chain in zip(pattern, self._chains, strict=True):
+            row[[self.model.joints[j].idx_v for j in chain]] = True
+        return pattern
+
+    def plan(self, S: np.ndarray) -> Plan | None:
+        """How [J; S] is eliminated leg by leg; None where it cannot be."""
+        key = S.tobytes()
+        if key not in self._plans:
+            self._plans[key] = plan([len(_row_labels(c)) for c in self.closures], self._pattern, S)
+        return self._plans[key]
+
+    def compiled(self, S: np.ndarray | None = None) -> tuple[Tree, LoopTable] | None:
+        """The arrays that kernels work on, prepared for coordinates S (d, nv); None where kernels cannot serve."""
+        key = None if S is None else S.tobytes()
+        if key not in self._compiled:
+            tree = tree_table(self.model)
+            order = unreduced([len(_row_labels(c)) for c in self.closures], self._pattern) if S is None else self.plan(S)
+            anchors = [anchor.extract() for anchor in self._models]
+            usable = tree is not None and order is not None
+            self._compiled[key] = (tree, loop_table(self.closures, anchors, self._chains, order)) if usable else None  # type: ignore[arg-type]
+        return self._compiled[key]
 
 
 def _row_labels(closure: Closure | Coupling) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.closures.loops import LoopRows, Loops
+from robodyn_pin.closures import fast
+from robodyn_pin.closures.elimination import Reduced, solve_dense
+from robodyn_pin.closures.loops import Loops
 
 
 @dataclass(frozen=True)
@@ -15,15 +17,16 @@ class Projection:
     g: np.ndarray  # (N, nv) joint accelerations at zero coordinate acceleration
 
 
-def solve_block(J: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
+CHUNK = 256  # samples reduced together: their blocks stay in the processor's cache
+
+
+def solve_block(loops: Loops, J: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve [J; S] x = right for every sample; J (N, m, nv), S (d, nv), right (N, m + d, k), x (N, nv, k).
 
-    Loops with more equations than rank (m + d > nv) are solved by rank: consistent equations have one solution.
+    Loops with more equations than rank (m + d > nv) are solved by least squares: consistent equations have one solution.
     """
-    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-    if K.shape[1] == K.shape[2]:
-        return np.linalg.solve(K, right)
-    return np.linalg.pinv(K, rcond=1e-9) @ right
+    order = loops.plan(S)
+    return solve_dense(J, S, right) if order is None else Reduced(order, J, S).solve(right)
 
 
 def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[Projection, np.ndarray]:
@@ -31,15 +34,51 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
 
     The coordinates are c = S q + offset, S (d, nv). With no loops T is the inverse of S and g is zero.
     """
-    n, d = cd.shape
-    m = loops.size
-    unit = np.zeros((n, m + d, d))
-    unit[:, m:] = np.eye(d)
-    if m == 0:
-        T = np.broadcast_to(np.linalg.inv(S), (n, S.shape[1], d))
+    (n, d), nv = cd.shape, q.shape[1]
+    if loops.size == 0:
+        T = np.broadcast_to(np.linalg.inv(S), (n, nv, d))
         return Projection(T, np.zeros_like(q)), cd @ T[0].T if n else np.zeros_like(q)
-    T = solve_block(loops.evaluate(q).J, S, unit)
+    T, g, v = np.empty((n, nv, d)), np.empty((n, nv)), np.empty((n, nv))
+    todo = np.arange(n)
+    if fast.chosen(n) and (compiled := loops.compiled(S)):
+        regular = np.empty(n, bool)
+        fast.kernel("robodyn_pin.closures.kernel_solve").project(*compiled, *fast.ready(S, q, cd), T, g, v, regular)
+        todo = np.flatnonzero(~regular)
+    for begin in range(0, len(todo), CHUNK):
+        part = todo[begin : begin + CHUNK]
+        T[part], g[part], v[part] = _project(loops, S, q[part], cd[part])
+    return Projection(T, g), v
+
+
+def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """T (N, nv, d) at closed states q (N, nv)."""
+    n, d = len(q), len(S)
+    if loops.size == 0:
+        return np.broadcast_to(np.linalg.inv(S), (n, q.shape[1], d))
+    T, todo = np.empty((n, q.shape[1], d)), np.arange(n)
+    if fast.chosen(n) and (compiled := loops.compiled(S)):
+        regular = np.empty(n, bool)
+        fast.kernel("robodyn_pin.closures.kernel_solve").tangents(*compiled, *fast.ready(S, q), T, regular)
+        todo = np.flatnonzero(~regular)
+    for begin in range(0, len(todo), CHUNK):
+        part = todo[begin : begin + CHUNK]
+        T[part] = solve_block(loops, loops.jacobian(q[part]), S, _unit(loops, len(part), d))
+    return T
+
+
+def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = cd.shape
+    J, order = loops.jacobian(q), loops.plan(S)
+    reduced = None if order is None else Reduced(order, J, S)
+    solve = reduced.solve if reduced else lambda right: solve_dense(J, S, right)
+    T = solve(_unit(loops, n, d))
     v = np.einsum("nij,nj->ni", T, cd)
-    rows: LoopRows = loops.evaluate(q, v)
-    right = np.concatenate([-rows.drift, np.zeros((n, d))], axis=1)[..., None]
-    return Projection(T, solve_block(rows.J, S, right)[..., 0]), v
+    drift = loops.drift(q, v)
+    g = solve(np.concatenate([-drift, np.zeros((n, d))], axis=1)[..., None])[..., 0]
+    return T, g, v
+
+
+def _unit(loops: Loops, n: int, d: int) -> np.ndarray:
+    right = np.zeros((n, loops.size + d, d))
+    right[:, loops.size :] = np.eye(d)
+    return right

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures import fast
+from robodyn_pin.closures.projection import tangents
 from robodyn_pin.efforts import FREE_SIGN, Effort
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.urdf_tree import body_joints, body_name
 
-CHUNK = 256  # samples whose tree regressors are held at once
+CHUNK = 64  # samples whose regressors of all joints are held at once: they stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -52,27 +54,44 @@ def regressor(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> n
 
 def state_regressor(robot: Robot, state: State) -> np.ndarray:
     """As `regressor`, at closed states."""
-    n, nv, d = state.T.shape
-    groups, size = len(robot.body_groups), 10 * len(robot.body_groups)
-    model, data = robot.model, robot.model.createData()
-    joints = body_joints(model)
-    place = {name: k for k, group in enumerate(robot.body_groups) for name in group}
-    group_of = [place[body_name(model, j)] for j in joints]
     unknown = [e for e in robot.efforts if not e.spec.known]
-    W = np.empty((n, d, size + sum(len(e.labels) for e in unknown)))
-    for begin in range(0, n, CHUNK):
-        part = slice(begin, min(begin + CHUNK, n))
-        Y = np.zeros((part.stop - begin, nv, groups, 10))
-        for i, (q, v, a) in enumerate(zip(state.q[part], state.v[part], state.a[part], strict=True)):
-            tree = pin.computeJointTorqueRegressor(model, data, q, v, a).reshape(nv, -1, 10)
-            for joint, group in zip(joints, group_of, strict=True):
-                Y[i, :, group] += tree[:, joint - 1]
-        np.matmul(state.T[part].transpose(0, 2, 1), Y.reshape(-1, nv, size), out=W[part, :, :size])
-    begin = size
+    begin = 10 * len(robot.body_groups)
+    W = np.zeros((*state.T.shape[::2], begin + sum(len(e.labels) for e in unknown)))
+    _add_bodies(robot, state.q, state.v, state.a, state.T, W)
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)
     return W
+
+
+def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv)."""
+    S = robot.coordinates.S
+    W = np.zeros((len(q), len(S), 10 * len(robot.body_groups)))
+    _add_bodies(robot, q, v, a, tangents(robot.loops, S, q), W)
+    return W
+
+
+def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray, W: np.ndarray) -> None:
+    """Add T'Y, summed over identical bodies, to the first columns of W."""
+    model, joints, groups = robot.model, *robot.body_columns
+    if fast.chosen(len(q)) and (compiled := robot.loops.compiled()):
+        add = fast.kernel("robodyn_pin.kernel").add_bodies
+        add(compiled[0], model.gravity.linear.copy(), joints, groups, *fast.ready(q, v, a, T), W)
+        return
+    data, serial = model.createData(), robot.loops.size == 0 and np.array_equal(robot.coordinates.S, np.eye(model.nv))
+    left, size = np.ascontiguousarray(T.transpose(0, 2, 1)), 10 * (model.njoints - 1)
+    as_is = np.array_equal(groups, np.arange(0, size, 10))  # every joint moves a body of its own
+    for begin in range(0, len(q), CHUNK):
+        part = slice(begin, min(begin + CHUNK, len(q)))
+        tree = W[part, :, :size] if as_is else np.empty((part.stop - begin, W.shape[1], size))
+        for out, t, x, xd, xdd in zip(tree, left[part], q[part], v[part], a[part], strict=True):
+            if serial:  # T is one
+                out[:] = pin.computeJointTorqueRegressor(model, data, x, xd, xdd)
+            else:
+                np.matmul(t, pin.computeJointTorqueRegressor(model, data, x, xd, xdd), out=out)
+        for joint, group in () if as_is else zip(joints, groups, strict=True):
+            W[part, :, group : group + 10] += tree[:, :, 10 * joint - 10 : 10 * joint]
 
 
 def projected(effort: Effort, state: State) -> np.ndarray:

@@ -138,6 +138,12 @@ class Robot:
         shared = {name: g for g in groups for name in g}
         return tuple(dict.fromkeys(shared.get(name, (name,)) for name in self.bodies))
 
+    @cached_property
+    def body_columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Joints whose body has inertia, and the first of the ten regressor columns of each, one ten for identical bodies."""
+        place = {name: 10 * k for k, group in enumerate(self.body_groups) for name in group}
+        return np.array(body_joints(self.model), np.int64), np.array([place[name] for name in self.bodies], np.int64)
+
     @property
     def redundancy(self) -> int:
         """How many closure equations say nothing new at home."""

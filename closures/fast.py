@@ -1,0 +1,56 @@
+"""Which of two paths computes: compiled kernels where numba is installed (the extra `fast`), else Pinocchio and NumPy."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Literal
+
+import numpy as np
+
+from robodyn_pin.errors import RobodynError
+
+FEW = 32  # fewer samples are done before the kernels are loaded
+_forced: Literal["kernel", "pinocchio"] | None = None
+
+
+def chosen(samples: int) -> bool:
+    """Whether the kernels serve a batch of so many samples."""
+    if _forced is not None:
+        return _forced == "kernel"
+    return samples >= FEW and installed()
+
+
+@cache
+def installed() -> bool:
+    """Whether numba is there."""
+    return find_spec("numba") is not None
+
+
+@contextmanager
+def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
+    """Compute on one path, whatever the batch and the installation, within a `with` block.
+
+    Raises:
+        RobodynError: kernels asked for without numba.
+    """
+    global _forced
+    if path == "kernel" and not installed():
+        raise RobodynError("the compiled kernels need numba: pip install 'robodyn_pin[fast]'")
+    before, _forced = _forced, path
+    try:
+        yield
+    finally:
+        _forced = before
+
+
+def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
+    """A module of compiled kernels, imported when first used."""
+    return import_module(name)
+
+
+def ready(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The arrays as kernels want them: float, C order, writable; one compiled version then serves all."""
+    return tuple(np.require(x, float, ["C", "W"]) for x in arrays)

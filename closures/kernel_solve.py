@@ -1,0 +1,336 @@
+"""Closing and projection compiled: what elimination.py, closing.py and projection.py do, sample by sample."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_pin.closures.closing import LONGEST_STEP, SMALL_MOVE, TOLERANCE
+from robodyn_pin.closures.elimination import SINGULAR
+from robodyn_pin.closures.kernel import (
+    Posture,
+    compiled,
+    jacobian,
+    loop_drift,
+    move,
+    new_blocks,
+    new_posture,
+    place,
+    residual,
+)  # fmt: skip
+from robodyn_pin.closures.tables import LoopTable, Tree
+
+
+class Legs(NamedTuple):
+    """One sample's [J; S], reduced: a block per closure over its joints, the shared system as last block."""
+
+    A: np.ndarray  # (blocks, rows, columns) triangles; on and below the diagonal the Householder vectors
+    pivot: np.ndarray  # (blocks, rows) diagonals
+    scale: np.ndarray  # (blocks, rows) of the Householder vectors
+    y: np.ndarray  # (blocks, rows) scratch: right sides
+
+
+@compiled
+def new_legs(loops: LoopTable):
+    A = new_blocks(loops)
+    shape = A.shape[:2]
+    return Legs(A, np.ones(shape), np.zeros(shape), np.zeros(shape))
+
+
+@compiled
+def reduce(loops: LoopTable, S, legs: Legs):
+    """Triangulate [J; S] leg by leg, J in the blocks as `jacobian` leaves it; False where it is singular."""
+    A, last, n, left = legs.A, len(loops.kind), len(loops.shared), 0
+    low, high = np.inf, 0.0
+    for k in range(last):
+        m, own, start = loops.n_rows[k], loops.n_own[k], loops.start[k]
+        c = loops.start[k + 1] - start
+        triangulate(legs, k, m, c, own)
+        for r in range(own):
+            low, high = min(low, abs(legs.pivot[k, r])), max(high, abs(legs.pivot[k, r]))
+        for r in range(own, m):
+            for e in range(n):
+                A[last, left, e] = 0.0
+            for e in range(own, c):
+                if loops.place[start + e] >= 0:
+                    A[last, left, loops.place[start + e]] = A[k, r, e]
+            left += 1
+    for r in loops.mixed:
+        for e in range(n):
+            A[last, left, e] = S[r, loops.shared[e]]
+        left += 1
+    triangulate(legs, last, left, n, n)
+    for r in range(n):
+        low, high = min(low, abs(legs.pivot[last, r])), max(high, abs(legs.pivot[last, r]))
+    return low > SINGULAR * high
+
+
+@compiled
+def triangulate(legs: Legs, k, m, c, own):
+    """Householder steps on the first `own` columns of block k (m, c)."""
+    A = legs.A
+    for j in range(own):
+        x = A[k, j, j]
+        if j == m - 1:
+            legs.pivot[k, j], legs.scale[k, j] = x, 0.0
+            return
+        square = 0.0
+        for r in range(j, m):
+            square += A[k, r, j] * A[k, r, j]
+        norm = np.sqrt(square)
+        top = -norm if x > 0 else norm
+        scale = 1.0 / (norm * (norm + abs(x))) if norm > 0 else 0.0
+        legs.pivot[k, j], legs.scale[k, j], A[k, j, j] = top, scale, x - top
+        for e in range(j + 1, c):
+            w = 0.0
+            for r in range(j, m):
+                w += A[k, r, j] * A[k, r, e]
+            w *= scale
+            for r in range(j, m):
+                A[k, r, e] -= w * A[k, r, j]
+
+
+@compiled
+def turn(legs: Legs, k, m, own):
+    """Q'y of block k, in place."""
+    A, y = legs.A, legs.y
+    for j in range(min(own, m - 1)):
+        w = 0.0
+        for r in range(j, m):
+            w += A[k, r, j] * y[k, r]
+        w *= legs.scale[k, j]
+        for r in range(j, m):
+            y[k, r] -= w * A[k, r, j]
+
+
+@compiled
+def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
+    """x (nv,) with J x = right (m,) and S x = rates (d,), after `reduce`."""
+    A, y, last, n, left = legs.A, legs.y, len(loops.kind), len(loops.shared), 0
+    for i in range(len(loops.known)):
+        x[loops.known[i]] = rates[loops.known_row[i]] / S[loops.known_row[i], loops.known[i]]
+    for k in range(last):
+        m, own = loops.n_rows[k], loops.n_own[k]
+        for r in range(m):
+            y[k, r] = right[loops.first_row[k] + r]
+        turn(legs, k, m, own)
+        for r in range(own, m):
+            w = y[k, r]
+            for e in range(loops.start[k] + own, loops.start[k + 1]):
+                if loops.place[e] < 0:
+                    w -= A[k, r, e - loops.start[k]] * x[loops.joint[e] - 1]
+            y[last, left] = w
+            left += 1
+    for r in loops.mixed:
+        y[last, left] = rates[r]
+        for i in range(len(loops.known)):
+            y[last, left] -= S[r, loops.known[i]] * x[loops.known[i]]
+        left += 1
+    turn(legs, last, left, n)
+    for r in range(n - 1, -1, -1):
+        w = y[last, r]
+        for f in range(r + 1, n):
+            w -= A[last, r, f] * x[loops.shared[f]]
+        x[loops.shared[r]] = w / legs.pivot[last, r]
+    for k in range(last):
+        start = loops.start[k]
+        for r in range(loops.n_own[k] - 1, -1, -1):
+            w = y[k, r]
+            for e in range(start + r + 1, loops.start[k + 1]):
+                w -= A[k, r, e - start] * x[loops.joint[e] - 1]
+            x[loops.joint[start + r] - 1] = w / legs.pivot[k, r]
+
+
+@compiled
+def tangent(loops: LoopTable, S, legs: Legs, H, T):
+    """T (nv, d) with J T = 0 and S T = I, after `reduce`; H (left, d) is scratch."""
+    A, last, n, d, left = legs.A, len(loops.kind), len(loops.shared), len(S), 0
+    for i in range(len(loops.known)):
+        for m in range(d):
+            T[loops.known[i], m] = 0.0
+        T[loops.known[i], loops.known_row[i]] = 1.0 / S[loops.known_row[i], loops.known[i]]
+    for k in range(last):
+        start, own = loops.start[k], loops.n_own[k]
+        for r in range(own, loops.n_rows[k]):
+            for m in range(d):
+                H[left, m] = 0.0
+            for e in range(start + own, loops.start[k + 1]):
+                if loops.place[e] < 0:
+                    for m in range(d):
+                        H[left, m] -= A[k, r, e - start] * T[loops.joint[e] - 1, m]
+            left += 1
+    for r in loops.mixed:
+        for m in range(d):
+            H[left, m] = 0.0
+            for i in range(len(loops.known)):
+                H[left, m] -= S[r, loops.known[i]] * T[loops.known[i], m]
+        H[left, r] += 1.0
+        left += 1
+    for j in range(min(n, left - 1)):
+        for m in range(d):
+            w = 0.0
+            for r in range(j, left):
+                w += A[last, r, j] * H[r, m]
+            w *= legs.scale[last, j]
+            for r in range(j, left):
+                H[r, m] -= w * A[last, r, j]
+    for r in range(n - 1, -1, -1):
+        row = loops.shared[r]
+        for m in range(d):
+            T[row, m] = H[r, m]
+        for f in range(r + 1, n):
+            for m in range(d):
+                T[row, m] -= A[last, r, f] * T[loops.shared[f], m]
+        for m in range(d):
+            T[row, m] /= legs.pivot[last, r]
+    for k in range(last):
+        start = loops.start[k]
+        for r in range(loops.n_own[k] - 1, -1, -1):
+            row, factor = loops.joint[start + r] - 1, 1.0 / legs.pivot[k, r]
+            for m in range(d):
+                T[row, m] = 0.0
+            for e in range(start + r + 1, loops.start[k + 1]):
+                w, f = A[k, r, e - start] * factor, loops.joint[e] - 1
+                for m in range(d):
+                    T[row, m] -= w * T[f, m]
+
+
+@compiled
+def tangents(tree: Tree, loops: LoopTable, S, q, T, regular):
+    """T (N, nv, d) at closed q (N, nv); regular (N,) says where the mechanism is not singular."""
+    at, legs, H = new_posture(len(tree.parent)), new_legs(loops), np.zeros((loops.n_left, len(S)))
+    for i in range(len(q)):
+        place(tree, q[i], at)
+        jacobian(loops, at, legs.A)
+        regular[i] = reduce(loops, S, legs)
+        tangent(loops, S, legs, H, T[i])
+
+
+@compiled
+def project(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
+    """T (N, nv, d), g and v (N, nv) at closed q (N, nv) with coordinate rates cd (N, d)."""
+    d, nv = len(S), q.shape[1]
+    at, legs, H = new_posture(len(tree.parent)), new_legs(loops), np.zeros((loops.n_left, d))
+    rest, still, drift = np.zeros(nv), np.zeros(d), np.zeros(loops.size)
+    for i in range(len(q)):
+        place(tree, q[i], at)
+        jacobian(loops, at, legs.A)
+        regular[i] = reduce(loops, S, legs)
+        tangent(loops, S, legs, H, T[i])
+        for j in range(nv):
+            v[i, j] = 0.0
+            for m in range(d):
+                v[i, j] += T[i, j, m] * cd[i, m]
+        move(tree, v[i], rest, at)
+        loop_drift(loops, at, drift)
+        for r in range(loops.size):
+            drift[r] = -drift[r]
+        solve(loops, S, legs, drift, still, g[i])
+
+
+@compiled
+def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, closed):
+    """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`."""
+    n, d, nv = len(c), len(S), q.shape[1]
+    work = Newton(new_posture(len(tree.parent)), new_legs(loops), np.zeros(loops.size), np.zeros(d), np.zeros(nv))
+    begin = offset.copy()
+    for m in range(d):
+        for j in range(nv):
+            begin[m] += S[m, j] * start[j]
+    known = 0  # samples before this one that are closed, in a row
+    for i in range(n):
+        if known > 0 and not scattered:
+            predict(c, q, i, known)
+            closed[i] = newton(tree, loops, S, offset, c[i], q[i], 30, work)
+            if not closed[i]:
+                q[i] = q[i - 1]
+                closed[i] = walk(tree, loops, S, offset, c[i - 1], c[i], q[i], work)
+        else:
+            q[i] = start
+            closed[i] = walk(tree, loops, S, offset, begin, c[i], q[i], work)
+        known = known + 1 if closed[i] else 0
+
+
+class Newton(NamedTuple):
+    """Workspace of one sample's closing."""
+
+    at: Posture
+    legs: Legs
+    phi: np.ndarray  # (m,)
+    away: np.ndarray  # (d,)
+    step: np.ndarray  # (nv,)
+
+
+# Lagrange's weights of the samples before for the next one: kept, linear, quadratic, cubic.
+WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, -1.0, 0.0, 0.0], [3.0, -3.0, 1.0, 0.0], [4.0, -6.0, 4.0, -1.0]])
+
+
+@compiled
+def predict(c, q, i, known):
+    """First guess of q[i]: the extrapolation of the samples before that foretells the coordinates best."""
+    best, least = 0, np.inf
+    for order in range(min(known, 4)):
+        worst = 0.0
+        for m in range(c.shape[1]):
+            x = -c[i, m]
+            for k in range(order + 1):
+                x += WEIGHTS[order, k] * c[i - 1 - k, m]
+            worst = max(worst, abs(x))
+        if worst < least:
+            best, least = order, worst
+    for j in range(q.shape[1]):
+        q[i, j] = 0.0
+        for k in range(best + 1):
+            q[i, j] += WEIGHTS[best, k] * q[i - 1 - k, j]
+
+
+@compiled
+def walk(tree: Tree, loops: LoopTable, S, offset, begin, end, q, work):
+    """From closed q (nv,) at coordinates `begin` to `end` on a straight line, in steps that keep the assembly mode."""
+    longest = 0.0
+    for m in range(len(end)):
+        longest = max(longest, abs(end[m] - begin[m]))
+    strides = max(1, int(np.ceil(longest / SMALL_MOVE)))
+    for k in range(1, strides):
+        newton(tree, loops, S, offset, begin + k / strides * (end - begin), q, 8, work)
+    return newton(tree, loops, S, offset, end, q, 30, work)
+
+
+@compiled
+def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
+    """Newton from q (nv,), in place, each step bounded; whether it closes."""
+    at, legs, phi, away, step = work
+    enough, small = 1.0, False
+    for m in range(len(c)):
+        enough = max(enough, abs(c[m]))
+    enough *= 0.1 * TOLERANCE
+    for k in range(steps + 1):
+        place(tree, q, at)
+        residual(loops, q, at, phi)
+        worst = 0.0
+        for r in range(len(phi)):
+            worst = max(worst, abs(phi[r]))
+            phi[r] = -phi[r]
+        for m in range(len(c)):
+            away[m] = c[m] - offset[m]
+            for j in range(len(q)):
+                away[m] -= S[m, j] * q[j]
+            worst = max(worst, abs(away[m]))
+        if worst <= enough:
+            return True
+        if k == steps or not np.isfinite(worst):
+            break
+        if not small:  # after a small step the Jacobian is still good
+            jacobian(loops, at, legs.A)
+            if not reduce(loops, S, legs):
+                return False
+        solve(loops, S, legs, phi, away, step)
+        longest = 0.0
+        for j in range(len(q)):
+            longest = max(longest, abs(step[j]))
+        factor = min(1.0, LONGEST_STEP / longest)
+        for j in range(len(q)):
+            q[j] += factor * step[j]
+        if longest <= 1e-15:
+            break
+        small = longest < 1e-4
+    return False

@@ -1,0 +1,72 @@
+"""The projected regressor compiled: W = sum over the bodies of (J_b T)' R_b, R_b the regressor (6, 10) of one body."""
+
+import numpy as np
+
+from robodyn_pin.closures.kernel import compiled, move, new_posture, place
+from robodyn_pin.closures.tables import Tree
+
+
+@compiled
+def add_bodies(tree: Tree, gravity, bodies, groups, q, v, a, T, W):
+    """Add the inertial columns of every body to W (N, d, p), zero at first; identical bodies share their ten columns.
+
+    gravity (3,); bodies: joints whose body has inertia; groups: where in W the ten columns of each start;
+    q, v, a (N, nv); T (N, nv, d).
+    """
+    at, X = new_posture(len(tree.parent)), np.zeros((len(tree.parent), W.shape[1], 6))
+    for i in range(len(q)):
+        place(tree, q[i], at)
+        move(tree, v[i], a[i], at)
+        spread(tree, at.s, T[i], X)
+        for b in range(len(bodies)):
+            add_body(at, bodies[b], gravity, X, groups[b], i, W)
+
+
+@compiled
+def spread(tree: Tree, s, T, X):
+    """X[j] = J_j T, the motion of body j per coordinate rate (d, 6)."""
+    for j in range(1, len(tree.parent)):
+        k = tree.parent[j]
+        for m in range(T.shape[1]):
+            for r in range(6):
+                X[j, m, r] = X[k, m, r] + T[j - 1, m] * s[j, r]
+
+
+@compiled
+def add_body(at, j, gravity, X, first, i, W):
+    """Add X[j]' R of the body of joint j to the columns `first`.. of sample i of W."""
+    R, V, A = at.R, at.V, at.A
+    p0, p1, p2 = at.p[j, 0], at.p[j, 1], at.p[j, 2]
+    V3, V4, V5, a3, a4, a5 = V[j, 3], V[j, 4], V[j, 5], A[j, 3], A[j, 4], A[j, 5]
+    u0 = V[j, 0] + V4 * p2 - V5 * p1  # velocity of the joint's origin
+    u1 = V[j, 1] + V5 * p0 - V3 * p2
+    u2 = V[j, 2] + V3 * p1 - V4 * p0
+    e0 = A[j, 0] + a4 * p2 - a5 * p1 + V4 * u2 - V5 * u1 - gravity[0]  # its acceleration, against gravity
+    e1 = A[j, 1] + a5 * p0 - a3 * p2 + V5 * u0 - V3 * u2 - gravity[1]
+    e2 = A[j, 2] + a3 * p1 - a4 * p0 + V3 * u1 - V4 * u0 - gravity[2]
+    r00, r01, r02 = R[j, 0, 0], R[j, 0, 1], R[j, 0, 2]
+    r10, r11, r12 = R[j, 1, 0], R[j, 1, 1], R[j, 1, 2]
+    r20, r21, r22 = R[j, 2, 0], R[j, 2, 1], R[j, 2, 2]
+    # All that follows is along the joint's own axes.
+    f0, f1, f2 = r00 * e0 + r10 * e1 + r20 * e2, r01 * e0 + r11 * e1 + r21 * e2, r02 * e0 + r12 * e1 + r22 * e2
+    w0, w1, w2 = r00 * V3 + r10 * V4 + r20 * V5, r01 * V3 + r11 * V4 + r21 * V5, r02 * V3 + r12 * V4 + r22 * V5
+    b0, b1, b2 = r00 * a3 + r10 * a4 + r20 * a5, r01 * a3 + r11 * a4 + r21 * a5, r02 * a3 + r12 * a4 + r22 * a5
+    w00, w11, w22, w01, w02, w12 = w0 * w0, w1 * w1, w2 * w2, w0 * w1, w0 * w2, w1 * w2
+    for m in range(X.shape[1]):
+        x0, x1, x2 = X[j, m, 0], X[j, m, 1], X[j, m, 2]
+        y0, y1, y2 = X[j, m, 3], X[j, m, 4], X[j, m, 5]
+        if x0 == 0 and x1 == 0 and x2 == 0 and y0 == 0 and y1 == 0 and y2 == 0:
+            continue  # this coordinate does not move the body
+        x0, x1, x2 = x0 + y1 * p2 - y2 * p1, x1 + y2 * p0 - y0 * p2, x2 + y0 * p1 - y1 * p0
+        l0, l1, l2 = r00 * x0 + r10 * x1 + r20 * x2, r01 * x0 + r11 * x1 + r21 * x2, r02 * x0 + r12 * x1 + r22 * x2
+        n0, n1, n2 = r00 * y0 + r10 * y1 + r20 * y2, r01 * y0 + r11 * y1 + r21 * y2, r02 * y0 + r12 * y1 + r22 * y2
+        W[i, m, first] += l0 * f0 + l1 * f1 + l2 * f2
+        W[i, m, first + 1] += -(w11 + w22) * l0 + (w01 + b2) * l1 + (w02 - b1) * l2 + f1 * n2 - f2 * n1
+        W[i, m, first + 2] += (w01 - b2) * l0 - (w00 + w22) * l1 + (w12 + b0) * l2 + f2 * n0 - f0 * n2
+        W[i, m, first + 3] += (w02 + b1) * l0 + (w12 - b0) * l1 - (w00 + w11) * l2 + f0 * n1 - f1 * n0
+        W[i, m, first + 4] += b0 * n0 + w02 * n1 - w01 * n2
+        W[i, m, first + 5] += (b1 - w02) * n0 + (b0 + w12) * n1 + (w00 - w11) * n2
+        W[i, m, first + 6] += -w12 * n0 + b1 * n1 + w01 * n2
+        W[i, m, first + 7] += (b2 + w01) * n0 + (w22 - w00) * n1 + (b0 - w12) * n2
+        W[i, m, first + 8] += (w11 - w22) * n0 + (b2 - w01) * n1 + (b1 + w02) * n2
+        W[i, m, first + 9] += w12 * n0 - w02 * n1 + b2 * n2

@@ -1,0 +1,86 @@
+"""The two paths, compiled kernels and Pinocchio, compute the same."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import robodyn_pin as rp
+from robodyn_pin.closures import fast
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.regression import state_regressor
+from robodyn_pin.robot import Robot
+from robodyn_pin.urdf import catalogue
+
+pytest.importorskip("numba", reason="the compiled path needs numba, the extra 'fast'")
+
+NEAR = 0.05  # [rad or m] around home, where every robot closes
+
+
+def both(compute: Callable[[], object]) -> list[object]:
+    results = []
+    for path in ("kernel", "pinocchio"):
+        with fast.forced(path):
+            results.append(compute())
+    return results
+
+
+def samples(robot: Robot, n: int = 60, seed: int = 0) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
+    c = home + NEAR * rng.uniform(-1, 1, (n, len(home)))
+    return c, rng.normal(size=c.shape), rng.normal(size=c.shape)
+
+
+@pytest.fixture(params=sorted(catalogue()))
+def robot(request: pytest.FixtureRequest) -> Robot:
+    return rp.load(request.param)
+
+
+def test_rows_agree_at_states_off_the_loops(robot):
+    q, v = np.random.default_rng(1).normal(size=(2, 40, robot.model.nv))
+    fast_rows, rows = both(lambda: robot.loops.evaluate(q, v))
+    for name in ("phi", "J", "drift"):
+        np.testing.assert_allclose(getattr(fast_rows, name), getattr(rows, name), atol=1e-11)
+
+
+def test_closing_agrees(robot):
+    states = both(lambda: robot.close(*samples(robot)))
+    for name in ("q", "v", "a", "T", "g"):
+        x, y = (getattr(state, name) for state in states)
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(y).max(initial=0.0)))
+
+
+def test_regressor_agrees(robot):
+    state = robot.close(*samples(robot))
+    W = both(lambda: state_regressor(robot, state))
+    np.testing.assert_allclose(W[0], W[1], rtol=1e-10, atol=1e-10 * np.abs(W[1]).max())
+
+
+def test_a_trajectory_closes_to_the_same_branch(robot):
+    t = np.linspace(0, 1, 400)[:, None]
+    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
+    c = home + 2 * NEAR * np.sin(2 * np.pi * t * (1 + np.arange(len(home)) % 3))
+    q = both(lambda: robot.close(c, 0 * c, 0 * c).q)
+    np.testing.assert_allclose(q[0], q[1], atol=1e-10)
+
+
+def test_a_noisy_trajectory_closes_to_the_same_branch():
+    robot = rp.load("irb360")
+    t = np.linspace(0, 1, 300)[:, None]
+    c = 0.2 + 0.3 * np.sin(2 * np.pi * t * [1, 2, 3, 1]) + 1e-3 * np.random.default_rng(0).normal(size=(300, 4))
+    q = both(lambda: robot.close(c, 0 * c, 0 * c).q)
+    np.testing.assert_allclose(q[0], q[1], atol=1e-10)
+
+
+def test_a_pose_out_of_reach_fails_with_the_same_words():
+    robot = rp.load("irb360")
+    c = np.tile(robot.coordinates.S @ robot.home, (40, 1))
+    c[:, 0] += np.linspace(0, 3, 40)
+
+    def message() -> str:
+        with pytest.raises(ClosureFailed) as error:
+            robot.close(c, 0 * c, 0 * c)
+        return str(error.value)
+
+    assert len(set(both(message))) == 1
