@@ -1,0 +1,116 @@
+"""Plots of results: arrays in, matplotlib figures out, and the SVG that goes into a page."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which colour-blind readers tell apart; widths differ too, for prints in black and white.
+MEASURED, FEASIBLE, WLS = "#222222", "#0072B2", "#E69F00"
+STYLE = {
+    "font.size": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "axes.axisbelow": True,
+    "axes.grid": True, "grid.color": "#e4e7eb", "grid.linewidth": 0.6, "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text: small, and found by a search
+}  # fmt: skip
+DRAWN = 600  # bins of a drawn line: more than a page has pixels to tell apart when each shows its least and greatest
+
+
+@matplotlib.rc_context(STYLE)
+def torque_figure(
+    t: np.ndarray,
+    measured: np.ndarray,
+    predicted: Mapping[str, np.ndarray],
+    title: str,
+    unit: str,
+    legend: Mapping[str, str] | None = None,
+) -> Figure:
+    """Measured and predicted effort of one motor, and below what the predictions leave.
+
+    Args:
+        t: (n,) [s]. measured: (n,) [unit].
+        predicted: estimate -> (n,) [unit], of "WLS" and "feasible" those that are there.
+        legend: estimate -> how the legend calls it, where not by its name.
+    """
+    figure = Figure(figsize=(9.5, 2.9))
+    # The same margins for all, so that the motors' time axes stand below each other.
+    figure.subplots_adjust(left=0.085, right=0.995, top=0.91, bottom=0.145, hspace=0.14)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.1, 1])
+    pen = {"WLS": {"color": WLS, "linewidth": 2.2}, "feasible": {"color": FEASIBLE, "linewidth": 0.9}}
+    upper.plot(*thinned(t, measured), color=MEASURED, linewidth=0.8, label="measured")
+    for name, line in pen.items():
+        if name in predicted:
+            upper.plot(*thinned(t, predicted[name]), **line, label=(legend or {}).get(name, name))
+            lower.plot(*thinned(t, measured - predicted[name]), **line)
+    lower.axhline(0, color=MEASURED, linewidth=0.6)
+    what = {"N m": "torque", "N": "force"}.get(unit, "effort")
+    upper.set_ylabel(f"{what} [{unit}]")
+    lower.set_ylabel(f"residual [{unit}]")
+    lower.set_xlabel("time in the log [s]")
+    upper.yaxis.set_label_coords(-0.068, 0.5)
+    lower.yaxis.set_label_coords(-0.068, 0.5)
+    upper.margins(x=0)
+    upper.set_title(title)
+    upper.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1, handlelength=1.6)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def choice_figure(
+    candidates: Sequence[float], percent: Sequence[float], chosen: float, label: str, equal: float | None = None
+) -> Figure:
+    """Cross-validated error of each candidate of a setting, the chosen one marked.
+
+    Args:
+        percent: mean error of each [%]. label: of the setting, with its unit.
+        equal: errors up to this one [%] count as equal; drawn as a band.
+    """
+    order = np.argsort(candidates)
+    x, y = np.asarray(candidates, float)[order], np.asarray(percent)[order]
+    figure = Figure(figsize=(3.1, 2.2))
+    figure.subplots_adjust(left=0.2, right=0.97, top=0.88, bottom=0.19)
+    axes = figure.subplots()
+    span = max(float(np.ptp(y)), 0.02 * y.min())  # what changes by less than that shall look flat
+    axes.set_ylim(y.min() - 0.2 * span, y.min() + 1.25 * span)
+    if equal is not None:
+        axes.axhspan(y.min(), equal, color="#cfe3f1", linewidth=0, label="counts as equal")
+    axes.plot(x, y, "o-", color="#6b7480", linewidth=1, markersize=4, markerfacecolor="white")
+    at = int(np.flatnonzero(x == chosen)[0])
+    axes.plot(x[at], y[at], "D", color=FEASIBLE, markersize=7, label=f"chosen: {chosen:g}")
+    axes.set_xscale("log")
+    axes.set_xticks(x, [f"{value:g}" for value in x])
+    axes.set_xticks([], minor=True)
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel(label)
+    axes.set_ylabel("cross-validated error [%]")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1, handlelength=1.2)
+    return figure
+
+
+def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest sample of each bin, in order: no peak of x (n,) is lost."""
+    if len(x) <= 2 * bins:
+        return t, x
+    edges = np.linspace(0, len(x), bins + 1).astype(int)
+    kept = sorted({low + int(f(x[low:high])) for low, high in pairwise(edges) for f in (np.argmin, np.argmax)})
+    return t[kept], x[kept]
+
+
+def svg(figure: Figure, name: str) -> str:
+    """An <svg> element to stand in a page; the same figure gives the same bytes.
+
+    Args:
+        name: unlike those of the page's other figures, since ids in a page must differ.
+    """
+    text = io.StringIO()
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # nothing of time or place
+        figure.savefig(text, format="svg", transparent=True, metadata=metadata)
+    element = text.getvalue()[text.getvalue().index("<svg") :]
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # figure_1, axes_1: once per figure
+    # Hundredths of a point are finer than any screen or printer.
+    return re.sub(r'(?<= d=")[^"]*', lambda d: re.sub(r"(\.\d\d)\d+", r"\1", d[0]), element)
