@@ -25,6 +25,7 @@ from robodyn_pin.run_file import RunFile
 
 STILL = 1  # label of samples that stand still; the others have 0
 WORSE_UNSEEN = 1.5  # times the fit error on unseen data: more than that is over-fitting
+MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one norm"}
 TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
 
 
@@ -221,7 +222,7 @@ def judge(scored: Scored, measure: str) -> Verdict:
     if reasons:
         return Verdict(False, tuple(reasons))
     return Verdict(True, (
-        f"{unseen:.3g} % error on held-out data ({measure} of the motors), {ratio:.2f} times the error on the fit data",
+        f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
         "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
     ))  # fmt: skip
 
