@@ -1,6 +1,6 @@
 """Build the pages of the package from its docstrings, with the README as front page: build/docs/robodyn_pin.html.
 
-    python docs/build.py [FOLDER]
+python docs/build.py [FOLDER]
 """
 
 import shutil

@@ -72,7 +72,8 @@ def measured(name: str, data: Path, scratch: Path) -> dict:
     model = pin.buildModelFromUrdf(str(next(out.glob("*.urdf"))))
     unit = np.diag([10.0, 10, 10, 1])
     smallest = min(
-        float(np.linalg.eigvalsh(unit @ pin.PseudoInertia.FromInertia(i).toMatrix() @ unit)[0]) for i in list(model.inertias)[1:]
+        float(np.linalg.eigvalsh(unit @ pin.PseudoInertia.FromInertia(i).toMatrix() @ unit)[0])
+        for i in list(model.inertias)[1:]
     )
     masses = [i.mass for i in list(model.inertias)[1:]]
     return {"score": score, "result": result, "smallest": smallest, "masses": masses,

@@ -1,6 +1,6 @@
 """Run the long, seeded studies and write docs/figures.md: what was asked, what was reached, by which command, when.
 
-    python figures/make.py [STUDY ...]     only these studies; the other sections stay as they are
+python figures/make.py [STUDY ...]     only these studies; the other sections stay as they are
 """
 
 import importlib

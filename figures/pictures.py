@@ -1,6 +1,6 @@
 """Pictures of the catalogue for the docs, drawn by a real browser: docs/pictures/NAME.png.
 
-    python figures/pictures.py [NAME ...]
+python figures/pictures.py [NAME ...]
 """
 
 import base64

@@ -36,7 +36,9 @@ def check(robot: Robot, seed: int = 0) -> Report:
     """Examine a robot; the base parameters come from random states near home."""
     layout = columns(robot).layout
     base = base_set(triangle(_random_rows(robot, np.random.default_rng(seed))))
-    bodies = {body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)}
+    bodies = {
+        body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
+    }
     reasons = {name: why_not_physical(x) for name, x in bodies.items()}
     return Report(
         joints=robot.model.nv,

@@ -8,10 +8,14 @@ from typing import TypeVar
 import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
-from robodyn_pin.identification.feasible import Bounds, Prior, ball, fit_feasible
+from robodyn_pin.filters import Lowpass
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.identification.shapes import ball
 from robodyn_pin.identification.validation import cross_validated
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import Folded, Job, add, close_log, fold_log
@@ -122,22 +126,27 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
     segments = run.choose.folds
     parts: list[list[Folded]] = []
     for log in logs:
-        n, spec = log.size, run.rows
-        if n - 2 * spec.cut < segments:
-            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {spec.cut} are cut at both ends")
-
-        def segment(index: np.ndarray, rates: np.ndarray, n: int = n) -> np.ndarray:
-            label = (index - spec.cut) * segments // (n - 2 * spec.cut)
-            inside = (index >= spec.cut) & (index < n - spec.cut)
-            return np.repeat(np.where(inside, label, -1)[:, None], rates.shape[1], axis=1)
-
-        def thinned(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-            return np.where((index % spec.every == 0)[:, None], segment(index, rates), -1)
-
-        jobs = [Job(spec.filter, thinned, segments), Job(run.score.filter, segment, segments)]
+        n = log.size
+        if n - 2 * run.rows.cut < segments:
+            raise BadLog(
+                f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends"
+            )
+        jobs = [_segmented(run, n, run.rows.filter, run.rows.every), _segmented(run, n, run.score.filter, 1)]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
     return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, logs[0].rate), ())
+
+
+def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job:
+    """Fold n samples by segment of the log, the ends cut, one sample of `every` kept."""
+    cut, segments = run.rows.cut, run.choose.folds
+
+    def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        kept = (index >= cut) & (index < n - cut) & (index % every == 0)
+        segment = np.where(kept, (index - cut) * segments // (n - 2 * cut), -1)
+        return np.repeat(segment[:, None], rates.shape[1], axis=1)
+
+    return Job(lowpass, label, segments)
 
 
 def _independent(run: RunFile, rate: float) -> float:

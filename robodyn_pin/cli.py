@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-# Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
-# busy cores). Has to be said before NumPy is imported.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import typer
 
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
     from robodyn_pin.result import Result
+
+# Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
+# busy cores). NumPy is imported by the commands, after this.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 NEGATIVE = 3  # exit code: ran, but the verdict is negative
 
@@ -29,7 +29,9 @@ app = typer.Typer(
 
 RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
-ParamsOption = Annotated[Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")]
+ParamsOption = Annotated[
+    Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
+]
 
 
 def main() -> None:
@@ -101,7 +103,9 @@ def show(
     robot: RobotArg,
     motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play, loops closed.")] = None,
     params: ParamsOption = None,
-    export: Annotated[Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
+    ] = None,
 ) -> None:
     """Show the robot in the browser, at home or along a motion.
 
@@ -130,8 +134,12 @@ def simulate(
     motion: Annotated[Path, typer.Option(help="Fourier motion of the coordinates (.yaml).")],
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     params: ParamsOption = None,
-    noise: Annotated[str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")] = None,
-    encoder_bits: Annotated[int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)] = None,
+    noise: Annotated[
+        str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
+    ] = None,
+    encoder_bits: Annotated[
+        int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
 ) -> None:
     """Simulate a log of the robot; the file says that it is simulated.
@@ -164,7 +172,9 @@ def simulate(
 @app.command()
 def identify(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
-    out: Annotated[Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a robot's parameters from logs, as the run file says.
@@ -195,7 +205,9 @@ def identify(
 def predict(
     robot: RobotArg,
     log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
-    out: Annotated[Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")],
+    out: Annotated[
+        Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")
+    ],
     params: ParamsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -218,7 +230,11 @@ def predict(
     if as_json:
         _print_json({"rows": len(tau), "out": str(out), "largest torque": largest})
     else:
-        print(f"{out}: {len(tau)} rows; largest torque " + ", ".join(f"{m} {x:.4g}" for m, x in largest.items()) + " N m (or N)")
+        print(
+            f"{out}: {len(tau)} rows; largest torque "
+            + ", ".join(f"{m} {x:.4g}" for m, x in largest.items())
+            + " N m (or N)"
+        )
 
 
 def _with_params(robot: str, params: Path | None) -> tuple[Any, Any]:

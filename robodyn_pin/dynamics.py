@@ -10,7 +10,6 @@ import pinocchio as pin
 
 from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch, UnknownName
-from robodyn_pin.regression import projected
 from robodyn_pin.robot import Robot, State
 
 
@@ -23,8 +22,12 @@ class Wrench:
 
 
 def inverse_dynamics(
-    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
-    wrench: Wrench | None = None, internal: np.ndarray | None = None,
+    robot: Robot,
+    c: np.ndarray,
+    cd: np.ndarray,
+    cdd: np.ndarray,
+    wrench: Wrench | None = None,
+    internal: np.ndarray | None = None,
 ) -> np.ndarray:
     """Motor torques (N, n_motors) [N m or N] for a motion of the coordinates (N, d), parameters of the robot's files.
 
@@ -84,7 +87,9 @@ def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
     if wrench is None:
         return np.zeros_like(state.q)
     if wrench.values.shape not in ((6,), (len(state.q), 6)):
-        raise ShapeMismatch(f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment")
+        raise ShapeMismatch(
+            f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment"
+        )
     values = np.broadcast_to(wrench.values, (len(state.q), 6))
     return np.einsum("nij,ni->nj", _tree_jacobians(robot, state.q, wrench.frame), values)
 
@@ -134,12 +139,19 @@ def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
     state = robot.close(c, cd, np.zeros_like(c))
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeCoriolisMatrix(model, data, q, v) for q, v in zip(state.q, state.v, strict=True)])
-    inner = tree.reshape(len(c), model.nv, model.nv) @ state.T + _tree_mass(robot, state.q) @ _rate_of_T(robot, state, cd)
+    inner = tree.reshape(len(c), model.nv, model.nv) @ state.T + _tree_mass(robot, state.q) @ _rate_of_T(
+        robot, state, cd
+    )
     return np.matmul(state.T.transpose(0, 2, 1), inner)
 
 
 def forward_dynamics(
-    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray, wrench: Wrench | None = None, start: np.ndarray | None = None
+    robot: Robot,
+    c: np.ndarray,
+    cd: np.ndarray,
+    tau: np.ndarray,
+    wrench: Wrench | None = None,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors); `start` (nv,) as in `Robot.close`."""
     state = robot.close(c, cd, np.zeros_like(c), start)

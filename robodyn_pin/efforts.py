@@ -123,7 +123,11 @@ def check_effort(spec: EffortSpec, where: str) -> None:
     if spec.model == "polynomial" and spec.coefficients is None and spec.degree is None:
         raise BadFile(f"{where}: polynomial on {spec.of!r} needs 'degree', or 'coefficients' with 'known: true'")
     if spec.known and spec.coefficients is None and spec.initial is None:
-        raise BadFile(f"{where}: known effort {spec.model!r} on {spec.of!r} needs its value ('initial' or 'coefficients')")
+        raise BadFile(
+            f"{where}: known effort {spec.model!r} on {spec.of!r} needs its value ('initial' or 'coefficients')"
+        )
     count = len(COEFFICIENTS.get(spec.model, ())) or len(spec.coefficients or []) or (spec.degree or 0) + 1
     if isinstance(spec.initial, list) and len(spec.initial) != count:
-        raise BadFile(f"{where}: effort {spec.model!r} on {spec.of!r} has {count} coefficients, 'initial' gives {len(spec.initial)}")
+        raise BadFile(
+            f"{where}: effort {spec.model!r} on {spec.of!r} has {count} coefficients, 'initial' gives {len(spec.initial)}"
+        )

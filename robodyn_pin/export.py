@@ -72,7 +72,9 @@ def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated:
             k += count
         efforts.append(spec)
     origin = "simulated logs" if simulated else "measured logs"
-    sources = robot.file.sources | {"masses, centres of mass, inertias, efforts not marked known": f"identified from {origin}"}
+    sources = robot.file.sources | {
+        "masses, centres of mass, inertias, efforts not marked known": f"identified from {origin}"
+    }
     return robot.file.model_copy(
         update={"urdf": Path(f"{robot.name}_identified.urdf"), "efforts": efforts, "sources": sources}
     )
@@ -82,7 +84,9 @@ def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simu
     """The text of NAME_identified.yaml."""
     file = identified_file(robot, layout, values, simulated)
     content = file.model_dump(mode="json", exclude_defaults=True)
-    note = f"# {robot.name}, identified from {'SIMULATED' if simulated else 'measured'} logs; see result.json beside it.\n"
+    note = (
+        f"# {robot.name}, identified from {'SIMULATED' if simulated else 'measured'} logs; see result.json beside it.\n"
+    )
     return note + yaml.safe_dump(content, sort_keys=False, width=120)
 
 

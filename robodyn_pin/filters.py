@@ -45,7 +45,9 @@ class Lowpass(Strict):
         sections = self.sections(rate, where)
         padding = 3 * (2 * len(sections) + 1)
         if len(x) <= padding:
-            raise BadLog(f"{where}: {len(x)} rows are too few for a filter of order {self.order}; it needs more than {padding}")
+            raise BadLog(
+                f"{where}: {len(x)} rows are too few for a filter of order {self.order}; it needs more than {padding}"
+            )
         return sosfiltfilt(sections, x, axis=0, padlen=padding)
 
 

@@ -25,8 +25,12 @@ class ConstraintForces:
 
 
 def constraint_forces(
-    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray,
-    wrench: Wrench | None = None, internal: np.ndarray | None = None,
+    robot: Robot,
+    c: np.ndarray,
+    cd: np.ndarray,
+    cdd: np.ndarray,
+    wrench: Wrench | None = None,
+    internal: np.ndarray | None = None,
 ) -> ConstraintForces:
     """Multipliers, strut forces and motor torques of a motion of the coordinates (N, d).
 
@@ -81,7 +85,9 @@ def strut_forces(robot: Robot, state: State, named: dict[str, np.ndarray]) -> di
     return found
 
 
-def reactions(robot: Robot, state: State, forces: ConstraintForces, wrench: Wrench | None = None) -> dict[str, np.ndarray]:
+def reactions(
+    robot: Robot, state: State, forces: ConstraintForces, wrench: Wrench | None = None
+) -> dict[str, np.ndarray]:
     """What every tree joint carries: force and moment (N, 6) on its body at the joint, along the body's axes [N, N m].
 
     The component along the joint's axis is what motor, friction and armature provide together.
@@ -97,7 +103,9 @@ def reactions(robot: Robot, state: State, forces: ConstraintForces, wrench: Wren
         if wrench is not None:
             frame = model.frames[model.getFrameId(wrench.frame)]
             local = data.oMf[model.getFrameId(wrench.frame)]
-            turned = pin.SE3(local.rotation, np.zeros(3)).actInv(pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i]))
+            turned = pin.SE3(local.rotation, np.zeros(3)).actInv(
+                pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i])
+            )
             outside[frame.parentJoint] += frame.placement.act(turned)
         pin.rnea(model, data, q, v, a, outside)
         for j in range(1, model.njoints):

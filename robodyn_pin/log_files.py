@@ -9,7 +9,19 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import write_whole
 from robodyn_pin.motion import (
-    IRREGULAR, NOTE, PREFIXES, Log, LogColumns, Quality, Units, check_speed, merged, quality, readable, read_log, uniform,
+    IRREGULAR,
+    NOTE,
+    PREFIXES,
+    Log,
+    LogColumns,
+    Quality,
+    Units,
+    check_speed,
+    merged,
+    quality,
+    read_log,
+    readable,
+    uniform,
 )  # fmt: skip
 from robodyn_pin.robot import Robot
 

@@ -74,7 +74,8 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
 def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | None]:
     """Pinocchio's tree, and its shapes where their files are found."""
     kept = ET.Element("mujoco", root.attrib)
-    kept.extend(root.find(tag) for tag in ("compiler", "default", "asset", "worldbody") if root.find(tag) is not None)
+    parts = (root.find(tag) for tag in ("compiler", "default", "asset", "worldbody"))
+    kept.extend(part for part in parts if part is not None)
     compiler = kept.find("compiler")
     if compiler is None:
         compiler = ET.SubElement(kept, "compiler")

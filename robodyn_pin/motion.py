@@ -82,7 +82,10 @@ class Log:
 
 
 def read_log(
-    path: str | Path, robot: Robot, columns: Mapping[str, str] | None = None, units: Units | None = None,
+    path: str | Path,
+    robot: Robot,
+    columns: Mapping[str, str] | None = None,
+    units: Units | None = None,
     torque: bool = True,
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
@@ -204,7 +207,9 @@ def _column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> n
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         shown = table[header][int(bad[0])]
-        raise BadLog(f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})")
+        raise BadLog(
+            f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})"
+        )
     return np.asarray(values, float)
 
 
@@ -240,9 +245,7 @@ def check_speed(log: Log, robot: Robot, units: Units) -> None:
 def speed_limits(robot: Robot) -> np.ndarray:
     """Speed limit of each motor (n,) [rad/s or m/s], from the robot file, else the URDF; infinite where none is given."""
     joint_limits = np.where(robot.model.upperVelocityLimit > 0, robot.model.upperVelocityLimit, np.inf)
-    from_urdf = [
-        sum(abs(k) * limit for k, limit in zip(row, joint_limits, strict=True) if k) for row in robot.motors.S
-    ]
+    from_urdf = [sum(abs(k) * limit for k, limit in zip(row, joint_limits, strict=True) if k) for row in robot.motors.S]
     given = [robot.file.limits.get(m) for m in robot.motors.names]
     return np.array([g.velocity if g and g.velocity else u for g, u in zip(given, from_urdf, strict=True)], float)
 
@@ -276,10 +279,12 @@ def uniform(log: Log) -> Log:
     if log.quality.irregular <= IRREGULAR:
         return log
     clock = log.t[0] + np.arange(len(log.t)) / log.rate
-    return replace(log, t=clock, **{
-        name: None if x is None else resample(clock, log.t, x)
-        for name, x in (("q", log.q), ("tau", log.tau), ("dq", log.dq), ("ddq", log.ddq))
-    })  # fmt: skip
+
+    def even(x: np.ndarray | None) -> np.ndarray | None:
+        return None if x is None else resample(clock, log.t, x)
+
+    q = resample(clock, log.t, log.q)
+    return replace(log, t=clock, q=q, tau=even(log.tau), dq=even(log.dq), ddq=even(log.ddq))
 
 
 def resample(clock: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:

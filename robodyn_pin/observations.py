@@ -48,7 +48,9 @@ class Job:
     """One way to fold a log's rows: through a filter, sorted by label."""
 
     filter: Lowpass | None
-    label: Callable[[np.ndarray, np.ndarray], np.ndarray]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
+    label: Callable[
+        [np.ndarray, np.ndarray], np.ndarray
+    ]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
     groups: int
 
 
@@ -71,7 +73,9 @@ def motion(log: Log, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, 
     return q, dq, differences(dq, log.rate)
 
 
-def coordinates(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> tuple[np.ndarray, ...]:
+def coordinates(
+    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The robot's coordinates and rates c, c', c'' (N, d) from those of its motors (N, n).
 
     Raises:
@@ -91,11 +95,17 @@ def coordinates(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) ->
 
 def close_log(robot: Robot, log: Log, preparation: Preparation) -> State:
     """All joints' motion of a log on a uniform clock."""
-    return robot.close(*coordinates(robot, *motion(log, preparation)), label=log.row)
+    c, cd, cdd = coordinates(robot, *motion(log, preparation))
+    return robot.close(c, cd, cdd, label=log.row)
 
 
 def observe(
-    robot: Robot, log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0, end: int | None = None
+    robot: Robot,
+    log: AnyLog,
+    preparation: Preparation,
+    filters: Sequence[Lowpass | None],
+    begin: int = 0,
+    end: int | None = None,
 ) -> Iterator[Block]:
     """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)

@@ -15,9 +15,11 @@ import yaml
 from robodyn_pin.errors import BadFile
 from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
 from robodyn_pin.files import write_whole
-from robodyn_pin.identification.feasible import Bounds, FeasibleEstimate, Prior
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import Errors
 from robodyn_pin.motion import Quality
 from robodyn_pin.robot import Robot
@@ -216,9 +218,13 @@ def judge(scored: Scored, measure: str) -> Verdict:
     ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
     unseen = scored.held_out.by(measure)
     if ratio > WORSE_UNSEEN:
-        reasons.append(f"over-fitted: the error is {ratio:.3g} times larger on held-out data than on the fit data; give a longer or richer log")
+        reasons.append(
+            f"over-fitted: the error is {ratio:.3g} times larger on held-out data than on the fit data; give a longer or richer log"
+        )
     if unseen > TOO_MUCH_LEFT:
-        reasons.append(f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order")
+        reasons.append(
+            f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order"
+        )
     if reasons:
         return Verdict(False, tuple(reasons))
     return Verdict(True, (

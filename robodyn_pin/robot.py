@@ -211,11 +211,13 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
 def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
     if isinstance(spec, CouplingSpec):
         return Coupling(spec.name, spec.of, spec.offset)
-    placements = [pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at]
+    turn = pin.SE3.Identity()
     if KINDS[spec.kind].axis_from is not None:
         axis = spec.axis if spec.kind == "revolute" else spec.normal
-        placements = [placement * turned_onto(spec.kind, np.array(axis, float)) for placement in placements]
-    return Closure(spec.name, spec.kind, *spec.between, *placements, length=spec.length or 0.0)
+        turn = turned_onto(spec.kind, np.array(axis, float))
+    in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) * turn for point in spec.at)
+    a, b = spec.between
+    return Closure(spec.name, spec.kind, a, b, in_a, in_b, spec.length or 0.0)
 
 
 def _check_ends(model: pin.Model, file: RobotFile, where: str) -> None:

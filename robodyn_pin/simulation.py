@@ -69,7 +69,9 @@ def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, 
     return t, c, cd, cdd
 
 
-def simulate(robot: Robot, motion: FourierMotion, noise: Noise, progress: Callable[[float], None] = lambda share: None) -> Log:
+def simulate(
+    robot: Robot, motion: FourierMotion, noise: Noise, progress: Callable[[float], None] = lambda share: None
+) -> Log:
     """A log of the robot with the parameters of its files; called simulated.
 
     Raises:

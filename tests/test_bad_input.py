@@ -50,7 +50,16 @@ def good(tmp_path_factory, robodyn) -> Path:
     folder = tmp_path_factory.mktemp("good")
     for name, text in (("arm.urdf", ARM), ("arm.yaml", ROBOT), ("run.yaml", RUN), ("motion.yaml", MOTION)):
         (folder / name).write_text(text)
-    done = robodyn("simulate", folder / "arm.yaml", "--motion", folder / "motion.yaml", "--out", folder / "log.csv", "--noise", "0.05,0.05")
+    done = robodyn(
+        "simulate",
+        folder / "arm.yaml",
+        "--motion",
+        folder / "motion.yaml",
+        "--out",
+        folder / "log.csv",
+        "--noise",
+        "0.05,0.05",
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -154,7 +163,10 @@ def test_wrong_usage_has_its_own_exit_code(robodyn):
 def test_poor_result_has_its_own_exit_code(robodyn, folder):
     """Torques of another motion explain nothing."""
     rng = np.random.default_rng(0)
-    change_log(folder, lambda t: t.with_columns(*(pl.Series(f"tau_{m}", rng.normal(size=len(t))) for m in ("shoulder", "elbow"))))
+    change_log(
+        folder,
+        lambda t: t.with_columns(*(pl.Series(f"tau_{m}", rng.normal(size=len(t))) for m in ("shoulder", "elbow"))),
+    )
     done = identify(robodyn, folder)
     assert done.returncode == 3
     assert "NOT ACCEPTED" in done.stdout

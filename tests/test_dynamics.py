@@ -61,11 +61,15 @@ def test_rate_of_mass_matrix_less_twice_coriolis_is_skew(name):
     c, cd, _ = states(robot, 10)
     h = 3e-4  # seven-point differences: truncation and round-off both below 1e-10 of what is differenced
     steps = {1: 45, 2: -9, 3: 1}
-    rate = sum(w * (rp.mass_matrix(robot, c + k * h * cd) - rp.mass_matrix(robot, c - k * h * cd)) for k, w in steps.items())
+    rate = sum(
+        w * (rp.mass_matrix(robot, c + k * h * cd) - rp.mass_matrix(robot, c - k * h * cd)) for k, w in steps.items()
+    )
     rate = rate / (60 * h)
     C = rp.coriolis(robot, c, cd)
     N = rate - 2 * C
-    assert np.abs(N + N.transpose(0, 2, 1)).max() <= 1e-9 * max(np.abs(rate).max() + np.abs(C).max(), 1e-3 * np.abs(rp.mass_matrix(robot, c)).max())
+    assert np.abs(N + N.transpose(0, 2, 1)).max() <= 1e-9 * max(
+        np.abs(rate).max() + np.abs(C).max(), 1e-3 * np.abs(rp.mass_matrix(robot, c)).max()
+    )
 
 
 def rollout(robot, c, cd, tau, seconds, steps):

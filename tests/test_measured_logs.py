@@ -61,7 +61,10 @@ def outcome(request, measured_logs, robodyn, tmp_path_factory) -> Outcome:
     renamed = folder.parent / "renamed.csv"
     pl.DataFrame({f"tau{k + 1}": column for k, column in enumerate(tau.T)}).write_csv(renamed)
     scored = subprocess.run(
-        [sys.executable, measured_logs / "score.py", case.score, renamed, "--json"], capture_output=True, text=True, check=True
+        [sys.executable, measured_logs / "score.py", case.score, renamed, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return Outcome(folder, again, json.loads((folder / "result.json").read_text()), json.loads(scored.stdout))
 

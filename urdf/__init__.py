@@ -5,4 +5,6 @@ from pathlib import Path
 
 def catalogue() -> dict[str, Path]:
     """Robot files of the catalogue by name."""
-    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml")) if path.with_suffix(".urdf").exists()}
+    return {
+        path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml")) if path.with_suffix(".urdf").exists()
+    }
