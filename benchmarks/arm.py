@@ -16,7 +16,8 @@ LINK = (
 def arm() -> Robot:
     """The arm, its joints the coordinates."""
     links = "".join(
-        LINK.format(k=k, mass=4 - 0.4 * k, parent=f"link{k - 1}" if k > 1 else "base", roll=1.5708 * (-1) ** k) for k in range(1, 8)
+        LINK.format(k=k, mass=4 - 0.4 * k, parent=f"link{k - 1}" if k > 1 else "base", roll=1.5708 * (-1) ** k)
+        for k in range(1, 8)
     )
     urdf = f'<robot name="arm"><link name="base"/>{links}</robot>'
     return build("arm", RobotFile(urdf=Path("arm.urdf")), urdf, Path("arm.urdf"))

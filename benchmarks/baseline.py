@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from robodyn_pin.robot import Robot
 
-ROWS = {"point": [0, 1, 2], "planar_point": [0, 1], "frame": [0, 1, 2, 3, 4, 5], "revolute": [0, 1, 2, 4, 5]}
+ROWS = {"point": slice(3), "planar_point": slice(2), "frame": slice(6), "revolute": [0, 1, 2, 4, 5]}
 
 
 def plain(robot: Robot) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:

@@ -1,6 +1,6 @@
 """What is fast: one table of microseconds per sample, ratios against the fixed baseline, and their spread.
 
-    python benchmarks/run.py [--small]        --small checks results on few samples; its times mean nothing
+python benchmarks/run.py [--small]        --small checks results on few samples; its times mean nothing
 """
 
 import argparse
@@ -46,7 +46,9 @@ class Row:
     spread: float  # (median - best) / best over the repeats
 
 
-def side_by_side(samples: int, repeats: int, functions: Sequence[Callable[[], object]]) -> tuple[list[float], list[float]]:
+def side_by_side(
+    samples: int, repeats: int, functions: Sequence[Callable[[], object]]
+) -> tuple[list[float], list[float]]:
     """Best time per sample [us] of each function and spread; the functions take turns, so that all see the same machine."""
     times = np.empty((repeats, len(functions)))
     for r in range(repeats):
@@ -120,7 +122,10 @@ def trajectory(samples: int, repeats: int) -> list[Row]:
     results = [f() for f in functions]
     R = [x.transpose(0, 2, 1) @ x for x in results[:1]]
     for x in results[1:]:
-        error = max(np.abs(np.linalg.norm(x, axis=1) - np.linalg.norm(results[0], axis=1)).max() / np.sqrt(np.abs(R[0]).max()), 0)
+        error = max(
+            np.abs(np.linalg.norm(x, axis=1) - np.linalg.norm(results[0], axis=1)).max() / np.sqrt(np.abs(R[0]).max()),
+            0,
+        )
         assert error < AGREE, f"column norms of R differ between the paths by {error:.2g}"
     us, spread = side_by_side(samples, repeats, functions)
     return [Row("irb360: motor angles to R", p, t, None, s) for p, t, s in zip(paths(), us, spread, strict=True)]

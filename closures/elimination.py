@@ -7,6 +7,7 @@ unknowns so become six. Orthogonal steps keep least squares: redundant but consi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def _plan(
     first = np.cumsum([0, *sizes])
     columns = [np.concatenate([np.flatnonzero(mine), np.flatnonzero(p & ~mine)]) for mine, p in zip(own, pattern, strict=True)]
     return Plan(
-        rows=_padded([np.arange(*ends) for ends in zip(first[:-1], first[1:], strict=True)]), n_rows=np.array(sizes, int),
+        rows=_padded([np.arange(*ends) for ends in pairwise(first)]), n_rows=np.array(sizes, int),
         columns=_padded(columns), n_columns=np.array([len(c) for c in columns], int), n_own=own.sum(axis=1),
         place=_padded([position[c] for c in columns]), known=known, known_row=np.flatnonzero(single),
         mixed=np.flatnonzero(~single), shared=shared, n_left=left,

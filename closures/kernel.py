@@ -12,7 +12,10 @@ from numba import njit
 from robodyn_pin.closures.tables import LoopTable, Tree
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
-compiled = njit(cache=True, error_model="numpy", fastmath={"contract"})
+OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+compiled = njit(**OPTIONS)
+# Called many times a sample: without inlining, handing over the tables costs more than the work.
+inlined = njit(forceinline=True, **OPTIONS)
 
 
 class Posture(NamedTuple):
@@ -37,7 +40,7 @@ def new_posture(joints):
     return posture
 
 
-@compiled
+@inlined
 def place(tree: Tree, q, at: Posture):
     """Placements R, p of the joints and their motions s at q (nv,)."""
     R, p, s, E = at.R, at.p, at.s, at.E
@@ -76,7 +79,7 @@ def place(tree: Tree, q, at: Posture):
             s[j, 0], s[j, 1], s[j, 2] = zx, zy, zz
 
 
-@compiled
+@inlined
 def move(tree: Tree, v, a, at: Posture):
     """Velocities V and accelerations A of the bodies at joint rates v (nv,) and accelerations a (nv,), after `place`."""
     s, V, A = at.s, at.V, at.A
@@ -96,7 +99,7 @@ def move(tree: Tree, v, a, at: Posture):
         V[j, 3], V[j, 4], V[j, 5] = y0 + w0, y1 + w1, y2 + w2
 
 
-@compiled
+@inlined
 def residual(loops: LoopTable, q, at: Posture, phi):
     """phi (m,) after `place`, as kinds.py defines it."""
     for k in range(len(loops.kind)):
@@ -126,7 +129,7 @@ def residual(loops: LoopTable, q, at: Posture, phi):
             phi[row + 3], phi[row + 4], phi[row + 5] = rotation_vector(np.ascontiguousarray(A.T) @ B)
 
 
-@compiled
+@inlined
 def jacobian(loops: LoopTable, at: Posture, A):
     """Rows of closure k in A[k] (rows, its joints), after `place`."""
     for k in range(len(loops.kind)):
@@ -160,7 +163,7 @@ def jacobian(loops: LoopTable, at: Posture, A):
                 A[k, first + 1, c] = sign * (a02 * w0 + a12 * w1 + a22 * w2)
 
 
-@compiled
+@inlined
 def ends(loops: LoopTable, k, at: Posture):
     """Axes of closure frame a and the origins of a and b, in the world."""
     a, b = loops.a[k], loops.b[k]

@@ -9,6 +9,7 @@ from robodyn_pin.closures.elimination import SINGULAR
 from robodyn_pin.closures.kernel import (
     Posture,
     compiled,
+    inlined,
     jacobian,
     loop_drift,
     move,
@@ -27,16 +28,17 @@ class Legs(NamedTuple):
     pivot: np.ndarray  # (blocks, rows) diagonals
     scale: np.ndarray  # (blocks, rows) of the Householder vectors
     y: np.ndarray  # (blocks, rows) scratch: right sides
+    H: np.ndarray  # (left, 4) scratch: right sides of the shared system
 
 
 @compiled
 def new_legs(loops: LoopTable):
     A = new_blocks(loops)
     shape = A.shape[:2]
-    return Legs(A, np.ones(shape), np.zeros(shape), np.zeros(shape))
+    return Legs(A, np.ones(shape), np.zeros(shape), np.zeros(shape), np.zeros((loops.n_left, 4)))
 
 
-@compiled
+@inlined
 def reduce(loops: LoopTable, S, legs: Legs):
     """Triangulate [J; S] leg by leg, J in the blocks as `jacobian` leaves it; False where it is singular."""
     A, last, n, left = legs.A, len(loops.kind), len(loops.shared), 0
@@ -64,7 +66,7 @@ def reduce(loops: LoopTable, S, legs: Legs):
     return low > SINGULAR * high
 
 
-@compiled
+@inlined
 def triangulate(legs: Legs, k, m, c, own):
     """Householder steps on the first `own` columns of block k (m, c)."""
     A = legs.A
@@ -72,7 +74,7 @@ def triangulate(legs: Legs, k, m, c, own):
         x = A[k, j, j]
         if j == m - 1:
             legs.pivot[k, j], legs.scale[k, j] = x, 0.0
-            return
+            continue
         square = 0.0
         for r in range(j, m):
             square += A[k, r, j] * A[k, r, j]
@@ -80,6 +82,15 @@ def triangulate(legs: Legs, k, m, c, own):
         top = -norm if x > 0 else norm
         scale = 1.0 / (norm * (norm + abs(x))) if norm > 0 else 0.0
         legs.pivot[k, j], legs.scale[k, j], A[k, j, j] = top, scale, x - top
+        if m - j <= 3:  # most legs: no inner loops
+            j1, j2 = j + 1, m - 1
+            u0, u1, u2 = x - top, A[k, j1, j], A[k, j2, j] if j2 > j1 else 0.0
+            for e in range(j + 1, c):
+                w = scale * (u0 * A[k, j, e] + u1 * A[k, j1, e] + u2 * A[k, j2, e])
+                A[k, j, e] -= w * u0
+                A[k, j1, e] -= w * u1
+                A[k, j2, e] -= w * u2
+            continue
         for e in range(j + 1, c):
             w = 0.0
             for r in range(j, m):
@@ -89,7 +100,7 @@ def triangulate(legs: Legs, k, m, c, own):
                 A[k, r, e] -= w * A[k, r, j]
 
 
-@compiled
+@inlined
 def turn(legs: Legs, k, m, own):
     """Q'y of block k, in place."""
     A, y = legs.A, legs.y
@@ -102,7 +113,7 @@ def turn(legs: Legs, k, m, own):
             y[k, r] -= w * A[k, r, j]
 
 
-@compiled
+@inlined
 def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
     """x (nv,) with J x = right (m,) and S x = rates (d,), after `reduce`."""
     A, y, last, n, left = legs.A, legs.y, len(loops.kind), len(loops.shared), 0
@@ -140,82 +151,90 @@ def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
             x[loops.joint[start + r] - 1] = w / legs.pivot[k, r]
 
 
-@compiled
-def tangent(loops: LoopTable, S, legs: Legs, H, T):
-    """T (nv, d) with J T = 0 and S T = I, after `reduce`; H (left, d) is scratch."""
-    A, last, n, d, left = legs.A, len(loops.kind), len(loops.shared), len(S), 0
+@inlined
+def tangent(loops: LoopTable, S, legs: Legs, T):
+    """T (nv, d) with J T = 0 and S T = I, after `reduce`; four columns at once, held in registers."""
+    A, H, last, n, d = legs.A, legs.H, len(loops.kind), len(loops.shared), len(S)
     for i in range(len(loops.known)):
         for m in range(d):
             T[loops.known[i], m] = 0.0
         T[loops.known[i], loops.known_row[i]] = 1.0 / S[loops.known_row[i], loops.known[i]]
-    for k in range(last):
-        start, own = loops.start[k], loops.n_own[k]
-        for r in range(own, loops.n_rows[k]):
-            for m in range(d):
-                H[left, m] = 0.0
-            for e in range(start + own, loops.start[k + 1]):
-                if loops.place[e] < 0:
-                    for m in range(d):
-                        H[left, m] -= A[k, r, e - start] * T[loops.joint[e] - 1, m]
+    for first in range(0, d, 4):
+        # Columns that are not there repeat the last one.
+        m0, m1, m2, m3 = first, min(first + 1, d - 1), min(first + 2, d - 1), min(first + 3, d - 1)
+        left = 0
+        for k in range(last):
+            start, own = loops.start[k], loops.n_own[k]
+            for r in range(own, loops.n_rows[k]):
+                h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+                for e in range(start + own, loops.start[k + 1]):
+                    if loops.place[e] < 0:
+                        w, f = A[k, r, e - start], loops.joint[e] - 1
+                        h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
+                H[left, 0], H[left, 1], H[left, 2], H[left, 3] = h0, h1, h2, h3
+                left += 1
+        for r in loops.mixed:
+            H[left, 0], H[left, 1], H[left, 2], H[left, 3] = r == m0, r == m1, r == m2, r == m3
+            for f in loops.known:
+                w = S[r, f]
+                H[left, 0] -= w * T[f, m0]
+                H[left, 1] -= w * T[f, m1]
+                H[left, 2] -= w * T[f, m2]
+                H[left, 3] -= w * T[f, m3]
             left += 1
-    for r in loops.mixed:
-        for m in range(d):
-            H[left, m] = 0.0
-            for i in range(len(loops.known)):
-                H[left, m] -= S[r, loops.known[i]] * T[loops.known[i], m]
-        H[left, r] += 1.0
-        left += 1
-    for j in range(min(n, left - 1)):
-        for m in range(d):
-            w = 0.0
+        for j in range(min(n, left - 1)):
+            h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
             for r in range(j, left):
-                w += A[last, r, j] * H[r, m]
-            w *= legs.scale[last, j]
+                w = A[last, r, j]
+                h0, h1, h2, h3 = h0 + w * H[r, 0], h1 + w * H[r, 1], h2 + w * H[r, 2], h3 + w * H[r, 3]
+            w = legs.scale[last, j]
+            h0, h1, h2, h3 = h0 * w, h1 * w, h2 * w, h3 * w
             for r in range(j, left):
-                H[r, m] -= w * A[last, r, j]
-    for r in range(n - 1, -1, -1):
-        row = loops.shared[r]
-        for m in range(d):
-            T[row, m] = H[r, m]
-        for f in range(r + 1, n):
-            for m in range(d):
-                T[row, m] -= A[last, r, f] * T[loops.shared[f], m]
-        for m in range(d):
-            T[row, m] /= legs.pivot[last, r]
-    for k in range(last):
-        start = loops.start[k]
-        for r in range(loops.n_own[k] - 1, -1, -1):
-            row, factor = loops.joint[start + r] - 1, 1.0 / legs.pivot[k, r]
-            for m in range(d):
-                T[row, m] = 0.0
-            for e in range(start + r + 1, loops.start[k + 1]):
-                w, f = A[k, r, e - start] * factor, loops.joint[e] - 1
-                for m in range(d):
-                    T[row, m] -= w * T[f, m]
+                w = A[last, r, j]
+                H[r, 0] -= w * h0
+                H[r, 1] -= w * h1
+                H[r, 2] -= w * h2
+                H[r, 3] -= w * h3
+        for r in range(n - 1, -1, -1):
+            h0, h1, h2, h3 = H[r, 0], H[r, 1], H[r, 2], H[r, 3]
+            for e in range(r + 1, n):
+                w, f = A[last, r, e], loops.shared[e]
+                h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
+            w, f = 1.0 / legs.pivot[last, r], loops.shared[r]
+            T[f, m0], T[f, m1], T[f, m2], T[f, m3] = h0 * w, h1 * w, h2 * w, h3 * w
+        for k in range(last):
+            start = loops.start[k]
+            for r in range(loops.n_own[k] - 1, -1, -1):
+                h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+                for e in range(start + r + 1, loops.start[k + 1]):
+                    w, f = A[k, r, e - start], loops.joint[e] - 1
+                    h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
+                w, f = 1.0 / legs.pivot[k, r], loops.joint[start + r] - 1
+                T[f, m0], T[f, m1], T[f, m2], T[f, m3] = h0 * w, h1 * w, h2 * w, h3 * w
 
 
 @compiled
 def tangents(tree: Tree, loops: LoopTable, S, q, T, regular):
     """T (N, nv, d) at closed q (N, nv); regular (N,) says where the mechanism is not singular."""
-    at, legs, H = new_posture(len(tree.parent)), new_legs(loops), np.zeros((loops.n_left, len(S)))
+    at, legs = new_posture(len(tree.parent)), new_legs(loops)
     for i in range(len(q)):
         place(tree, q[i], at)
         jacobian(loops, at, legs.A)
         regular[i] = reduce(loops, S, legs)
-        tangent(loops, S, legs, H, T[i])
+        tangent(loops, S, legs, T[i])
 
 
 @compiled
 def project(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
     """T (N, nv, d), g and v (N, nv) at closed q (N, nv) with coordinate rates cd (N, d)."""
     d, nv = len(S), q.shape[1]
-    at, legs, H = new_posture(len(tree.parent)), new_legs(loops), np.zeros((loops.n_left, d))
+    at, legs = new_posture(len(tree.parent)), new_legs(loops)
     rest, still, drift = np.zeros(nv), np.zeros(d), np.zeros(loops.size)
     for i in range(len(q)):
         place(tree, q[i], at)
         jacobian(loops, at, legs.A)
         regular[i] = reduce(loops, S, legs)
-        tangent(loops, S, legs, H, T[i])
+        tangent(loops, S, legs, T[i])
         for j in range(nv):
             v[i, j] = 0.0
             for m in range(d):
@@ -227,29 +246,6 @@ def project(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
         solve(loops, S, legs, drift, still, g[i])
 
 
-@compiled
-def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, closed):
-    """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`."""
-    n, d, nv = len(c), len(S), q.shape[1]
-    work = Newton(new_posture(len(tree.parent)), new_legs(loops), np.zeros(loops.size), np.zeros(d), np.zeros(nv))
-    begin = offset.copy()
-    for m in range(d):
-        for j in range(nv):
-            begin[m] += S[m, j] * start[j]
-    known = 0  # samples before this one that are closed, in a row
-    for i in range(n):
-        if known > 0 and not scattered:
-            predict(c, q, i, known)
-            closed[i] = newton(tree, loops, S, offset, c[i], q[i], 30, work)
-            if not closed[i]:
-                q[i] = q[i - 1]
-                closed[i] = walk(tree, loops, S, offset, c[i - 1], c[i], q[i], work)
-        else:
-            q[i] = start
-            closed[i] = walk(tree, loops, S, offset, begin, c[i], q[i], work)
-        known = known + 1 if closed[i] else 0
-
-
 class Newton(NamedTuple):
     """Workspace of one sample's closing."""
 
@@ -258,6 +254,42 @@ class Newton(NamedTuple):
     phi: np.ndarray  # (m,)
     away: np.ndarray  # (d,)
     step: np.ndarray  # (nv,)
+
+
+@compiled
+def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, closed):
+    """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`.
+
+    A guess from the samples before comes first; where that fails, straight lines in steps that keep the assembly mode.
+    """
+    d, nv = len(S), q.shape[1]
+    work = Newton(new_posture(nv + 1), new_legs(loops), np.zeros(loops.size), np.zeros(d), np.zeros(nv))
+    home, begin, goal = offset.copy(), np.zeros(d), np.zeros(d)
+    for m in range(d):
+        for j in range(nv):
+            home[m] += S[m, j] * start[j]
+    known = 0  # samples before this one that are closed, in a row
+    for i in range(len(q)):
+        closed[i] = False
+        for guess in (True, False):
+            if closed[i] or (guess and (known == 0 or scattered)):
+                continue
+            strides = 1
+            if guess:
+                predict(c, q, i, known)
+            else:
+                longest, alone = 0.0, known == 0 or scattered
+                for m in range(d):
+                    begin[m] = home[m] if alone else c[i - 1, m]
+                    longest = max(longest, abs(c[i, m] - begin[m]))
+                for j in range(nv):
+                    q[i, j] = start[j] if alone else q[i - 1, j]
+                strides = max(1, int(np.ceil(longest / SMALL_MOVE)))
+            for k in range(1, strides + 1):
+                for m in range(d):
+                    goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
+                closed[i] = newton(tree, loops, S, offset, goal, q[i], 30, work)
+        known = known + 1 if closed[i] else 0
 
 
 # Lagrange's weights of the samples before for the next one: kept, linear, quadratic, cubic.
@@ -281,18 +313,6 @@ def predict(c, q, i, known):
         q[i, j] = 0.0
         for k in range(best + 1):
             q[i, j] += WEIGHTS[best, k] * q[i - 1 - k, j]
-
-
-@compiled
-def walk(tree: Tree, loops: LoopTable, S, offset, begin, end, q, work):
-    """From closed q (nv,) at coordinates `begin` to `end` on a straight line, in steps that keep the assembly mode."""
-    longest = 0.0
-    for m in range(len(end)):
-        longest = max(longest, abs(end[m] - begin[m]))
-    strides = max(1, int(np.ceil(longest / SMALL_MOVE)))
-    for k in range(1, strides):
-        newton(tree, loops, S, offset, begin + k / strides * (end - begin), q, 8, work)
-    return newton(tree, loops, S, offset, end, q, 30, work)
 
 
 @compiled

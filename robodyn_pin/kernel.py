@@ -2,27 +2,40 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, move, new_posture, place
-from robodyn_pin.closures.tables import Tree
+from robodyn_pin.closures.kernel import compiled, inlined, jacobian, move, new_posture, place
+from robodyn_pin.closures.kernel_solve import new_legs, reduce, tangent
+from robodyn_pin.closures.tables import LoopTable, Tree
 
 
 @compiled
-def add_bodies(tree: Tree, gravity, bodies, groups, q, v, a, T, W):
-    """Add the inertial columns of every body to W (N, d, p), zero at first; identical bodies share their ten columns.
+def add_bodies(tree: Tree, loops: LoopTable, S, given, gravity, joints, first, q, v, a, T, W, regular):
+    """Add the columns of every body to W (N, d, p); identical bodies share their ten.
 
-    gravity (3,); bodies: joints whose body has inertia; groups: where in W the ten columns of each start;
-    q, v, a (N, nv); T (N, nv, d).
+    Args:
+        given: T (N, nv, d) is given; else it is solved from the closures, and singular samples are left out.
+        gravity: (3,).
+        joints, first: joints whose body has inertia, and where in W its columns start.
+        q, v, a: closed motion (N, nv).
+        regular: (N,) filled; False where the mechanism is singular.
     """
-    at, X = new_posture(len(tree.parent)), np.zeros((len(tree.parent), W.shape[1], 6))
+    nv, d = q.shape[1], len(S)
+    at, legs, X, t = new_posture(nv + 1), new_legs(loops), np.zeros((nv + 1, d, 6)), np.zeros((nv, d))
     for i in range(len(q)):
+        regular[i] = True
         place(tree, q[i], at)
+        if not given:
+            jacobian(loops, at, legs.A)
+            regular[i] = reduce(loops, S, legs)
+            if not regular[i]:
+                continue
+            tangent(loops, S, legs, t)
         move(tree, v[i], a[i], at)
-        spread(tree, at.s, T[i], X)
-        for b in range(len(bodies)):
-            add_body(at, bodies[b], gravity, X, groups[b], i, W)
+        spread(tree, at.s, T[i] if given else t, X)
+        for b in range(len(joints)):
+            add_body(at, joints[b], gravity, X, first[b], i, W)
 
 
-@compiled
+@inlined
 def spread(tree: Tree, s, T, X):
     """X[j] = J_j T, the motion of body j per coordinate rate (d, 6)."""
     for j in range(1, len(tree.parent)):
@@ -32,7 +45,7 @@ def spread(tree: Tree, s, T, X):
                 X[j, m, r] = X[k, m, r] + T[j - 1, m] * s[j, r]
 
 
-@compiled
+@inlined
 def add_body(at, j, gravity, X, first, i, W):
     """Add X[j]' R of the body of joint j to the columns `first`.. of sample i of W."""
     R, V, A = at.R, at.V, at.A

@@ -66,19 +66,28 @@ def state_regressor(robot: Robot, state: State) -> np.ndarray:
 
 def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv)."""
-    S = robot.coordinates.S
-    W = np.zeros((len(q), len(S), 10 * len(robot.body_groups)))
-    _add_bodies(robot, q, v, a, tangents(robot.loops, S, q), W)
+    W = np.zeros((len(q), len(robot.coordinates.names), 10 * len(robot.body_groups)))
+    _add_bodies(robot, q, v, a, None, W)
     return W
 
 
-def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray, W: np.ndarray) -> None:
-    """Add T'Y, summed over identical bodies, to the first columns of W."""
-    model, joints, groups = robot.model, *robot.body_columns
-    if fast.chosen(len(q)) and (compiled := robot.loops.compiled()):
+def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, W: np.ndarray) -> None:
+    """Add T'Y, summed over identical bodies, to the first columns of W; T (N, nv, d) is solved where it is not given."""
+    model, S, joints, groups = robot.model, robot.coordinates.S, *robot.body_columns
+    if T is None and robot.loops.size == 0:
+        T = tangents(robot.loops, S, q)
+    if fast.chosen(len(q)) and (compiled := robot.loops.compiled(S)):
+        given, regular = T is not None, np.empty(len(q), bool)
         add = fast.kernel("robodyn_pin.kernel").add_bodies
-        add(compiled[0], model.gravity.linear.copy(), joints, groups, *fast.ready(q, v, a, T), W)
+        given_T = T if T is not None else np.empty((0, *S.T.shape))
+        add(*compiled, *fast.ready(S), given, *fast.ready(model.gravity.linear), joints, groups, *fast.ready(q, v, a, given_T), W, regular)
+        if not regular.all():
+            bad = ~regular
+            with fast.forced("pinocchio"):
+                W[bad] += body_regressor(robot, q[bad], v[bad], a[bad])
         return
+    if T is None:
+        T = tangents(robot.loops, S, q)
     data, serial = model.createData(), robot.loops.size == 0 and np.array_equal(robot.coordinates.S, np.eye(model.nv))
     left, size = np.ascontiguousarray(T.transpose(0, 2, 1)), 10 * (model.njoints - 1)
     as_is = np.array_equal(groups, np.arange(0, size, 10))  # every joint moves a body of its own
