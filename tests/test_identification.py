@@ -5,10 +5,13 @@ import pytest
 
 from robodyn_pin.errors import RobodynError, SolverFailed
 from robodyn_pin.identification.base import base_set
-from robodyn_pin.identification.feasible import Bounds, Prior, ball, fit_feasible
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold, merge
 from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues, why_not_physical
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.identification.shapes import ball
 
 
 def points_body(rng, n=20):

@@ -1,0 +1,108 @@
+"""The convex constraints of the feasible fit, each with a name, so that those which cannot hold can be told."""
+
+import warnings
+from collections.abc import Mapping
+
+import cvxpy as cp
+import numpy as np
+
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout, smallest_eigenvalues
+from robodyn_pin.identification.prior import LENGTH
+
+SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
+INSET = 1e-6  # likewise for masses, in parts of their bounds
+NEAR = 1e-5  # [m] what centres and, in parts, total masses may miss their bounds by
+
+
+def pseudo_inertias(x: cp.Expression, n: int) -> list[cp.Expression]:
+    """Symmetric P (4, 4) of each body, for parameters x in units of 1 kg and 0.1 m."""
+    flat = [cp.reshape(PSEUDO_INERTIA @ x[10 * i : 10 * i + 10], (4, 4), order="C") for i in range(n)]
+    return [(P + P.T) / 2 for P in flat]
+
+
+def constraints(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, cp.Constraint]:
+    """What x (p,) must meet, in units of 1 kg and 0.1 m: name -> constraint."""
+    names, n = layout.bodies, len(layout.bodies)
+    held = {
+        f"{name!r} is a body": P >> SLACK * bounds.eigenvalue * np.eye(4)
+        for name, P in zip(names, pseudo_inertias(x, n), strict=True)
+    }
+    low, high = (bounds.mass + INSET * bounds.mass * [1, -1]).T
+    held |= {
+        f"mass of {name!r} at least {low[i] / (1 + INSET):.4g} kg": x[10 * i] >= low[i] for i, name in enumerate(names)
+    }
+    held |= {
+        f"mass of {name!r} at most {high[i] / (1 - INSET):.4g} kg": x[10 * i] <= high[i] for i, name in enumerate(names)
+    }
+    for k in np.flatnonzero(layout.nonnegative):
+        held[f"{layout.scalars[k]} not negative"] = x[10 * n + int(k)] >= 0
+    if bounds.total_mass is not None:
+        least, most = bounds.total_mass
+        total = _copies(bounds) @ x[np.arange(n) * 10]
+        held[f"total mass at least {least:.4g} kg"] = total >= least
+        held[f"total mass at most {most:.4g} kg"] = total <= most
+    for i, box in bounds.boxes.items():
+        m, h = x[10 * i], x[10 * i + 1 : 10 * i + 4]
+        held[f"centre of mass of {names[i]!r} in its box, lower side"] = h >= m * (box[:, 0] / LENGTH)
+        held[f"centre of mass of {names[i]!r} in its box, upper side"] = h <= m * (box[:, 1] / LENGTH)
+    for i, (centre, axes) in bounds.ellipsoids.items():
+        m, h = x[10 * i], x[10 * i + 1 : 10 * i + 4]
+        away = cp.multiply(LENGTH / axes, h) - m * (centre / axes)
+        held[f"centre of mass of {names[i]!r} in its ellipsoid"] = cp.SOC(m, away)
+    return held
+
+
+def _copies(bounds: Bounds) -> np.ndarray:
+    return np.ones(len(bounds.mass)) if bounds.copies is None else bounds.copies
+
+
+def still_met(values: np.ndarray, layout: Layout, bounds: Bounds) -> bool:
+    """Whether parameters (p,) in SI meet the bounds, looked at without the solver."""
+    bodies = values[: layout.first_scalar].reshape(-1, 10)
+    mass = bodies[:, 0]
+    if (smallest_eigenvalues(bodies) < bounds.eigenvalue).any():
+        return False
+    if (mass < bounds.mass[:, 0]).any() or (mass > bounds.mass[:, 1]).any():
+        return False
+    if bounds.total_mass is not None:
+        total = _copies(bounds) @ mass
+        if not bounds.total_mass[0] * (1 - NEAR) <= total <= bounds.total_mass[1] * (1 + NEAR):
+            return False
+    centres = bodies[:, 1:4] / mass[:, None]
+    if any(
+        (centres[i] < box[:, 0] - NEAR).any() or (centres[i] > box[:, 1] + NEAR).any()
+        for i, box in bounds.boxes.items()
+    ):
+        return False
+    away = [
+        np.linalg.norm((centres[i] - centre) / axes) * axes.min() - axes.min()
+        for i, (centre, axes) in bounds.ellipsoids.items()
+    ]
+    return max(away, default=0.0) <= NEAR
+
+
+def conflict(named: Mapping[str, cp.Constraint]) -> list[str]:
+    """Names of constraints that cannot hold together, none of which could be spared; empty where all can hold.
+
+    A deletion filter: each in turn is left out, and stays out where the others still contradict each other.
+    """
+    left = list(named)
+    if _can_hold([named[name] for name in left]):
+        return []
+    for name in list(named):
+        others = [other for other in left if other != name]
+        if not _can_hold([named[other] for other in others]):
+            left = others
+    return left
+
+
+def _can_hold(chosen: list[cp.Constraint]) -> bool:
+    problem = cp.Problem(cp.Minimize(0), chosen)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem.solve(solver="CLARABEL")
+    except cp.error.SolverError:
+        return True  # not shown to be impossible
+    return problem.status not in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE)
