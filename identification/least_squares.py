@@ -1,4 +1,4 @@
-"""Least squares on folded factors: ordinary, and weighted by the standard deviation of each row group."""
+"""Least squares on folded factors: ordinary, and weighted by the standard deviation of each row group, found or given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,8 +42,11 @@ def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstim
 
 
 def weighted_least_squares(
-    groups: Sequence[Factor], base: BaseSet | None = None, independent: float = 1.0,
-    iterations: int = 50, tolerance: float = 1e-6,
+    groups: Sequence[Factor],
+    base: BaseSet | None = None,
+    independent: float = 1.0,
+    iterations: int = 50,
+    tolerance: float = 1e-6,
 ) -> BaseEstimate:
     """Weighted least squares, sigma of each row group from its residual, iterated until sigma settles.
 
@@ -56,8 +59,7 @@ def weighted_least_squares(
     estimate = ordinary(groups, base)
     base, sigma = estimate.base, _residual_deviations(groups, estimate.base, estimate.values)
     rows = sum(g.rows for g in groups)
-    if rows <= base.size:
-        raise RobodynError(f"{rows} rows for {base.size} base parameters; give a longer log or decimate less")
+    _enough(rows, base.size)
     for _ in range(iterations):
         values, covariance = _solve(weighted(groups, sigma), base)
         new = _residual_deviations(groups, base, values)
@@ -66,6 +68,65 @@ def weighted_least_squares(
         if done:
             break
     return BaseEstimate(base, values, covariance / independent, sigma)
+
+
+def known_noise(
+    groups: Sequence[Factor], sigma: np.ndarray, base: BaseSet | None = None, independent: float = 1.0
+) -> BaseEstimate:
+    """Weighted least squares with the standard deviation of each row group given, as from static poses.
+
+    Args:
+        sigma: (groups,) [N m or N], positive. independent: as in `weighted_least_squares`.
+    """
+    R = weighted(groups, sigma)
+    base = base or base_set(R[:, :-1])
+    values, covariance = _solve(R, base)
+    return BaseEstimate(base, values, covariance / independent, np.asarray(sigma, float))
+
+
+def known_ratios(
+    groups: Sequence[Factor], ratios: np.ndarray, base: BaseSet | None = None, independent: float = 1.0
+) -> BaseEstimate:
+    """Weighted least squares where standard deviations are known but for one common factor, which the residuals give.
+
+    Args:
+        ratios: (groups,) positive, as the largest torque of each motor. independent: as in `weighted_least_squares`.
+
+    Raises:
+        RobodynError: fewer rows than base parameters.
+    """
+    unit = known_noise(groups, ratios, base, independent)
+    rows, size = sum(g.rows for g in groups), unit.base.size
+    _enough(rows, size)
+    x = unit.full(groups[0].R.shape[1] - 1)
+    squares = sum(g.residual(x) / r**2 for g, r in zip(groups, ratios, strict=True))
+    factor = np.sqrt(squares / (rows - size))
+    return BaseEstimate(unit.base, unit.values, unit.covariance * factor**2, factor * np.asarray(ratios, float))
+
+
+def noise_of_poses(poses: Sequence[np.ndarray], gear: np.ndarray) -> np.ndarray:
+    """Standard deviation (d,) of joint torques from motor torques logged while the robot stands still.
+
+    The variance within the poses, each about its own mean, times gear squared.
+
+    Args:
+        poses: motor torques (n, d) of each pose [N m]. gear: (d,) motor turns per joint turn.
+
+    Raises:
+        RobodynError: no pose with two samples.
+
+    Source: Gnad et al., 2023, section 6.2.1.
+    """
+    freedom = sum(len(tau) - 1 for tau in poses)
+    if freedom < 1:
+        raise RobodynError("the noise of static poses needs a pose with at least two samples")
+    squares = sum(((tau - tau.mean(axis=0)) ** 2).sum(axis=0) for tau in poses)
+    return np.sqrt(squares / freedom) * np.abs(gear)
+
+
+def _enough(rows: int, size: int) -> None:
+    if rows <= size:
+        raise RobodynError(f"{rows} rows for {size} base parameters; give a longer log or decimate less")
 
 
 def _solve(R: np.ndarray, base: BaseSet) -> tuple[np.ndarray, np.ndarray]:
