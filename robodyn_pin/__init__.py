@@ -26,6 +26,7 @@ _PUBLIC = {
     "energy": "dynamics",
     "frame_jacobian": "dynamics",
     "constraint_forces": "forces",
+    "roll_out": "simulation",
     "regressor": "regression",
     "Log": "motion",
     "read_log": "motion",

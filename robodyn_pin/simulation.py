@@ -1,4 +1,4 @@
-"""Simulated logs: a Fourier motion, the robot's inverse dynamics, encoders and torque noise as a real log has them."""
+"""Simulated logs (a Fourier motion, encoders and torque noise as a real log has them) and forward simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from robodyn_pin.dynamics import coordinate_efforts, motor_torques
+from robodyn_pin.dynamics import Wrench, coordinate_efforts, forward_dynamics, motor_torques
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.files import Strict
 from robodyn_pin.motion import Log
@@ -94,6 +94,53 @@ def simulate(
     rng = np.random.default_rng(noise.seed)
     torque = np.concatenate(tau) + rng.normal(size=(len(t), len(noise.torque))) * noise.torque
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A simulated motion of the coordinates."""
+
+    t: np.ndarray  # (N,) [s]
+    c: np.ndarray  # (N, d) [rad or m]
+    cd: np.ndarray  # (N, d)
+    q: np.ndarray  # (N, nv) all joints, on the loops
+
+
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> motor torques (n_motors,)
+
+
+def roll_out(
+    robot: Robot, torque: Torque, c: np.ndarray, cd: np.ndarray, t: np.ndarray, wrench: Wrench | None = None
+) -> Trajectory:
+    """Forward simulation from c, c' (d,) at the times t (N,) [s], one Runge-Kutta step of order 4 between two times.
+
+    The state are the independent coordinates and every step closes the loops anew: constraints cannot drift.
+
+    Raises:
+        ClosureFailed: the motion leaves the workspace or meets a singularity.
+    """
+    start, states = robot.home, [(c, cd)]
+
+    def accelerate(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return forward_dynamics(robot, x[None], v[None], torque(time, x, v)[None], wrench, start)[0]
+
+    joints = [robot.close(c[None], cd[None], cd[None], start, label=lambda i: f"t = {t[0]:.4g} s").q[0]]
+    for k, h in enumerate(np.diff(t)):
+        start, middle = joints[-1], t[k] + h / 2
+        a1 = accelerate(t[k], c, cd)
+        v2 = cd + h / 2 * a1
+        a2 = accelerate(middle, c + h / 2 * cd, v2)
+        v3 = cd + h / 2 * a2
+        a3 = accelerate(middle, c + h / 2 * v2, v3)
+        v4 = cd + h * a3
+        a4 = accelerate(t[k + 1], c + h * v3, v4)
+        c, cd = c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        states.append((c, cd))
+        joints.append(
+            robot.close(c[None], cd[None], cd[None], start, label=lambda i, k=k: f"t = {t[k + 1]:.4g} s").q[0]
+        )  # type: ignore[misc]
+    positions, rates = (np.array(x) for x in zip(*states, strict=True))
+    return Trajectory(t, positions, rates, np.array(joints))
 
 
 def encoded(robot: Robot, q: np.ndarray, bits: int | None) -> np.ndarray:

@@ -72,26 +72,6 @@ def test_rate_of_mass_matrix_less_twice_coriolis_is_skew(name):
     )
 
 
-def rollout(robot, c, cd, tau, seconds, steps):
-    """Runge-Kutta in the test; the loops are closed anew in every step."""
-    h, start = seconds / steps, robot.home
-    path = [(c, cd)]
-
-    def f(x, v, t):
-        return rp.forward_dynamics(robot, x[None], v[None], tau(t)[None], start=start)[0]
-
-    for k in range(steps):
-        start = robot.close(c[None], cd[None], cd[None], start).q[0]
-        t = k * h
-        a1 = f(c, cd, t)
-        a2 = f(c + h / 2 * cd, cd + h / 2 * a1, t + h / 2)
-        a3 = f(c + h / 2 * cd + h**2 / 4 * a1, cd + h / 2 * a2, t + h / 2)
-        a4 = f(c + h * cd + h**2 / 2 * a2, cd + h * a3, t + h)
-        c, cd = c + h * cd + h**2 / 6 * (a1 + a2 + a3), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-        path.append((c, cd))
-    return (np.array(x) for x in zip(*path, strict=True))
-
-
 @pytest.mark.parametrize("name", ["irb360", "dualv"])
 def test_power_balance_over_a_simulated_second_without_friction(name):
     """Energy gained is work of the motors: tau along the motor angles."""
@@ -104,8 +84,10 @@ def test_power_balance_over_a_simulated_second_without_friction(name):
     def tau(t):
         return holding + (swing - holding) * np.sin(2 * np.pi * 2 * t)
 
-    c, cd = rollout(robot, home, np.zeros_like(home), tau, 1.0, 100)
-    t = np.linspace(0, 1, len(c))
+    t = np.linspace(0, 1, 101)
+    path = rp.roll_out(robot, lambda time, c, cd: tau(time), home, np.zeros_like(home), t)
+    c, cd = path.c, path.cd
+    assert np.abs(robot.loops.evaluate(path.q).phi).max() <= 1e-12
     state = robot.close(c, cd, np.zeros_like(c))
     power = np.einsum("ni,ni->n", np.array([tau(s) for s in t]), state.v @ robot.motors.S.T)
     work = np.sum((power[:-2:2] + 4 * power[1:-1:2] + power[2::2]) / 3) * (t[1] - t[0])  # Simpson
