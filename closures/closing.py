@@ -70,12 +70,12 @@ def _newton(
     for step_number in range(steps + 1):
         rows = loops.residual(q[active])
         phi[active] = rows.phi
-        error = np.concatenate([rows.phi, q[active] @ S.T + offset - c[active]], axis=1)
-        open_ = ~(np.abs(error).max(axis=1) <= enough[active])
+        away = c[active] - offset - q[active] @ S.T
+        open_ = ~(np.maximum(np.abs(rows.phi).max(axis=1), np.abs(away).max(axis=1, initial=0.0)) <= enough[active])
         if not open_.any() or step_number == steps:
             break
-        active, J, error = active[open_], rows.J[open_], error[open_]
-        step = solve_block(loops, J, S, -error[..., None])[..., 0]
+        active = active[open_]
+        step = solve_block(loops, rows.J[open_], S, -rows.phi[open_, :, None], away[open_, :, None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
         q[active] += step

@@ -122,21 +122,22 @@ class Reduced:
         out[:, np.arange(len(place))[:, None], place] = rest.transpose(0, 2, 1, 3)  # -1 is the spare column
         return out[:, :, :-1].reshape(rest.shape[0] * rest.shape[2], len(plan.shared), rest.shape[3])
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        """x (N, nv, k) for right (N, m + d, k)."""
-        plan, m = self._plan, self._J.shape[1]
-        r = np.ascontiguousarray(right.transpose(1, 2, 0))
-        x = np.zeros((self._S.shape[1], *r.shape[1:]))
+    def solve(self, right: np.ndarray | None, rates: np.ndarray) -> np.ndarray:
+        """x (N, nv, k) with J x = right (N, m, k), None for zero, and S x = rates (N, d, k)."""
+        plan, n, k = self._plan, len(self._J), rates.shape[2]
+        s = rates.transpose(1, 2, 0)
+        r = None if right is None else np.ascontiguousarray(right.transpose(1, 2, 0))
+        x = np.zeros((self._S.shape[1], k, n))
         gain = self._S[plan.known_row, plan.known]
-        x[plan.known] = r[m + plan.known_row] / gain[:, None, None]
+        x[plan.known] = s[plan.known_row] / gain[:, None, None]
         sides, left = [], []
         for legs in self._legs:
-            y = r[legs.rows.T].transpose(0, 2, 1, 3)  # (rows, k, legs, N)
-            y = _turned(y, legs.steps)
+            shape = (len(legs.A), k, len(legs.index), n)
+            y = np.zeros(shape) if r is None else _turned(np.ascontiguousarray(r[legs.rows.T].transpose(0, 2, 1, 3)), legs.steps)
             rest = y[legs.own :] - _product(legs.A[legs.own :, legs.own :], x[legs.columns.T[legs.own :]])
             sides.append(y)
-            left.append(rest.transpose(0, 2, 1, 3).reshape(rest.shape[0] * rest.shape[2], *r.shape[1:]))
-        h = np.concatenate([*left, r[m + plan.mixed] - np.tensordot(self._S[plan.mixed], x, 1)])
+            left.append(rest.transpose(0, 2, 1, 3).reshape(rest.shape[0] * rest.shape[2], k, n))
+        h = np.concatenate([*left, s[plan.mixed] - np.tensordot(self._S[plan.mixed], x, 1)])
         h = _turned(h, self._steps)
         x[plan.shared] = _back(self._G, h, len(plan.shared))
         for legs, y in zip(self._legs, sides, strict=True):
@@ -146,16 +147,25 @@ class Reduced:
         bad = self._singular
         if len(bad):
             out = out.copy()
-            out[bad] = solve_dense(self._J[bad], self._S, right[bad])
+            out[bad] = solve_dense(self._J[bad], self._S, None if right is None else right[bad], rates[bad])
         return out
 
 
-def solve_dense(J: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve [J; S] x = right for every sample by rank; J (N, m, nv), S (d, nv), right (N, m + d, k), x (N, nv, k)."""
-    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-    if not np.isfinite(K).all():
-        return np.full((len(J), K.shape[2], right.shape[2]), np.nan)
-    return np.linalg.pinv(K, rcond=1e-9) @ right
+def solve_dense(J: np.ndarray, S: np.ndarray, right: np.ndarray | None, rates: np.ndarray) -> np.ndarray:
+    """As `Reduced.solve`, every sample's [J; S] as a whole, by rank where need be; not a number where that is not finite."""
+    n, m, nv = J.shape
+    right = np.concatenate([np.zeros((n, m, rates.shape[2])) if right is None else right, rates], axis=1)
+    K = np.concatenate([J, np.broadcast_to(S, (n, *S.shape))], axis=1)
+    x = np.full((n, nv, rates.shape[2]), np.nan)
+    good = np.isfinite(K).all(axis=(1, 2))
+    if K.shape[1] == nv:
+        try:
+            x[good] = np.linalg.solve(K[good], right[good])
+            return x
+        except np.linalg.LinAlgError:  # one of them is singular
+            pass
+    x[good] = np.linalg.pinv(K[good], rcond=1e-9) @ right[good]
+    return x
 
 
 def _triangulate(A: np.ndarray, columns: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -163,22 +173,33 @@ def _triangulate(A: np.ndarray, columns: int) -> list[tuple[np.ndarray, np.ndarr
     steps = []
     for j in range(min(columns, len(A) - 1)):
         u = A[j:, j].copy()
-        norm = np.sqrt(np.einsum("r...,r...->...", u, u))
+        norm = np.sqrt((u * u).sum(axis=0))
         top = -np.copysign(norm, u[0])
-        scale = 1 / np.where(norm == 0, 1, norm * (norm + np.abs(u[0])))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = 1 / (norm * (norm + np.abs(u[0])))
+        scale[norm == 0] = 0.0
         u[0] -= top
-        rest = A[j:, j + 1 :]
-        rest -= u[:, None] * (np.einsum("r...,rc...->c...", u, rest) * scale)
+        _reflect(A[j:, j + 1 :], u, scale)
         A[j, j] = top
         steps.append((u, scale))
     return steps
 
 
+def _reflect(y: np.ndarray, u: np.ndarray, scale: np.ndarray) -> None:
+    """y -= u (scale u'y) in place, y (m, k, ..., N), u (m, ..., N): row by row, several times faster than einsum."""
+    along = u[0] * y[0]
+    term = np.empty_like(along)
+    for r in range(1, len(u)):
+        along += np.multiply(u[r], y[r], out=term)
+    along *= scale
+    for r in range(len(u)):
+        y[r] -= np.multiply(u[r], along, out=term)
+
+
 def _turned(y: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Q'y for y (m, k, ..., N)."""
-    y = y.copy()
     for j, (u, scale) in enumerate(steps):
-        y[j:] -= u[:, None] * (np.einsum("r...,rc...->c...", u, y[j:]) * scale)
+        _reflect(y[j:], u, scale)
     return y
 
 

@@ -43,7 +43,7 @@ class Anchors:
     d: np.ndarray  # (N, 3) from a to b, along a's axes [m]
     R: np.ndarray  # (N, 3, 3) axes of b in a (frame anchors only, else empty)
     J: np.ndarray  # (N, 3 or 6, nv) linear, then angular rows; (N, 3 or 6, 0) where nobody asked
-    rate: np.ndarray  # (N, 3 or 6) J v
+    rate: np.ndarray  # (N, 3 or 6) J v, of rods
     drift: np.ndarray  # (N, 3 or 6) acceleration of the rows where the joints' accelerations are zero
 
 

@@ -37,7 +37,7 @@ class Loops:
             self._models.append(pin.ConstraintModel(self._anchor(closure)))
             self._datas.append(self._models[-1].createData())
         self._live = [d.extract() for d in self._datas]  # references: filled anew by every calc
-        self._pairs = list(zip(self._models, self._datas, strict=True))
+        self._calc = [(anchor.calc, data) for anchor, data in zip(self._models, self._datas, strict=True)]
         self._couplings = {c.name: self._coupling_row(c) for c in closures if isinstance(c, Coupling)}
         self._plans: dict[bytes, Plan | None] = {}
         self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
@@ -110,11 +110,13 @@ class Loops:
         sizes = [6 if f else 3 for f in full]
         J = np.empty((n, sum(sizes), nv if jacobian else 0))
         d = np.zeros((len(live), n, 3))
-        R = [np.tile(np.eye(3), (n if f else 0, 1, 1)) for f in full]
+        unread = np.broadcast_to(np.eye(3), (n, 3, 3))
+        R = [np.empty((n, 3, 3)) if f and residual else unread[: n if f else 0] for f in full]
         rate, drift = ([np.zeros((n, size)) for size in sizes] for _ in range(2))
         zero, held = np.zeros(nv), list(enumerate(zip(live, full, strict=True)))
         moving = held if v is not None else []
-        placed = held if residual else [x for x in held if self._framed[x[0]].kind == "rod"]  # its J needs the direction
+        rods = [x for x in held if self._framed[x[0]].kind == "rod"]  # their J and drift need direction and rate
+        placed = held if residual else rods
         for i in range(n):
             if v is not None:
                 pin.forwardKinematics(model, data, q[i], v[i], zero)
@@ -122,12 +124,13 @@ class Loops:
                     pin.computeJointJacobians(model, data)
             else:
                 pin.computeJointJacobians(model, data, q[i])
-            for anchor, anchor_data in self._pairs:
-                anchor.calc(model, data, anchor_data)  # getConstraintsJacobian returns garbage without it
+            for calc, anchor_data in self._calc:
+                calc(model, data, anchor_data)  # getConstraintsJacobian returns garbage without it
             if jacobian:
                 J[i] = pin.getConstraintsJacobian(model, data, models, datas)
-            for k, (at, _) in moving:
+            for k, (at, _) in rods if moving else ():
                 rate[k][i] = at.constraint_velocity_error
+            for k, (at, _) in moving:
                 drift[k][i] = at.constraint_acceleration_error  # the field named "bias" stays zero
             for k, (at, framed) in placed:
                 if framed:

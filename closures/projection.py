@@ -18,15 +18,16 @@ class Projection:
 
 
 CHUNK = 256  # samples reduced together: their blocks stay in the processor's cache
+FEW = 16  # samples that are solved as a whole: leg by leg pays where many share its steps
 
 
-def solve_block(loops: Loops, J: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve [J; S] x = right for every sample; J (N, m, nv), S (d, nv), right (N, m + d, k), x (N, nv, k).
+def solve_block(loops: Loops, J: np.ndarray, S: np.ndarray, right: np.ndarray | None, rates: np.ndarray) -> np.ndarray:
+    """x (N, nv, k) with J x = right (N, m, k), None for zero, and S x = rates (N, d, k); J (N, m, nv), S (d, nv).
 
     Loops with more equations than rank (m + d > nv) are solved by least squares: consistent equations have one solution.
     """
-    order = loops.plan(S)
-    return solve_dense(J, S, right) if order is None else Reduced(order, J, S).solve(right)
+    order = loops.plan(S) if len(J) >= FEW else None
+    return solve_dense(J, S, right, rates) if order is None else Reduced(order, J, S).solve(right, rates)
 
 
 def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[Projection, np.ndarray]:
@@ -62,7 +63,7 @@ def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
         todo = np.flatnonzero(~regular)
     for begin in range(0, len(todo), CHUNK):
         part = todo[begin : begin + CHUNK]
-        T[part] = solve_block(loops, loops.jacobian(q[part]), S, _unit(loops, len(part), d))
+        T[part] = solve_block(loops, loops.jacobian(q[part]), S, None, np.broadcast_to(np.eye(d), (len(part), d, d)))
     return T
 
 
@@ -70,15 +71,7 @@ def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tupl
     n, d = cd.shape
     J, order = loops.jacobian(q), loops.plan(S)
     reduced = None if order is None else Reduced(order, J, S)
-    solve = reduced.solve if reduced else lambda right: solve_dense(J, S, right)
-    T = solve(_unit(loops, n, d))
+    solve = reduced.solve if reduced else lambda right, rates: solve_dense(J, S, right, rates)
+    T = solve(None, np.broadcast_to(np.eye(d), (n, d, d)))
     v = np.einsum("nij,nj->ni", T, cd)
-    drift = loops.drift(q, v)
-    g = solve(np.concatenate([-drift, np.zeros((n, d))], axis=1)[..., None])[..., 0]
-    return T, g, v
-
-
-def _unit(loops: Loops, n: int, d: int) -> np.ndarray:
-    right = np.zeros((n, loops.size + d, d))
-    right[:, loops.size :] = np.eye(d)
-    return right
+    return T, solve(-loops.drift(q, v)[..., None], np.zeros((n, d, 1)))[..., 0], v

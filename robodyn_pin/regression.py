@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
@@ -88,18 +89,26 @@ def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np
         return
     if T is None:
         T = tangents(robot.loops, S, q)
-    data, serial = model.createData(), robot.loops.size == 0 and np.array_equal(robot.coordinates.S, np.eye(model.nv))
-    left, size = np.ascontiguousarray(T.transpose(0, 2, 1)), 10 * (model.njoints - 1)
+    size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
     as_is = np.array_equal(groups, np.arange(0, size, 10))  # every joint moves a body of its own
+    tree_regressor = partial(pin.computeJointTorqueRegressor, model, model.createData())
     for begin in range(0, len(q), CHUNK):
-        part = slice(begin, min(begin + CHUNK, len(q)))
-        tree = W[part, :, :size] if as_is else np.empty((part.stop - begin, W.shape[1], size))
-        for out, t, x, xd, xdd in zip(tree, left[part], q[part], v[part], a[part], strict=True):
-            if serial:  # T is one
-                out[:] = pin.computeJointTorqueRegressor(model, data, x, xd, xdd)
-            else:
-                np.matmul(t, pin.computeJointTorqueRegressor(model, data, x, xd, xdd), out=out)
-        for joint, group in () if as_is else zip(joints, groups, strict=True):
+        part = slice(begin, begin + CHUNK)
+        Y = map(tree_regressor, q[part], v[part], a[part])
+        if serial and as_is and W.shape[2] == size:  # T is one, and so is the place of every column
+            np.concatenate(list(Y), out=W[part].reshape(-1, size))
+            continue
+        if serial:
+            tree = np.concatenate(list(Y)).reshape(-1, model.nv, size)
+        else:
+            left = np.ascontiguousarray(T[part].transpose(0, 2, 1))
+            tree = np.empty((len(left), len(S), size))
+            for out, t, y in zip(tree, left, Y, strict=True):
+                np.dot(t, y, out=out)
+        if as_is:
+            W[part, :, :size] = tree
+            continue
+        for joint, group in zip(joints, groups, strict=True):
             W[part, :, group : group + 10] += tree[:, :, 10 * joint - 10 : 10 * joint]
 
 

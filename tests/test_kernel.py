@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from test_closures import KINDS, random_loop
 
 import robodyn_pin as rp
 from robodyn_pin.closures import fast
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.regression import state_regressor
-from robodyn_pin.robot import Robot
+from robodyn_pin.regression import body_regressor, state_regressor
+from robodyn_pin.robot import Robot, build
 from robodyn_pin.urdf import catalogue
 
 pytest.importorskip("numba", reason="the compiled path needs numba, the extra 'fast'")
@@ -55,6 +56,33 @@ def test_regressor_agrees(robot):
     state = robot.close(*samples(robot))
     W = both(lambda: state_regressor(robot, state))
     np.testing.assert_allclose(W[0], W[1], rtol=1e-10, atol=1e-10 * np.abs(W[1]).max())
+    W = both(lambda: body_regressor(robot, state.q, state.v, state.a))
+    np.testing.assert_allclose(W[0], W[1], rtol=1e-10, atol=1e-10 * np.abs(W[1]).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_closure_agrees_on_a_random_tree(kind):
+    robot = random_loop(kind, seed=3)
+    q, v = np.random.default_rng(1).normal(size=(2, 40, robot.model.nv))
+    rows = both(lambda: robot.loops.evaluate(q, v))
+    for name in ("phi", "J", "drift"):
+        np.testing.assert_allclose(getattr(rows[0], name), getattr(rows[1], name), atol=1e-11)
+    c, cd, cdd = samples(robot)
+    states = both(lambda: robot.close(0.1 * c + 0.9 * c.mean(axis=0), cd, cdd))
+    for name in ("q", "v", "a"):
+        np.testing.assert_allclose(getattr(states[0], name), getattr(states[1], name), rtol=1e-9, atol=1e-9)
+
+
+def test_equations_that_say_nothing_new_change_nothing():
+    robot = rp.load("irb360")
+    again = [c.model_copy(update={"name": f"{c.name} again"}) for c in robot.file.closures]
+    file = robot.file.model_copy(update={"closures": [*robot.file.closures, *again]})
+    doubled = build(robot.name, file, robot.urdf_xml, robot.urdf_path)
+    motion = samples(robot)
+    expected = robot.close(*motion)
+    for state in both(lambda: doubled.close(*motion)):
+        for name in ("q", "v", "a", "T"):
+            np.testing.assert_allclose(getattr(state, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
 
 
 def test_a_trajectory_closes_to_the_same_branch(robot):
