@@ -12,7 +12,9 @@ from robodyn_pin.identification.parameters import INERTIAL
 
 EXACT = 1e-9  # equalities that leave more than this, in parts of their size, contradict each other
 
-_EQUALITY = re.compile(r"\s*(\w+)\s*=\s*(?:([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(?:\*\s*(\w+))?|(-?)\s*([A-Za-z]\w*))\s*")
+_EQUALITY = re.compile(
+    r"\s*(\w[\w ]*?)\s*=\s*(?:([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(?:\*\s*(\w+))?|(-?)\s*([A-Za-z]\w*))\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -38,25 +40,34 @@ class Bounds:
     equalities: tuple[Equality, ...] = ()
 
 
-def equality(body: int, text: str) -> Equality:
-    """Read `my = 0`, `Iyy = Izz`, `mx = 0.553 * m` or `Ixy = -Iyz`: an entry, and what it equals in SI.
+def equalities(body: int, text: str, prior: np.ndarray | None = None) -> tuple[Equality, ...]:
+    """Read `my mz = 0`, `Iyy = Izz`, `mx = 0.553 * m`, `Ixy = -Iyz` or `Ixx = prior`: entries, and what each equals in SI.
+
+    `all` are all ten entries; `prior` is the entry's own value in the prior (10,).
 
     Raises:
         RobodynError: not of that form. UnknownName: no such entry of a body.
     """
     match = _EQUALITY.fullmatch(text)
     if match is None:
-        raise RobodynError(f"cannot read the equality {text!r}; expected like 'my=0', 'Iyy=Izz' or 'mx=0.5*m'")
+        raise RobodynError(
+            f"cannot read the equality {text!r}; expected like 'my mz = 0', 'Iyy = Izz', 'mx = 0.5*m' or 'Ixx = prior'"
+        )
     left, number, times, minus, right = match.groups()
-    row, value = np.zeros(10), 0.0
-    row[_entry(left)] += 1
-    if right:
-        row[_entry(right)] -= -1.0 if minus else 1.0
-    elif times:
-        row[_entry(times)] -= float(number)
-    else:
-        value = float(number)
-    return Equality(body, row, value, text)
+    found = []
+    for name in INERTIAL if left.strip() == "all" else left.split():
+        row, value = np.zeros(10), 0.0
+        row[_entry(name)] += 1
+        if right == "prior" and prior is not None:
+            value = float(prior[_entry(name)])
+        elif right:
+            row[_entry(right)] -= -1.0 if minus else 1.0
+        elif times:
+            row[_entry(times)] -= float(number)
+        else:
+            value = float(number)
+        found.append(Equality(body, row, value, text))
+    return tuple(found)
 
 
 def _entry(name: str) -> int:

@@ -3,28 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeVar
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.errors import BadLog
 from robodyn_pin.filters import Lowpass
-from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
-from robodyn_pin.identification.shapes import ball
 from robodyn_pin.identification.validation import cross_validated
+from robodyn_pin.knowledge import Weigh, bounds_of, prior_of, weighting
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import Folded, Job, add, close_log, fold_log
 from robodyn_pin.regression import columns
 from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import BallSpec, RunFile
-
-T = TypeVar("T")
+from robodyn_pin.run_file import RunFile
 
 WITH_WIDTH = ("coulomb", "stribeck")
 MEASURED = 30_000  # samples of a log that show how fast its joints move
@@ -42,6 +37,7 @@ class Fitted:
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
     independent: float  # share of the fitted rows that carry noise of their own
+    weigh: Weigh  # how the coordinates are weighed
     choices: tuple[Choice, ...]
 
 
@@ -114,7 +110,7 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
     bounds = bounds_of(fitted.run, fitted.robot)
 
     def feasible(groups: list[Factor]) -> np.ndarray:
-        sigma = weighted_least_squares(groups).sigma
+        sigma = fitted.weigh(groups, None, 1.0).sigma
         return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
 
     return cross_validated(fitted.rows, fitted.scored, feasible, fitted.run.score.measure)
@@ -128,13 +124,13 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
     for log in logs:
         n = log.size
         if n - 2 * run.rows.cut < segments:
-            raise BadLog(
-                f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends"
-            )
+            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
         jobs = [_segmented(run, n, run.rows.filter, run.rows.every), _segmented(run, n, run.score.filter, 1)]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
-    return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, logs[0].rate), ())
+    rate = logs[0].rate
+    weigh = weighting(run, robot, rate)
+    return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, rate), weigh, ())
 
 
 def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job:
@@ -159,7 +155,10 @@ def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray
     """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
     squares, count = np.zeros(len(robot.efforts)), 0
     for log in logs:
-        size = min(log.size, max(MEASURED // 10, run.preparation.filter.reach(log.rate, log.name) if run.preparation.filter else 0))
+        size = min(
+            log.size,
+            max(MEASURED // 10, run.preparation.filter.reach(log.rate, log.name) if run.preparation.filter else 0),
+        )
         begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
         for begin in begins:
             state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), run.preparation)
@@ -173,31 +172,8 @@ def with_widths(robot: Robot, widths: np.ndarray) -> Robot:
     """The robot with Coulomb widths (efforts,) for the terms that have none in its file."""
     efforts = tuple(
         replace(e, spec=e.spec.model_copy(update={"width": float(max(width, 1e-6))}))
-        if e.spec.model in WITH_WIDTH and e.spec.width is None else e
+        if e.spec.model in WITH_WIDTH and e.spec.width is None
+        else e
         for e, width in zip(robot.efforts, widths, strict=True)
     )
     return replace(robot, efforts=efforts)
-
-
-def bounds_of(run: RunFile, robot: Robot) -> Bounds:
-    """Mass bounds of every body group, in the layout's order.
-
-    Raises:
-        UnknownName: a bound for a body that the robot lacks.
-    """
-    mass = [_for_group(run.bounds.bodies, group, run.bounds.mass, robot) for group in robot.body_groups]
-    return Bounds(np.array(mass, float).reshape(-1, 2), run.bounds.eigenvalue)
-
-
-def prior_of(run: RunFile, robot: Robot) -> Prior:
-    """Neutral balls for every body group, in the layout's order."""
-    default: BallSpec = run.prior
-    balls = [_for_group(run.prior.bodies, group, default, robot) for group in robot.body_groups]
-    return Prior(np.array([ball(b.mass, b.radius) for b in balls]).reshape(-1, 10), run.prior.weight)
-
-
-def _for_group(given: dict[str, T], group: Sequence[str], default: T, robot: Robot) -> T:
-    for name in given:
-        if name not in robot.bodies:
-            raise UnknownName("body", name, f"robot {robot.name!r}", robot.bodies)
-    return next((given[name] for name in group if name in given), default)

@@ -282,7 +282,9 @@ def _print_result(result: "Result", folder: Path) -> None:
         rows.append(row)
     _table(f"Held-out error of {result.name}", rows)
     base = result.wls.base
-    print(f"{base.size} base parameters, condition number {base.condition:.0f}")
+    print(
+        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
+    )
     print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
     print(f"report: {folder / 'report.html'}")
 

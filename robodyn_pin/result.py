@@ -181,6 +181,7 @@ class Result:
             },
             "feasible": {
                 "status": self.feasible.status, "solver": self.feasible.solver,
+                "variables": self.feasible.free,
                 "parameters": dict(zip(names, self.feasible.values.tolist(), strict=True)),
                 "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
                 "mass_bounds": dict(zip(self.layout.bodies, self.bounds.mass.tolist(), strict=True)),

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.choose import Fitted, bounds_of, choose, prior_of
+from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml, resolve
+from robodyn_pin.identification.essential import essential
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
+from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.identification.validation import errors, pooled
+from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
@@ -100,13 +103,17 @@ def estimate(
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
     ols = ordinary(groups)
-    wls = weighted_least_squares(groups, ols.base, fitted.independent)
+    wls = fitted.weigh(groups, ols.base, fitted.independent)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
     progress("held-out check")
     unseen = reduce(add, [_fold_held_out(fitted, s) for s in held_out])
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
+    if run.essential is not None:
+        vectors["essential"] = essential(groups, ols.base, run.essential, fitted.independent).estimate.full(layout.size)
+    if run.second_opinion:
+        vectors["log-Cholesky"] = fit_log_cholesky(groups, wls.sigma, layout, bounds, prior).values
     scored = {
         name: Scored(
             fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),

@@ -1,16 +1,18 @@
 """What a run file (YAML) may say: which logs, how to prepare them, what is known, what to choose."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from robodyn_pin.files import Strict
 from robodyn_pin.filters import Lowpass
+from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.motion import Units
 from robodyn_pin.observations import Preparation
 
 Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
 
 
 class LogSpec(Strict):
@@ -28,18 +30,60 @@ class RowsSpec(Strict):
     every: Annotated[int, Field(ge=1)] = 1  # keep one sample of so many, after filtering
 
 
-class BallSpec(Strict):
-    """A neutral body: a solid ball about the joint."""
+class ShapeSpec(Strict):
+    """A body of simple shape: a ball; with `length` a cylinder; with `inner` too, a hollow one."""
 
     mass: Positive = 1.0  # [kg]
-    radius: Positive = 0.1  # [m]
+    radius: NotNegative = 0.1  # [m], 0: a point, where other parts have extent
+    length: Positive | None = None  # [m]
+    inner: Positive | None = None  # [m] radius of the hole
+    axis: Literal["x", "y", "z"] = "z"  # of the joint's frame, along the cylinder
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] centre in the joint's frame
+
+    @model_validator(mode="after")
+    def _exists(self) -> Self:
+        if self.inner is not None and self.length is None:
+            raise ValueError(
+                f"a shape with an inner radius of {self.inner:g} m needs a length: it is a hollow cylinder"
+            )
+        if self.inner is not None and self.inner >= self.radius:
+            raise ValueError(
+                f"a hollow cylinder has inner radius {self.inner:g} m and outer {self.radius:g} m; swap them?"
+            )
+        return self
 
 
-class PriorSpec(BallSpec):
-    """Where parameters go that the log does not show."""
+class BodySpec(ShapeSpec):
+    """The prior of one body: a shape, further parts, and entries that are known better."""
+
+    parts: list[ShapeSpec] = []  # added to the first shape
+    values: dict[str, float] = {}  # [kg, kg m, kg m^2] entries m, mx, ..., Izz that replace the shape's
+    weight: Positive = 1.0  # on top of the common one
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for name in self.values:
+            if name not in INERTIAL:
+                raise ValueError(f"no entry {name!r} of a body's parameters; it has {', '.join(INERTIAL)}")
+        return self
+
+
+class PriorSpec(ShapeSpec):
+    """Where parameters go that the log does not show; the shape is that of bodies without their own."""
 
     weight: Positive = 0.01
-    bodies: dict[str, BallSpec] = {}
+    distance: Literal["euclidean", "relative", "entropic"] = "euclidean"
+    floor: Positive = 0.1  # of relative distances, in parts of the body's own mass and radius of gyration
+    friction: NotNegative = 0.0  # weight of the robot file's friction, armature, ...: relative distance
+    bodies: dict[str, BodySpec] = {}
+
+
+class CentreSpec(Strict):
+    """Where a body's centre of mass lies, in the joint's frame."""
+
+    shape: Literal["box", "ellipsoid"] = "box"
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m]
+    half: tuple[Positive, Positive, Positive]  # [m] half sides or half axes
 
 
 class BoundsSpec(Strict):
@@ -47,7 +91,19 @@ class BoundsSpec(Strict):
 
     mass: tuple[float, float] = (0.01, 100.0)  # [kg], every body
     bodies: dict[str, tuple[float, float]] = {}  # [kg], by name
+    total_mass: tuple[float, float] | None = None  # [kg] of all bodies that have mass
+    centre: dict[str, CentreSpec] = {}
     eigenvalue: Positive = 1e-4  # smallest of the pseudo-inertia, units of 1 kg and 0.1 m
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        named = {"every body": self.mass, "all bodies together": self.total_mass or (0, 0)} | self.bodies
+        for name, (low, high) in named.items():
+            if low > high:
+                raise ValueError(
+                    f"mass bounds of {name}: at least {low:g} kg and at most {high:g} kg contradict each other"
+                )
+        return self
 
 
 class ChooseSpec(Strict):
@@ -83,6 +139,10 @@ class RunFile(Strict):
     coulomb_width: Positive = 0.1  # in parts of each rate's rms, for Coulomb terms without a width in the robot file
     bounds: BoundsSpec = BoundsSpec()
     prior: PriorSpec = PriorSpec()
+    symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
+    noise: dict[str, Positive] | Literal["residuals", "limits"] = "residuals"  # of one sample, by coordinate [N m or N]
+    essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
+    second_opinion: bool = False  # the feasible fit once more, over log-Cholesky variables
     choose: ChooseSpec = ChooseSpec()
     score: ScoreSpec = ScoreSpec()
     output: Path | None = None

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from robodyn_pin.errors import NotPhysical, RobodynError
-from robodyn_pin.identification.bounds import Bounds, equality
+from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.log_cholesky import curvature, from_log_cholesky, to_log_cholesky
@@ -77,7 +77,7 @@ def test_it_predicts_what_the_convex_program_predicts(seed, distance):
     assert (found.values[:20:10] <= BOUNDS.mass[:, 1] * (1 + 1e-12)).all()
 
 
-SYMMETRIC = tuple(equality(0, text) for text in ("my=0", "mz=0", "Ixy=0", "Ixz=0", "Iyz=0", "Iyy=Izz"))
+SYMMETRIC = equalities(0, "my mz Ixy Ixz Iyz = 0") + equalities(0, "Iyy = Izz")
 
 
 def test_symmetry_leaves_fewer_variables_and_the_same_prediction_as_the_convex_program():
@@ -99,6 +99,6 @@ def test_symmetry_leaves_fewer_variables_and_the_same_prediction_as_the_convex_p
 def test_equalities_that_are_curved_are_refused_with_the_body():
     rng = np.random.default_rng(12)
     _, groups = rows(rng, np.concatenate([cloud(rng), cloud(rng), [0.7, 0.2]]))
-    bounds = Bounds(BOUNDS.mass, equalities=(equality(1, "Ixx=Iyy"),))
+    bounds = Bounds(BOUNDS.mass, equalities=equalities(1, "Ixx=Iyy"))
     with pytest.raises(RobodynError, match=r"'b' are curved"):
         fit_log_cholesky(groups, np.ones(1), LAYOUT, bounds, Prior(np.array([ball(5.0, 0.1)] * 2), 0.1))

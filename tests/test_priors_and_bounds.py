@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robodyn_pin.errors import NotPhysical, RobodynError, SolverFailed, UnknownName
-from robodyn_pin.identification.bounds import Bounds, equality
+from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia
@@ -141,19 +141,26 @@ def test_centres_of_mass_stay_in_box_and_ellipsoid():
 
 def test_equalities_hold_exactly_and_are_counted():
     texts = ("my=0", "mx=0.02*m", "Iyy=Izz", "m=2.5", "Ixy=-Ixz")
-    bounds = Bounds(WIDE.mass, equalities=tuple(equality(0, text) for text in texts))
+    bounds = Bounds(WIDE.mass, equalities=tuple(e for text in texts for e in equalities(0, text)))
     found = fit_feasible(rows(), np.ones(1), LAYOUT, bounds, Prior(PRIOR, 1e-3))
     m, mx, my, _, _, Ixy, Iyy, Ixz, _, Izz = found.values[:10]
     np.testing.assert_allclose([my, mx - 0.02 * m, Iyy - Izz, m - 2.5, Ixy + Ixz], 0, atol=1e-12)
     assert found.free == 21 - 5
 
 
+def test_a_body_that_is_known_stays_at_its_prior():
+    bounds = Bounds(WIDE.mass, equalities=equalities(1, "all = prior", PRIOR[1]))
+    found = fit_feasible(rows(), np.ones(1), LAYOUT, bounds, Prior(PRIOR, 1e-3))
+    np.testing.assert_allclose(found.values[10:20], PRIOR[1], atol=1e-12)
+    assert found.free == 11
+
+
 def test_equalities_that_cannot_be_read_or_met_are_said():
     with pytest.raises(UnknownName, match=r"'Iyx'.*did you mean"):
-        equality(0, "Iyx=0")
+        equalities(0, "Iyx=0")
     with pytest.raises(RobodynError, match="cannot read the equality 'my'"):
-        equality(0, "my")
-    both = Bounds(WIDE.mass, equalities=(equality(1, "m=1"), equality(1, "m=2")))
+        equalities(0, "my")
+    both = Bounds(WIDE.mass, equalities=equalities(1, "m=1") + equalities(1, "m=2"))
     with pytest.raises(RobodynError, match="'b' contradict each other: m=1, m=2"):
         fit_feasible(rows(), np.ones(1), LAYOUT, both, Prior(PRIOR, 1e-3))
 

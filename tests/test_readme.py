@@ -57,6 +57,7 @@ def test_python_blocks_run(desk, number):
 
 
 def test_yaml_blocks_are_files_as_they_are_read():
-    robot, run = (yaml.safe_load(text) for text in blocks("yaml"))
+    robot, run, more = (yaml.safe_load(text) for text in blocks("yaml"))
     RobotFile.model_validate(robot)
     RunFile.model_validate(run)
+    RunFile.model_validate(run | more)
