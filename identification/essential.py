@@ -1,6 +1,6 @@
 """Essential parameters: the base parameters that the rows show well; the others are left out one after the other.
 
-Source: Briot & Gautier, Multibody System Dynamics 33(1), 2015, section 5 (ratio 10 there).
+Source: Briot, Krut & Gautier, ASME J. Dyn. Syst. Meas. Control 137(11), 2015 (ratio 10 there).
 """
 
 from collections.abc import Sequence

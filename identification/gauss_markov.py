@@ -85,7 +85,7 @@ def gauss_markov(
     Raises:
         RobodynError: too few samples; a covariance that is not positive definite (a motor without noise).
 
-    Source: Gnad et al., 2023, eq. (9) with the inverse covariance as weight.
+    Source: Gnad et al. (IRB 360), eq. (9) with the inverse covariance as weight.
     """
     d, p, one = factor.motors, factor.R.shape[1] // factor.motors - 1, np.ones(1)
 

@@ -115,7 +115,7 @@ def noise_of_poses(poses: Sequence[np.ndarray], gear: np.ndarray) -> np.ndarray:
     Raises:
         RobodynError: no pose with two samples.
 
-    Source: Gnad et al., 2023, section 6.2.1.
+    Source: Gnad et al. (IRB 360), section 6.2.1.
     """
     freedom = sum(len(tau) - 1 for tau in poses)
     if freedom < 1:

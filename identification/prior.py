@@ -23,7 +23,7 @@ class Prior:
     euclidean: d = ||P - P0||^2, pseudo-inertias in units of 1 kg and 0.1 m.
     relative:  d = sum_j ((pi_j - p_j) / max(|p_j|, floor u_j))^2, u_j the prior's own size: m, m r, m r^2 with its
                mass m and radius of gyration r; entries where the prior is zero are compared with `floor` of that.
-               Gnad et al. 2023, eq. (11).
+               Gnad et al. (IRB 360), eq. (11).
     entropic:  d = tr X - log det X - 4 with X = P0^-1/2 P P0^-1/2; does not depend on frames and units.
                Lee, Wensing & Park, IEEE T-RO 36(1), 2020.
     """

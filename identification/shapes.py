@@ -1,6 +1,6 @@
 """Bodies of simple shape: what weighing and a ruler tell about parameters. SI, Pinocchio's order, about the joint frame.
 
-Source: parallel-axis theorem; Gnad et al., 2023, section 3.3, for the regularisation values of a Delta robot.
+Source: parallel-axis theorem; Gnad et al. (IRB 360), section 3.3, for the regularisation values of a Delta robot.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from robodyn_pin.run import Selected, estimate
 from robodyn_pin.run_file import BodySpec, RunFile
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 
-# The assumptions of Gnad et al. 2023, sections 2.3.1 and 6.3.3, the tool known.
+# The assumptions of Gnad et al. (IRB 360), sections 2.3.1 and 6.3.3, the tool known.
 GNAD = """
 robot: irb360
 fit: [{file: log.csv}]

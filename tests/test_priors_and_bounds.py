@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from robodyn_pin.errors import NotPhysical, RobodynError, SolverFailed, UnknownName
+from robodyn_pin.identification import feasible
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold
@@ -194,3 +195,20 @@ def test_bounds_that_contradict_are_named_and_no_others():
         "mass of 'a' at most 1 kg",
         "total mass at most 2 kg",
     )
+
+
+def test_a_second_solver_takes_over_and_agrees(monkeypatch):
+    """The first one breaks off: the second, of another method, finds the same bodies."""
+    groups, prior = rows(), Prior(PRIOR, 0.1)
+    first = fit_feasible(groups, np.ones(1), LAYOUT, WIDE, prior)
+    solve = feasible._solve
+    monkeypatch.setattr(feasible, "_solve", lambda p, solver: "broken" if solver == "CLARABEL" else solve(p, solver))
+    second = fit_feasible(groups, np.ones(1), LAYOUT, WIDE, prior)
+    assert (first.solver, second.solver) == ("CLARABEL", "SCS")
+    np.testing.assert_allclose(second.values, first.values, atol=1e-4)
+
+
+def test_when_every_solver_breaks_off_all_are_named_and_no_constraint_is_blamed(monkeypatch):
+    monkeypatch.setattr(feasible, "_solve", lambda problem, solver: "broken")
+    with pytest.raises(SolverFailed, match=r"CLARABEL: broken; SCS: broken\); give the prior more weight"):
+        fit_feasible(rows(), np.ones(1), LAYOUT, WIDE, Prior(PRIOR, 0.1))
