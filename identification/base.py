@@ -7,6 +7,7 @@ from scipy.linalg import qr, solve_triangular
 
 # Structural dependence leaves round-off (about 1e-13), the weakest excited column of our logs 1e-5 of its own length.
 INDEPENDENT = 1e-8
+TIE = 1e-6  # columns as close as this are a tie: far above round-off, far below what would matter
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ class BaseSet:
     def labels(self, names: list[str], smallest: float = 1e-6) -> list[str]:
         """Readable combinations, `Izz(a) + 0.0784 m(b)`."""
         return [
-            names[i] + "".join(
+            names[i]
+            + "".join(
                 f" {'+' if w > 0 else '-'} {abs(w):.6g} {names[j]}"
-                for w, j in zip(row, self.dropped, strict=True) if abs(w) > smallest
+                for w, j in zip(row, self.dropped, strict=True)
+                if abs(w) > smallest
             )
             for i, row in zip(self.columns, self.regroup, strict=True)
         ]
@@ -49,7 +52,8 @@ def base_set(R: np.ndarray, preferred: np.ndarray | None = None) -> BaseSet:
     if not len(alive):
         return BaseSet(alive, zero, np.zeros((0, len(zero))), 1.0)
     scaled = R[:, alive] / length[alive]
-    favour = np.ones(len(alive)) if preferred is None else preferred[alive]
+    # Symmetric motion makes columns that are equal but for round-off: the earlier one is kept, on every machine.
+    favour = 1 - TIE * alive / R.shape[1] if preferred is None else preferred[alive]
     triangular, pivots = qr(scaled * favour, mode="r", pivoting=True)[:2]
     diagonal = np.abs(np.diag(triangular))
     rank = int((diagonal > INDEPENDENT * diagonal[0]).sum())

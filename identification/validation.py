@@ -47,7 +47,9 @@ def pooled(labelled: Sequence[Sequence[Factor]]) -> list[Factor]:
 
 
 def cross_validated(
-    fit: Sequence[Sequence[Factor]], score: Sequence[Sequence[Factor]], estimate: Callable[[list[Factor]], np.ndarray],
+    fit: Sequence[Sequence[Factor]],
+    score: Sequence[Sequence[Factor]],
+    estimate: Callable[[list[Factor]], np.ndarray],
     measure: str = "mean",
 ) -> float:
     """Percentage error on segments that the estimate has not seen: mean over motors, or of all motors in one norm.

@@ -9,7 +9,12 @@ Example:
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+# In a checkout the subpackages lie beside this folder: Python started there must find them too.
+if (_ROOT := Path(__file__).parents[1]).joinpath("pyproject.toml").exists() and (_ROOT / "closures").is_dir():
+    __path__.append(str(_ROOT))
 
 # Public name -> module that defines it. Imported on first use, so that `robodyn --help` stays instant.
 _PUBLIC = {

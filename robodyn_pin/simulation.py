@@ -124,7 +124,10 @@ def roll_out(
     def accelerate(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, x[None], v[None], torque(time, x, v)[None], wrench, start)[0]
 
-    joints = [robot.close(c[None], cd[None], cd[None], start, label=lambda i: f"t = {t[0]:.4g} s").q[0]]
+    def closed(time: float) -> np.ndarray:
+        return robot.close(c[None], cd[None], cd[None], start, label=lambda _: f"t = {time:.4g} s").q[0]
+
+    joints = [closed(t[0])]
     for k, h in enumerate(np.diff(t)):
         start, middle = joints[-1], t[k] + h / 2
         a1 = accelerate(t[k], c, cd)
@@ -136,9 +139,7 @@ def roll_out(
         a4 = accelerate(t[k + 1], c + h * v3, v4)
         c, cd = c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
         states.append((c, cd))
-        joints.append(
-            robot.close(c[None], cd[None], cd[None], start, label=lambda i, k=k: f"t = {t[k + 1]:.4g} s").q[0]
-        )  # type: ignore[misc]
+        joints.append(closed(t[k + 1]))
     positions, rates = (np.array(x) for x in zip(*states, strict=True))
     return Trajectory(t, positions, rates, np.array(joints))
 

@@ -44,6 +44,6 @@ def test_nothing_imports_pictures_at_its_top(path):
 def test_help_is_instant_because_nothing_heavy_is_imported():
     code = "import sys, robodyn_pin, robodyn_pin.errors, robodyn_pin.cli; print(*sys.modules)"
     loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert not loaded & {"numpy", "pinocchio", "scipy", "cvxpy", "matplotlib", "meshcat", "polars"}
