@@ -11,6 +11,7 @@ from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.errors import ClosureFailed
 
 TOLERANCE = 1e-12  # [m or rad] residual that counts as closed
+LAST_STEP = 1e-8  # [rad or m] after so short a Newton step the next would be below round-off
 LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
 COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
 CHUNK = 256  # samples corrected together: their Jacobians stay in the processor's cache
@@ -33,12 +34,14 @@ def close(
     if loops.size == 0:
         return (c - offset) @ np.linalg.inv(S).T
     scattered = np.abs(np.diff(c, axis=0)).max(initial=0.0) > SMALL_MOVE
+    away, turned = _whole_turns(loops, S, offset, c if scattered else c[:1], start)
+    c = c - away
     if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
         q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
         follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
         follow(*compiled, *fast.ready(S, offset, c, start), scattered, q, closed)
         if closed.all():
-            return q  # else the other path has the last word, and names the sample
+            return q + turned  # else the other path has the last word, and names the sample
     if scattered:
         q = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
     else:
@@ -48,41 +51,66 @@ def close(
         part = slice(begin, begin + CHUNK)
         q[part], phi[part] = _newton(loops, S, offset, c[part], q[part], 30)
     _check_closed(loops, S, offset, c, q, phi, label)
-    return q
+    return q + turned
 
 
 def newton(
     loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int = 30
 ) -> np.ndarray:
-    """Newton from q (N, nv), all samples at once, each step bounded; samples that are closed are left alone."""
+    """Newton from q (N, nv), all samples at once, each step bounded."""
     return _newton(loops, S, offset, c, q, steps)[0]
 
 
 def _newton(
     loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Newton, and the residuals (N, m) that it ends with."""
+    """Newton, and the residuals (N, m) that it ends with.
+
+    Short steps end it, not a small residual: near a stretched leg a gap of 1e-13 m is ten times that angle.
+    """
     q = q.copy()
     phi = np.empty((len(q), loops.size))
     active = np.arange(len(q))
-    # Round-off bounds what can be reached, of large coordinates more than of small ones.
-    enough = 0.1 * TOLERANCE * np.maximum(1.0, np.abs(c).max(axis=1, initial=0.0))
     for step_number in range(steps + 1):
         rows = loops.residual(q[active])
         phi[active] = rows.phi
-        away = c[active] - offset - q[active] @ S.T
-        open_ = ~(np.maximum(np.abs(rows.phi).max(axis=1), np.abs(away).max(axis=1, initial=0.0)) <= enough[active])
-        if not open_.any() or step_number == steps:
+        if step_number == steps:
             break
-        active = active[open_]
-        step = solve_block(loops, rows.J[open_], S, -rows.phi[open_, :, None], away[open_, :, None])[..., 0]
+        away = c[active] - offset - q[active] @ S.T
+        step = solve_block(loops, rows.J, S, -rows.phi[..., None], away[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
         q[active] += step
-        active = active[~(longest[:, 0] <= 1e-15)]  # a step below round-off changes nothing any more
+        phi[active] += (rows.J @ step[..., None])[..., 0]  # zero, unless the equations contradict each other
+        active = active[~(longest[:, 0] <= LAST_STEP)]
         if not len(active):
             break
     return q, phi
+
+
+def _whole_turns(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whole turns between `start` and c (N, d), as moves of the coordinates (N, d) and of the joints (N, nv).
+
+    A shaft that brings the mechanism back after one turn, other joints turned whole times with it, does so after
+    every turn: one turn is walked instead of all.
+    """
+    begin, away, turned = S @ start + offset, np.zeros_like(c), np.zeros((len(c), len(start)))
+    for k, row in enumerate(S):
+        turn = 2 * np.pi * row.sum()
+        turns = np.rint((c[:, k] - begin[k]) / turn) if np.count_nonzero(row) == 1 else np.zeros(len(c))
+        if not turns.any():
+            continue
+        q, closed = start[None], True
+        for part in np.linspace(0, turn, int(np.ceil(abs(turn) / SMALL_MOVE)) + 1)[1:]:
+            q, phi = _newton(loops, S, offset, begin[None] + part * (np.arange(len(S)) == k), q, 8)
+            closed = closed and bool(np.abs(phi).max() <= TOLERANCE)
+        moves = 2 * np.pi * np.rint((q[0] - start) / (2 * np.pi))
+        if closed and not moves[loops.sliding].any() and np.abs(q[0] - start - moves).max() < LAST_STEP:
+            away[:, k] = turns * turn
+            turned += turns[:, None] * moves
+    return away, turned
 
 
 def _along(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:

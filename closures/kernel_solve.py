@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.closing import LONGEST_STEP, SMALL_MOVE, TOLERANCE
+from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, SMALL_MOVE, TOLERANCE
 from robodyn_pin.closures.elimination import SINGULAR
 from robodyn_pin.closures.kernel import (
     Posture,
@@ -319,11 +319,10 @@ def predict(c, q, i, known):
 def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
     """Newton from q (nv,), in place, each step bounded; whether it closes."""
     at, legs, phi, away, step = work
-    enough, small = 1.0, False
+    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.kind)
     for m in range(len(c)):
-        enough = max(enough, abs(c[m]))
-    enough *= 0.1 * TOLERANCE
-    for k in range(steps + 1):
+        enough = max(enough, TOLERANCE * abs(c[m]))
+    for _ in range(steps):
         place(tree, q, at)
         residual(loops, q, at, phi)
         worst = 0.0
@@ -335,9 +334,7 @@ def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
             for j in range(len(q)):
                 away[m] -= S[m, j] * q[j]
             worst = max(worst, abs(away[m]))
-        if worst <= enough:
-            return True
-        if k == steps or not np.isfinite(worst):
+        if not np.isfinite(worst):
             break
         if not small:  # after a small step the Jacobian is still good
             jacobian(loops, at, legs.A)
@@ -350,7 +347,12 @@ def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
         factor = min(1.0, LONGEST_STEP / longest)
         for j in range(len(q)):
             q[j] += factor * step[j]
-        if longest <= 1e-15:
-            break
+        if not small:
+            reach = longest  # from where the Jacobian was taken; the error is about that times the step
+        if reach * longest <= LAST_STEP**2:
+            left = 0.0  # of equations that contradict each other
+            for r in range(len(loops.shared), loops.n_left):
+                left = max(left, abs(legs.y[last, r]))
+            return left <= enough
         small = longest < 1e-4
     return False

@@ -47,6 +47,11 @@ class Loops:
         """Number of equations."""
         return len(self.row_names)
 
+    @cached_property
+    def sliding(self) -> np.ndarray:
+        """Which joints are prismatic, (nv,)."""
+        return np.array(["JointModelP" in joint.shortname() for joint in list(self.model.joints)[1:]], bool)
+
     def _anchor(self, closure: Closure) -> object:
         a, b = (self._frame(name) for name in (closure.frame_a, closure.frame_b))
         anchor = pin.FrameAnchorConstraintModel if KINDS[closure.kind].full_frame else pin.PointAnchorConstraintModel

@@ -15,7 +15,7 @@ def smallest_singular_values(loops: Loops, S: np.ndarray, q: np.ndarray, home: n
     couplings, whose gear ratios mean nothing here, are divided by their largest entry.
     """
     J = loops.evaluate(q).J
-    sliding = np.array(["JointModelP" in joint.shortname() for joint in list(loops.model.joints)[1:]], bool)
+    sliding = loops.sliding
     kinds = [name.rsplit(".", 1)[1] for name in loops.row_names]
     linear = np.array([kind in LINEAR for kind in kinds], bool)
     levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~sliding)]
