@@ -22,16 +22,30 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 NEGATIVE = 3  # exit code: ran, but the verdict is negative
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
-    help="Dynamics of robots with closed loops: from a measured log to parameters that a real body can have.",
-)  # fmt: skip
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 
 RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
 ]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"robodyn_pin {version('robodyn_pin')}, pin {version('pin')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print versions and end.")
+    ] = False,
+) -> None:
+    """Dynamics of robots with closed loops: from a measured log to parameters that a real body can have."""
 
 
 def main() -> None:

@@ -72,9 +72,8 @@ def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated:
             k += count
         efforts.append(spec)
     origin = "simulated logs" if simulated else "measured logs"
-    sources = robot.file.sources | {
-        "masses, centres of mass, inertias, efforts not marked known": f"identified from {origin}"
-    }
+    now = {"masses, centres of mass, inertias and efforts that are not known: true": f"identified from {origin}"}
+    sources = now | {f"before identification: {what}": source for what, source in robot.file.sources.items()}
     return robot.file.model_copy(
         update={"urdf": Path(f"{robot.name}_identified.urdf"), "efforts": efforts, "sources": sources}
     )
