@@ -72,17 +72,22 @@ def _newton(
     phi = np.empty((len(q), loops.size))
     active = np.arange(len(q))
     for step_number in range(steps + 1):
-        rows = loops.residual(q[active])
-        phi[active] = rows.phi
+        at = loops.at(q[active])
+        missing = at.residual()
+        phi[active] = missing
         if step_number == steps:
             break
         away = c[active] - offset - q[active] @ S.T
-        step = solve_block(loops, rows.J, S, -rows.phi[..., None], away[..., None])[..., 0]
+        J = at.jacobian()
+        step = solve_block(loops, J, S, -missing[..., None], away[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
         q[active] += step
-        phi[active] += (rows.J @ step[..., None])[..., 0]  # zero, unless the equations contradict each other
-        active = active[~(longest[:, 0] <= LAST_STEP)]
+        last = longest[:, 0] <= LAST_STEP
+        phi[active[last]] += np.einsum(
+            "nij,nj->ni", J[last], step[last]
+        )  # zero, unless equations contradict each other
+        active = active[~last]
         if not len(active):
             break
     return q, phi
@@ -135,7 +140,13 @@ def _walk(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.
 
 
 def _check_closed(
-    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, phi: np.ndarray, label: Callable[[int], str]
+    loops: Loops,
+    S: np.ndarray,
+    offset: np.ndarray,
+    c: np.ndarray,
+    q: np.ndarray,
+    phi: np.ndarray,
+    label: Callable[[int], str],
 ) -> None:
     """Raise ClosureFailed for the worst sample that is not closed; phi (N, m) is the residual there."""
     residual = np.abs(phi)
@@ -147,12 +158,14 @@ def _check_closed(
         return
     if residual[worst, row] <= limit:
         worst, row = int(away.argmax()), 0
-    K = np.concatenate([loops.jacobian(q[worst : worst + 1])[0], S], axis=0)
+    K = np.concatenate([loops.at(q[worst : worst + 1]).jacobian()[0], S], axis=0)
     smallest = np.linalg.svd(K, compute_uv=False)[-1] if np.isfinite(K).all() else 0.0
     why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
     value = float(residual[worst, row])
     raise ClosureFailed(
         f"closure {loops.row_owner[row]!r} does not close at {label(int(worst))}: residual {value:.3g}, {why} "
         f"(smallest singular value {smallest:.2g})",
-        int(worst), loops.row_owner[row], value,
+        int(worst),
+        loops.row_owner[row],
+        value,
     )

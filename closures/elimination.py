@@ -56,12 +56,20 @@ def unreduced(sizes: Sequence[int], pattern: np.ndarray) -> Plan:
 
 
 def _plan(
-    sizes: Sequence[int], pattern: np.ndarray, own: np.ndarray, known: np.ndarray, shared: np.ndarray, single: np.ndarray, left: int
+    sizes: Sequence[int],
+    pattern: np.ndarray,
+    own: np.ndarray,
+    known: np.ndarray,
+    shared: np.ndarray,
+    single: np.ndarray,
+    left: int,
 ) -> Plan:
     position = np.full(pattern.shape[1], -1)
     position[shared] = np.arange(len(shared))
     first = np.cumsum([0, *sizes])
-    columns = [np.concatenate([np.flatnonzero(mine), np.flatnonzero(p & ~mine)]) for mine, p in zip(own, pattern, strict=True)]
+    columns = [
+        np.concatenate([np.flatnonzero(mine), np.flatnonzero(p & ~mine)]) for mine, p in zip(own, pattern, strict=True)
+    ]
     return Plan(
         rows=_padded([np.arange(*ends) for ends in pairwise(first)]), n_rows=np.array(sizes, int),
         columns=_padded(columns), n_columns=np.array([len(c) for c in columns], int), n_own=own.sum(axis=1),
@@ -111,7 +119,9 @@ class Reduced:
         pivots = [np.abs(x.A[range(x.own), range(x.own)]).reshape(-1, n) for x in self._legs]
         pivots = np.concatenate([*pivots, np.abs(self._G[range(len(plan.shared)), range(len(plan.shared))])])
         with np.errstate(invalid="ignore"):
-            self._singular = np.flatnonzero(~(pivots.min(axis=0, initial=1.0) > SINGULAR * pivots.max(axis=0, initial=1.0)))
+            self._singular = np.flatnonzero(
+                ~(pivots.min(axis=0, initial=1.0) > SINGULAR * pivots.max(axis=0, initial=1.0))
+            )
 
     def _onto_shared(self, legs: _Legs) -> np.ndarray:
         """Rows that are left of legs, as rows of the shared system (rows, shared, N)."""
@@ -133,7 +143,11 @@ class Reduced:
         sides, left = [], []
         for legs in self._legs:
             shape = (len(legs.A), k, len(legs.index), n)
-            y = np.zeros(shape) if r is None else _turned(np.ascontiguousarray(r[legs.rows.T].transpose(0, 2, 1, 3)), legs.steps)
+            y = (
+                np.zeros(shape)
+                if r is None
+                else _turned(np.ascontiguousarray(r[legs.rows.T].transpose(0, 2, 1, 3)), legs.steps)
+            )
             rest = y[legs.own :] - _product(legs.A[legs.own :, legs.own :], x[legs.columns.T[legs.own :]])
             sides.append(y)
             left.append(rest.transpose(0, 2, 1, 3).reshape(rest.shape[0] * rest.shape[2], k, n))

@@ -32,7 +32,11 @@ class Posture(NamedTuple):
 @compiled
 def new_posture(joints):
     posture = Posture(
-        np.zeros((joints, 3, 3)), np.zeros((joints, 3)), np.zeros((joints, 6)), np.zeros((joints, 6)), np.zeros((joints, 6)),
+        np.zeros((joints, 3, 3)),
+        np.zeros((joints, 3)),
+        np.zeros((joints, 6)),
+        np.zeros((joints, 6)),
+        np.zeros((joints, 6)),
         np.zeros((3, 3)),
     )
     for r in range(3):
@@ -222,7 +226,14 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
             continue
         (a00, a01, a02, a10, a11, a12, a20, a21, a22), (x0, x1, x2), (y0, y1, y2) = ends(loops, k, at)
         Va, Vb, Aa, Ab = at.V[loops.a[k]], at.V[loops.b[k]], at.A[loops.a[k]], at.A[loops.b[k]]
-        e0, e1, e2, e3, e4, e5 = Ab[0] - Aa[0], Ab[1] - Aa[1], Ab[2] - Aa[2], Ab[3] - Aa[3], Ab[4] - Aa[4], Ab[5] - Aa[5]
+        e0, e1, e2, e3, e4, e5 = (
+            Ab[0] - Aa[0],
+            Ab[1] - Aa[1],
+            Ab[2] - Aa[2],
+            Ab[3] - Aa[3],
+            Ab[4] - Aa[4],
+            Ab[5] - Aa[5],
+        )
         w0, w1, w2 = Va[3], Va[4], Va[5]
         if kind >= 3:
             # Pinocchio's frame anchor: the twist of b against a, seen from a, at frame a.
@@ -240,7 +251,11 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
             drift[first] = a01 * e3 + a11 * e4 + a21 * e5
             drift[first + 1] = a02 * e3 + a12 * e4 + a22 * e5
         else:
-            b0, b1, b2 = Vb[0] + Vb[4] * y2 - Vb[5] * y1, Vb[1] + Vb[5] * y0 - Vb[3] * y2, Vb[2] + Vb[3] * y1 - Vb[4] * y0
+            b0, b1, b2 = (
+                Vb[0] + Vb[4] * y2 - Vb[5] * y1,
+                Vb[1] + Vb[5] * y0 - Vb[3] * y2,
+                Vb[2] + Vb[3] * y1 - Vb[4] * y0,
+            )
             u0, u1, u2 = b0 - Va[0] - w1 * y2 + w2 * y1, b1 - Va[1] - w2 * y0 + w0 * y2, b2 - Va[2] - w0 * y1 + w1 * y0
             g0, g1, g2 = Vb[3] - w0, Vb[4] - w1, Vb[5] - w2
             t0 = e0 + e4 * y2 - e5 * y1 + g1 * b2 - g2 * b1 - w1 * u2 + w2 * u1

@@ -42,8 +42,8 @@ class Anchors:
 
     d: np.ndarray  # (N, 3) from a to b, along a's axes [m]
     R: np.ndarray  # (N, 3, 3) axes of b in a (frame anchors only, else empty)
-    J: np.ndarray  # (N, 3 or 6, nv) linear, then angular rows; (N, 3 or 6, 0) where nobody asked
-    rate: np.ndarray  # (N, 3 or 6) J v, of rods
+    J: np.ndarray  # (N, 3 or 6, nv) linear, then angular rows
+    rate: np.ndarray  # (N, 3 or 6) J v
     drift: np.ndarray  # (N, 3 or 6) acceleration of the rows where the joints' accelerations are zero
 
 
@@ -69,8 +69,7 @@ def _planar_point(closure: Closure, at: Anchors) -> Rows:
 
 
 def _frame(closure: Closure, at: Anchors) -> Rows:
-    rotation = Rotation.from_matrix(at.R).as_rotvec() if len(at.R) else np.zeros((0, 3))
-    return np.concatenate([at.d, rotation], axis=1), at.J, at.drift
+    return np.concatenate([at.d, Rotation.from_matrix(at.R).as_rotvec()], axis=1), at.J, at.drift
 
 
 def _revolute(closure: Closure, at: Anchors) -> Rows:

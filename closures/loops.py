@@ -10,6 +10,7 @@ import pinocchio as pin
 from robodyn_pin.closures import fast
 from robodyn_pin.closures.elimination import Plan, plan, unreduced
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling
+from robodyn_pin.closures.rows import Batch, Placed
 from robodyn_pin.closures.tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.errors import UnknownName
 
@@ -71,74 +72,58 @@ class Loops:
             rows = LoopRows(np.empty((n, m)), np.zeros((n, m, nv)), np.empty((n, m)))
             fast.kernel().evaluate(*compiled, *fast.ready(q, v), rows.phi, rows.J, rows.drift)
             return rows
-        return self._rows(q, v)
+        at = self.at(q)
+        return LoopRows(at.residual(), at.jacobian(), at.drift(v))
 
-    def residual(self, q: np.ndarray) -> LoopRows:
-        """Residual and Jacobian at q (N, nv) through Pinocchio; the drift is that of rest."""
-        return self._rows(q, None)
+    def at(self, q: np.ndarray) -> "Placed | Anchored":
+        """The equations at q (N, nv) without kernels: of many samples in NumPy, of few through Pinocchio's anchors."""
+        return self._batch.at(q) if len(q) >= fast.FEW and self._batch else Anchored(self, q)
 
-    def jacobian(self, q: np.ndarray) -> np.ndarray:
-        """Jacobian (N, m, nv) at q (N, nv) through Pinocchio, without the residual."""
-        return self._rows(q, None, residual=False).J
+    @cached_property
+    def _batch(self) -> Batch | None:
+        compiled = self.compiled()
+        return Batch(*compiled) if compiled else None
 
-    def drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Drift (N, m) at q, v (N, nv) through Pinocchio, without the Jacobian."""
-        return self._rows(q, v, jacobian=False, residual=False).drift
-
-    def _rows(self, q: np.ndarray, v: np.ndarray | None, jacobian: bool = True, residual: bool = True) -> LoopRows:
-        phi, J, drift = [], [], []
-        anchors = iter(self._sample(q, v, jacobian, residual))
+    def by_anchors(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
+        """As `evaluate`, through Pinocchio's anchors sample by sample."""
+        phi, J, drift = [np.empty((len(q), 0))], [np.empty((len(q), 0, q.shape[1]))], [np.empty((len(q), 0))]
+        anchors = iter(self._sample(q, v))
         for closure in self.closures:
             if isinstance(closure, Coupling):
-                rows = self._coupling(closure, q, jacobian)
+                rows = self._coupling(closure, q)
             else:
                 rows = KINDS[closure.kind].select(closure, next(anchors))
-            for collected, part in zip((phi, J, drift), rows, strict=True):
-                collected.append(part)
-        n, columns = len(q), q.shape[1] if jacobian else 0
-        return LoopRows(
-            phi=np.concatenate([np.empty((n, 0)), *phi], axis=1),
-            J=np.concatenate([np.empty((n, 0, columns)), *J], axis=1),
-            drift=np.concatenate([np.empty((n, 0)), *drift], axis=1),
-        )
+            phi.append(rows[0])
+            J.append(rows[1])
+            drift.append(rows[2])
+        return LoopRows(np.concatenate(phi, axis=1), np.concatenate(J, axis=1), np.concatenate(drift, axis=1))
 
-    def _sample(self, q: np.ndarray, v: np.ndarray | None, jacobian: bool, residual: bool) -> list[Anchors]:
-        """Run Pinocchio once per sample and collect what its anchors hold: reading them costs as much as computing.
-
-        Without v all is at rest.
-        """
+    def _sample(self, q: np.ndarray, v: np.ndarray | None) -> list[Anchors]:
+        """Run Pinocchio once per sample and collect what its anchors hold; without v all is at rest."""
         model, data, models, datas, live = self.model, self._data, self._models, self._datas, self._live
         if not live:
             return []
         n, nv = q.shape
         full = [KINDS[c.kind].full_frame for c in self._framed]
         sizes = [6 if f else 3 for f in full]
-        J = np.empty((n, sum(sizes), nv if jacobian else 0))
-        d = np.zeros((len(live), n, 3))
-        unread = np.broadcast_to(np.eye(3), (n, 3, 3))
-        R = [np.empty((n, 3, 3)) if f and residual else unread[: n if f else 0] for f in full]
+        J, d = np.empty((n, sum(sizes), nv)), np.zeros((len(live), n, 3))
+        R = [np.empty((n if f else 0, 3, 3)) for f in full]
         rate, drift = ([np.zeros((n, size)) for size in sizes] for _ in range(2))
-        zero, held = np.zeros(nv), list(enumerate(zip(live, full, strict=True)))
-        moving = held if v is not None else []
-        rods = [x for x in held if self._framed[x[0]].kind == "rod"]  # their J and drift need direction and rate
-        placed = held if residual else rods
+        zero = np.zeros(nv)
         for i in range(n):
             if v is not None:
                 pin.forwardKinematics(model, data, q[i], v[i], zero)
-                if jacobian:
-                    pin.computeJointJacobians(model, data)
+                pin.computeJointJacobians(model, data)
             else:
                 pin.computeJointJacobians(model, data, q[i])
             for calc, anchor_data in self._calc:
                 calc(model, data, anchor_data)  # getConstraintsJacobian returns garbage without it
-            if jacobian:
-                J[i] = pin.getConstraintsJacobian(model, data, models, datas)
-            for k, (at, _) in rods if moving else ():
-                rate[k][i] = at.constraint_velocity_error
-            for k, (at, _) in moving:
-                drift[k][i] = at.constraint_acceleration_error  # the field named "bias" stays zero
-            for k, (at, framed) in placed:
-                if framed:
+            J[i] = pin.getConstraintsJacobian(model, data, models, datas)
+            for k, at in enumerate(live):
+                if v is not None:
+                    rate[k][i] = at.constraint_velocity_error
+                    drift[k][i] = at.constraint_acceleration_error  # the field named "bias" stays zero
+                if full[k]:
                     d[k, i], R[k][i] = at.c1Mc2.translation, at.c1Mc2.rotation
                 else:
                     d[k, i] = at.constraint_position_error
@@ -153,10 +138,9 @@ class Loops:
             row[self.model.joints[self.model.getJointId(joint)].idx_v] = factor
         return row
 
-    def _coupling(self, closure: Coupling, q: np.ndarray, jacobian: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _coupling(self, closure: Coupling, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n, row = len(q), self._couplings[closure.name]
-        J = np.broadcast_to(row, (n, 1, len(row)))
-        return (q @ row - closure.offset)[:, None], J if jacobian else J[..., :0], np.zeros((n, 1))
+        return (q @ row - closure.offset)[:, None], np.broadcast_to(row, (n, 1, len(row))), np.zeros((n, 1))
 
     @cached_property
     def _chains(self) -> list[dict[int, float]]:
@@ -181,12 +165,37 @@ class Loops:
         """The arrays that kernels work on, prepared for coordinates S (d, nv); None where kernels cannot serve."""
         key = None if S is None else S.tobytes()
         if key not in self._compiled:
-            tree = tree_table(self.model)
-            order = unreduced([len(_row_labels(c)) for c in self.closures], self._pattern) if S is None else self.plan(S)
+            sizes = [len(_row_labels(c)) for c in self.closures]
+            tree, order = tree_table(self.model), unreduced(sizes, self._pattern) if S is None else self.plan(S)
             anchors = [anchor.extract() for anchor in self._models]
-            usable = tree is not None and order is not None
-            self._compiled[key] = (tree, loop_table(self.closures, anchors, self._chains, order)) if usable else None  # type: ignore[arg-type]
+            self._compiled[key] = (
+                (tree, loop_table(self.closures, anchors, self._chains, order)) if tree and order else None
+            )
         return self._compiled[key]
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """As `rows.Placed`, through Pinocchio's anchors: of few samples the faster."""
+
+    loops: Loops
+    q: np.ndarray  # (N, nv)
+
+    @cached_property
+    def _still(self) -> LoopRows:
+        return self.loops.by_anchors(self.q)
+
+    def residual(self) -> np.ndarray:
+        """phi (N, m)."""
+        return self._still.phi
+
+    def jacobian(self) -> np.ndarray:
+        """J (N, m, nv)."""
+        return self._still.J
+
+    def drift(self, v: np.ndarray) -> np.ndarray:
+        """Drift (N, m) at rates v (N, nv)."""
+        return self.loops.by_anchors(self.q, v).drift
 
 
 def _row_labels(closure: Closure | Coupling) -> tuple[str, ...]:

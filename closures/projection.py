@@ -63,15 +63,18 @@ def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
         todo = np.flatnonzero(~regular)
     for begin in range(0, len(todo), CHUNK):
         part = todo[begin : begin + CHUNK]
-        T[part] = solve_block(loops, loops.jacobian(q[part]), S, None, np.broadcast_to(np.eye(d), (len(part), d, d)))
+        T[part] = solve_block(
+            loops, loops.at(q[part]).jacobian(), S, None, np.broadcast_to(np.eye(d), (len(part), d, d))
+        )
     return T
 
 
 def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n, d = cd.shape
-    J, order = loops.jacobian(q), loops.plan(S)
+    at, order = loops.at(q), loops.plan(S)
+    J = at.jacobian()
     reduced = None if order is None else Reduced(order, J, S)
     solve = reduced.solve if reduced else lambda right, rates: solve_dense(J, S, right, rates)
     T = solve(None, np.broadcast_to(np.eye(d), (n, d, d)))
     v = np.einsum("nij,nj->ni", T, cd)
-    return T, solve(-loops.drift(q, v)[..., None], np.zeros((n, d, 1)))[..., 0], v
+    return T, solve(-at.drift(v)[..., None], np.zeros((n, d, 1)))[..., 0], v

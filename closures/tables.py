@@ -77,7 +77,9 @@ def tree_table(model: pin.Model) -> Tree | None:
     return table
 
 
-def chains(model: pin.Model, closures: Sequence[Closure | Coupling], anchors: Sequence[object]) -> list[dict[int, float]]:
+def chains(
+    model: pin.Model, closures: Sequence[Closure | Coupling], anchors: Sequence[object]
+) -> list[dict[int, float]]:
     """For each closure its joints with 1 where they move frame b, -1 where frame a; of a coupling its factors.
 
     `anchors` are Pinocchio's, of the closures that have one.
@@ -89,7 +91,8 @@ def chains(model: pin.Model, closures: Sequence[Closure | Coupling], anchors: Se
             continue
         anchor = next(remaining)
         moves_a, moves_b = (
-            set(list(model.supports[joint])[1:]) for joint in (anchor.joint1_id, anchor.joint2_id)  # type: ignore[attr-defined]
+            set(list(model.supports[joint])[1:])
+            for joint in (anchor.joint1_id, anchor.joint2_id)  # type: ignore[attr-defined]
         )
         found.append({j: 1.0 if j in moves_b else -1.0 for j in sorted(moves_a ^ moves_b)})
     return found
@@ -109,7 +112,10 @@ def loop_table(
         ends = (anchor.joint1_id, anchor.joint1_placement), (anchor.joint2_id, anchor.joint2_placement)  # type: ignore[attr-defined]
         for side, (joint, placement) in enumerate(ends):
             joints[side, i], turn[side, i], at[side, i] = joint, placement.rotation, placement.translation
-    order = [[(int(c) + 1, int(p)) for c, p in zip(plan.columns[i, :n], plan.place[i], strict=False)] for i, n in enumerate(plan.n_columns)]
+    order = [
+        [(int(c) + 1, int(p)) for c, p in zip(plan.columns[i, :n], plan.place[i], strict=False)]
+        for i, n in enumerate(plan.n_columns)
+    ]
     return LoopTable(
         kind=np.array([CODES["coupling" if isinstance(c, Coupling) else c.kind] for c in closures], np.int64),
         first_row=np.cumsum([0, *plan.n_rows[:-1]])[:k].astype(np.int64), n_rows=plan.n_rows, n_own=plan.n_own,

@@ -75,36 +75,39 @@ def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) ->
 def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, W: np.ndarray) -> None:
     """Add T'Y, summed over identical bodies, to the first columns of W; T (N, nv, d) is solved where it is not given."""
     model, S, joints, groups = robot.model, robot.coordinates.S, *robot.body_columns
-    if T is None and robot.loops.size == 0:
-        T = tangents(robot.loops, S, q)
     if fast.chosen(len(q)) and (compiled := robot.loops.compiled(S)):
         given, regular = T is not None, np.empty(len(q), bool)
         add = fast.kernel("robodyn_pin.kernel").add_bodies
         given_T = T if T is not None else np.empty((0, *S.T.shape))
-        add(*compiled, *fast.ready(S), given, *fast.ready(model.gravity.linear), joints, groups, *fast.ready(q, v, a, given_T), W, regular)
+        add(
+            *compiled,
+            *fast.ready(S),
+            given,
+            *fast.ready(model.gravity.linear),
+            joints,
+            groups,
+            *fast.ready(q, v, a, given_T),
+            W,
+            regular,
+        )
         if not regular.all():
             bad = ~regular
             with fast.forced("pinocchio"):
                 W[bad] += body_regressor(robot, q[bad], v[bad], a[bad])
         return
-    if T is None:
-        T = tangents(robot.loops, S, q)
+    tree_regressor = partial(pin.computeJointTorqueRegressor, model, model.createData())
     size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
     as_is = np.array_equal(groups, np.arange(0, size, 10))  # every joint moves a body of its own
-    tree_regressor = partial(pin.computeJointTorqueRegressor, model, model.createData())
+    if serial and as_is:  # T is one, and so is the place of every column
+        for out, y in zip(W[:, :, :size], map(tree_regressor, q, v, a), strict=True):
+            out[:] = y
+        return
+    left = np.ascontiguousarray((tangents(robot.loops, S, q) if T is None else T).transpose(0, 2, 1))
     for begin in range(0, len(q), CHUNK):
         part = slice(begin, begin + CHUNK)
-        Y = map(tree_regressor, q[part], v[part], a[part])
-        if serial and as_is and W.shape[2] == size:  # T is one, and so is the place of every column
-            np.concatenate(list(Y), out=W[part].reshape(-1, size))
-            continue
-        if serial:
-            tree = np.concatenate(list(Y)).reshape(-1, model.nv, size)
-        else:
-            left = np.ascontiguousarray(T[part].transpose(0, 2, 1))
-            tree = np.empty((len(left), len(S), size))
-            for out, t, y in zip(tree, left, Y, strict=True):
-                np.dot(t, y, out=out)
+        tree = np.empty((len(q[part]), len(S), size))
+        for out, t, y in zip(tree, left[part], map(tree_regressor, q[part], v[part], a[part]), strict=True):
+            np.dot(t, y, out=out)
         if as_is:
             W[part, :, :size] = tree
             continue

@@ -1,4 +1,4 @@
-"""The two paths, compiled kernels and Pinocchio, compute the same."""
+"""The two paths, compiled kernels and NumPy, compute the same; Pinocchio's anchors are the oracle of both."""
 
 from collections.abc import Callable
 
@@ -38,11 +38,16 @@ def robot(request: pytest.FixtureRequest) -> Robot:
     return rp.load(request.param)
 
 
-def test_rows_agree_at_states_off_the_loops(robot):
+def rows_are_those_of_anchors(robot: Robot) -> None:
     q, v = np.random.default_rng(1).normal(size=(2, 40, robot.model.nv))
-    fast_rows, rows = both(lambda: robot.loops.evaluate(q, v))
-    for name in ("phi", "J", "drift"):
-        np.testing.assert_allclose(getattr(fast_rows, name), getattr(rows, name), atol=1e-11)
+    expected = robot.loops.by_anchors(q, v)
+    for rows in both(lambda: robot.loops.evaluate(q, v)):
+        for name in ("phi", "J", "drift"):
+            np.testing.assert_allclose(getattr(rows, name), getattr(expected, name), rtol=1e-12, atol=1e-12)
+
+
+def test_rows_are_those_of_pinocchios_anchors_at_states_off_the_loops(robot):
+    rows_are_those_of_anchors(robot)
 
 
 def test_closing_agrees(robot):
@@ -63,10 +68,7 @@ def test_regressor_agrees(robot):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_closure_agrees_on_a_random_tree(kind):
     robot = random_loop(kind, seed=3)
-    q, v = np.random.default_rng(1).normal(size=(2, 40, robot.model.nv))
-    rows = both(lambda: robot.loops.evaluate(q, v))
-    for name in ("phi", "J", "drift"):
-        np.testing.assert_allclose(getattr(rows[0], name), getattr(rows[1], name), atol=1e-11)
+    rows_are_those_of_anchors(robot)
     c, cd, cdd = samples(robot)
     states = both(lambda: robot.close(0.1 * c + 0.9 * c.mean(axis=0), cd, cdd))
     for name in ("q", "v", "a"):
