@@ -1,19 +1,17 @@
 """The command line: reads, calls one function, prints."""
 
-import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robodyn_pin.console import bar, print_json, print_result, print_table, status
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
-    from robodyn_pin.result import Result
+    pass
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
 # busy cores). NumPy is imported by the commands, after this.
@@ -73,9 +71,9 @@ def robots(as_json: JsonOption = False) -> None:
         for r in loaded
     ]  # fmt: skip
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
-        _table("Robots of the catalogue", rows)
+        print_table("Robots of the catalogue", rows)
 
 
 @app.command()
@@ -97,7 +95,7 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
         "of friction and the like": found.base.size - found.inertial,
     }  # fmt: skip
     if as_json:
-        _print_json(facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed})
+        print_json(facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed})
     else:
         for what, value in facts.items():
             print(f"{what:38s}{value:.3g}" if isinstance(value, float) else f"{what:38s}{value}")
@@ -173,7 +171,7 @@ def simulate(
     except ValueError:
         raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
     course = read_yaml(motion, FourierMotion)
-    with _bar("simulating") as step:
+    with bar("simulating") as step:
         log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
     note = (
         f"SIMULATED by robodyn_pin: {model.name}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
@@ -203,14 +201,14 @@ def identify(
     settings = read_run(run)
     folder = out or settings.output or Path("results") / run.stem
     prepare_folder(folder)
-    with _status() as say:
+    with status() as say:
         result = execute(settings, run.parent, say)
         say("report")
         result.write(folder)
     if as_json:
-        _print_json(result.summary())
+        print_json(result.summary())
     else:
-        _print_result(result, folder)
+        print_result(result, folder)
     if not result.verdict.accepted:
         raise typer.Exit(NEGATIVE)
 
@@ -242,7 +240,7 @@ def predict(
     write_torques(out, data, tau, model)
     largest = dict(zip(model.motors.names, np.abs(tau).max(axis=0).tolist(), strict=True))
     if as_json:
-        _print_json({"rows": len(tau), "out": str(out), "largest torque": largest})
+        print_json({"rows": len(tau), "out": str(out), "largest torque": largest})
     else:
         print(
             f"{out}: {len(tau)} rows; largest torque "
@@ -263,70 +261,6 @@ def _with_params(robot: str, params: Path | None) -> tuple[Any, Any]:
     if params is not None and not Path(robot).is_dir() and found.name != f"{Path(robot).stem}_identified":
         raise RobodynError(f"{folder} holds {found.name.removesuffix('_identified')!r}, not {robot!r}")
     return found, read_run(folder / "run.yaml")
-
-
-def _print_json(content: object) -> None:
-    print(json.dumps(content, indent=1))
-
-
-def _table(title: str, rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for k, key in enumerate(rows[0]):
-        table.add_column(key, justify="left" if k == 0 else "right")
-    for row in rows:
-        table.add_row(*(f"{x:.3f}" if isinstance(x, float) else str(x) for x in row.values()))
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
-
-
-def _print_result(result: "Result", folder: Path) -> None:
-    if result.simulated:
-        print("SIMULATED log: this result says nothing about a real machine.")
-    names = [*result.robot_before.coordinates.names, "all"]
-    rows = []
-    for k, name in enumerate(names):
-        row: dict[str, Any] = {"along": name}
-        for label, scored in (("WLS", result.scored["WLS"]), ("feasible", result.scored["feasible"])):
-            e = scored.held_out
-            last = k == len(names) - 1
-            row[f"{label} RMSE [N m or N]"] = e.rmse_all if last else float(e.rmse[k])
-            row[f"{label} [%]"] = e.percent_all if last else float(e.percent[k])
-        rows.append(row)
-    _table(f"Held-out error of {result.name}", rows)
-    base = result.wls.base
-    print(
-        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
-    )
-    print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
-    print(f"report: {folder / 'report.html'}")
-
-
-@contextmanager
-def _status() -> Iterator[Any]:
-    """A line on a terminal that says what is going on; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda stage: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield lambda stage: status.update(stage)
-
-
-@contextmanager
-def _bar(title: str) -> Iterator[Any]:
-    """A progress bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda share: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""What commands print: tables, JSON, progress on a terminal."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robodyn_pin.result import Result
+
+
+def print_json(content: object) -> None:
+    print(json.dumps(content, indent=1))
+
+
+def print_table(title: str, rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for k, key in enumerate(rows[0]):
+        table.add_column(key, justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(f"{x:.3f}" if isinstance(x, float) else str(x) for x in row.values()))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def print_result(result: "Result", folder: Path) -> None:
+    if result.simulated:
+        print("SIMULATED log: this result says nothing about a real machine.")
+    names = [*result.robot_before.coordinates.names, "all"]
+    rows = []
+    for k, name in enumerate(names):
+        row: dict[str, Any] = {"along": name}
+        for label, scored in (("WLS", result.scored["WLS"]), ("feasible", result.scored["feasible"])):
+            e = scored.held_out
+            last = k == len(names) - 1
+            row[f"{label} RMSE [N m or N]"] = e.rmse_all if last else float(e.rmse[k])
+            row[f"{label} [%]"] = e.percent_all if last else float(e.percent[k])
+        rows.append(row)
+    print_table(f"Held-out error of {result.name}", rows)
+    feasible = result.scored["feasible"]
+    if feasible.still.rmse_all:
+        moving, still = feasible.moving.rmse_all, feasible.still.rmse_all
+        print(f"feasible RMSE of moving samples {moving:.3g}, of samples that stand still {still:.3g} N m or N")
+    base = result.wls.base
+    print(
+        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
+    )
+    print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
+    print(f"report: {folder / 'report.html'}")
+
+
+@contextmanager
+def status() -> Iterator[Any]:
+    """A line on a terminal that says what is going on; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as line:
+        yield lambda stage: line.update(stage)
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Any]:
+    """A progress bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
