@@ -151,7 +151,7 @@ def _check_closed(
     """Raise ClosureFailed for the worst sample that is not closed; phi (N, m) is the residual there."""
     residual = np.abs(phi)
     residual[~np.isfinite(residual)] = np.inf
-    worst, row = np.unravel_index(int(residual.argmax()), residual.shape)
+    worst, row = divmod(int(residual.argmax()), residual.shape[1])
     away = np.abs(q @ S.T + offset - c).max(axis=1)
     limit = TOLERANCE * max(1.0, float(np.abs(c).max()))
     if residual[worst, row] <= limit and away.max() <= limit:
@@ -163,9 +163,9 @@ def _check_closed(
     why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
     value = float(residual[worst, row])
     raise ClosureFailed(
-        f"closure {loops.row_owner[row]!r} does not close at {label(int(worst))}: residual {value:.3g}, {why} "
+        f"closure {loops.row_owner[row]!r} does not close at {label(worst)}: residual {value:.3g}, {why} "
         f"(smallest singular value {smallest:.2g})",
-        int(worst),
+        worst,
         loops.row_owner[row],
         value,
     )

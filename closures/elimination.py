@@ -116,8 +116,8 @@ class Reduced:
         mixed = np.repeat(S[np.ix_(plan.mixed, plan.shared)][..., None], n, axis=2)
         self._G = np.concatenate([*left, mixed])
         self._steps = _triangulate(self._G, len(plan.shared))
-        pivots = [np.abs(x.A[range(x.own), range(x.own)]).reshape(-1, n) for x in self._legs]
-        pivots = np.concatenate([*pivots, np.abs(self._G[range(len(plan.shared)), range(len(plan.shared))])])
+        of_legs = [np.abs(x.A[range(x.own), range(x.own)]).reshape(-1, n) for x in self._legs]
+        pivots = np.concatenate([*of_legs, np.abs(self._G[range(len(plan.shared)), range(len(plan.shared))])])
         with np.errstate(invalid="ignore"):
             self._singular = np.flatnonzero(
                 ~(pivots.min(axis=0, initial=1.0) > SINGULAR * pivots.max(axis=0, initial=1.0))

@@ -1,10 +1,12 @@
 """Which of two paths computes: compiled kernels where numba is installed (the extra `fast`), else Pinocchio and NumPy."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
@@ -46,9 +48,24 @@ def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
         _forced = before
 
 
+@cache
 def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
     """A module of compiled kernels, imported when first used."""
-    return import_module(name)
+    module = import_module(name)
+    functions = [f for f in vars(module).values() if getattr(f, "__module__", "") == name and hasattr(f, "stats")]
+    if functions and not any(_on_disk(Path(f.stats.cache_path), Path(module.__file__ or "")) for f in functions):
+        _say_once()
+    return module
+
+
+def _on_disk(folder: Path, source: Path) -> bool:
+    """Whether numba's index of a module's compiled functions is there, and not older than the module."""
+    return any(x.stat().st_mtime >= source.stat().st_mtime for x in folder.glob(f"{source.stem}.*.nbi"))
+
+
+@cache
+def _say_once() -> None:
+    print("robodyn: compiling kernels, once on this machine: about half a minute", file=sys.stderr)
 
 
 def ready(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
