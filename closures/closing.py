@@ -14,7 +14,6 @@ TOLERANCE = 1e-12  # [m or rad] residual that counts as closed
 LAST_STEP = 1e-8  # [rad or m] after so short a Newton step the next would be below round-off
 LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
 COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
-CHUNK = 256  # samples corrected together: their Jacobians stay in the processor's cache
 SMALL_MOVE = 0.2  # [rad or m] between neighbours: larger jumps are not one trajectory
 
 
@@ -47,8 +46,8 @@ def close(
     else:
         q = _along(loops, S, offset, c, start)
     phi = np.empty((len(c), loops.size))
-    for begin in range(0, len(c), CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for begin in range(0, len(c), loops.chunk):
+        part = slice(begin, begin + loops.chunk)
         q[part], phi[part] = _newton(loops, S, offset, c[part], q[part], 30)
     _check_closed(loops, S, offset, c, q, phi, label)
     return q + turned

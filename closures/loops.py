@@ -31,7 +31,7 @@ class Loops:
         self.model, self.closures = model, tuple(closures)
         self.row_names = [f"{c.name}.{row}" for c in closures for row in _row_labels(c)]
         self.row_owner = [c.name for c in closures for _ in _row_labels(c)]
-        self._data = model.createData()
+        self.data = model.createData()  # anyone's workspace
         self._framed = [c for c in closures if isinstance(c, Closure)]
         self._models, self._datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
         for closure in self._framed:
@@ -47,6 +47,11 @@ class Loops:
     def size(self) -> int:
         """Number of equations."""
         return len(self.row_names)
+
+    @property
+    def chunk(self) -> int:
+        """Samples to work on together: many share NumPy's calls, but their Jacobians stay in the processor's cache."""
+        return max(64, 160_000 // max(1, self.size * self.model.nv))
 
     @cached_property
     def sliding(self) -> np.ndarray:
@@ -100,7 +105,7 @@ class Loops:
 
     def _sample(self, q: np.ndarray, v: np.ndarray | None) -> list[Anchors]:
         """Run Pinocchio once per sample and collect what its anchors hold; without v all is at rest."""
-        model, data, models, datas, live = self.model, self._data, self._models, self._datas, self._live
+        model, data, models, datas, live = self.model, self.data, self._models, self._datas, self._live
         if not live:
             return []
         n, nv = q.shape

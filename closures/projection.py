@@ -17,7 +17,6 @@ class Projection:
     g: np.ndarray  # (N, nv) joint accelerations at zero coordinate acceleration
 
 
-CHUNK = 256  # samples reduced together: their blocks stay in the processor's cache
 FEW = 16  # samples that are solved as a whole: leg by leg pays where many share its steps
 
 
@@ -45,8 +44,8 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
         regular = np.empty(n, bool)
         fast.kernel("robodyn_pin.closures.kernel_solve").project(*compiled, *fast.ready(S, q, cd), T, g, v, regular)
         todo = np.flatnonzero(~regular)
-    for begin in range(0, len(todo), CHUNK):
-        part = todo[begin : begin + CHUNK]
+    for begin in range(0, len(todo), loops.chunk):
+        part = todo[begin : begin + loops.chunk]
         T[part], g[part], v[part] = _project(loops, S, q[part], cd[part])
     return Projection(T, g), v
 
@@ -61,8 +60,8 @@ def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
         regular = np.empty(n, bool)
         fast.kernel("robodyn_pin.closures.kernel_solve").tangents(*compiled, *fast.ready(S, q), T, regular)
         todo = np.flatnonzero(~regular)
-    for begin in range(0, len(todo), CHUNK):
-        part = todo[begin : begin + CHUNK]
+    for begin in range(0, len(todo), loops.chunk):
+        part = todo[begin : begin + loops.chunk]
         T[part] = solve_block(
             loops, loops.at(q[part]).jacobian(), S, None, np.broadcast_to(np.eye(d), (len(part), d, d))
         )

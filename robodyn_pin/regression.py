@@ -57,8 +57,7 @@ def state_regressor(robot: Robot, state: State) -> np.ndarray:
     """As `regressor`, at closed states."""
     unknown = [e for e in robot.efforts if not e.spec.known]
     begin = 10 * len(robot.body_groups)
-    W = np.zeros((*state.T.shape[::2], begin + sum(len(e.labels) for e in unknown)))
-    _add_bodies(robot, state.q, state.v, state.a, state.T, W)
+    W = _bodies(robot, state.q, state.v, state.a, state.T, sum(len(e.labels) for e in unknown))
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)
@@ -67,16 +66,15 @@ def state_regressor(robot: Robot, state: State) -> np.ndarray:
 
 def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv)."""
-    W = np.zeros((len(q), len(robot.coordinates.names), 10 * len(robot.body_groups)))
-    _add_bodies(robot, q, v, a, None, W)
-    return W
+    return _bodies(robot, q, v, a, None, 0)
 
 
-def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, W: np.ndarray) -> None:
-    """Add T'Y, summed over identical bodies, to the first columns of W; T (N, nv, d) is solved where it is not given."""
+def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, more: int) -> np.ndarray:
+    """T'Y, summed over identical bodies, and room for `more` columns; T (N, nv, d) is solved where it is not given."""
     model, S, joints, groups = robot.model, robot.coordinates.S, *robot.body_columns
+    shape = len(q), len(S), 10 * len(robot.body_groups) + more
     if fast.chosen(len(q)) and (compiled := robot.loops.compiled(S)):
-        given, regular = T is not None, np.empty(len(q), bool)
+        W, given, regular = np.zeros(shape), T is not None, np.empty(len(q), bool)
         add = fast.kernel("robodyn_pin.kernel").add_bodies
         given_T = T if T is not None else np.empty((0, *S.T.shape))
         add(
@@ -93,26 +91,39 @@ def _add_bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np
         if not regular.all():
             bad = ~regular
             with fast.forced("pinocchio"):
-                W[bad] += body_regressor(robot, q[bad], v[bad], a[bad])
-        return
-    tree_regressor = partial(pin.computeJointTorqueRegressor, model, model.createData())
+                W[bad, :, : shape[2] - more] += body_regressor(robot, q[bad], v[bad], a[bad])
+        return W
+    tree_regressor = partial(pin.computeJointTorqueRegressor, model, robot.loops.data)
     size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
-    as_is = np.array_equal(groups, np.arange(0, size, 10))  # every joint moves a body of its own
-    if serial and as_is:  # T is one, and so is the place of every column
-        for out, y in zip(W[:, :, :size], map(tree_regressor, q, v, a), strict=True):
-            out[:] = y
-        return
+    if (
+        serial and shape[2] - more == size
+    ):  # T is one, and every joint moves a body of its own: W is Y, sample by sample
+        W = np.empty(shape)
+        bodies = W[:, :, :size] if more else W
+        for i, y in enumerate(map(tree_regressor, q, v, a)):
+            bodies[i] = y
+        return W
+    W, neighbours = np.zeros(shape), _neighbours(joints, groups)
     left = np.ascontiguousarray((tangents(robot.loops, S, q) if T is None else T).transpose(0, 2, 1))
     for begin in range(0, len(q), CHUNK):
         part = slice(begin, begin + CHUNK)
-        tree = np.empty((len(q[part]), len(S), size))
-        for out, t, y in zip(tree, left[part], map(tree_regressor, q[part], v[part], a[part]), strict=True):
-            np.dot(t, y, out=out)
-        if as_is:
-            W[part, :, :size] = tree
-            continue
-        for joint, group in zip(joints, groups, strict=True):
-            W[part, :, group : group + 10] += tree[:, :, 10 * joint - 10 : 10 * joint]
+        tree = np.empty((len(left[part]), len(S), size))
+        Y = map(tree_regressor, q[part], v[part], a[part])
+        for out, t, y in zip(tree, left[part], Y, strict=True):
+            if serial:
+                out[:] = y
+            else:
+                np.dot(t, y, out=out)
+        for joint, group, width in neighbours:
+            W[part, :, group : group + width] += tree[:, :, joint : joint + width]
+    return W
+
+
+def _neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, int]]:
+    """Bodies whose columns are neighbours in the tree and in W: first column in each, and how many."""
+    ends = np.flatnonzero((np.diff(joints) != 1) | (np.diff(groups) != 10)) + 1
+    parts = np.split(np.arange(len(joints)), ends)
+    return [(10 * int(joints[p[0]]) - 10, int(groups[p[0]]), 10 * len(p)) for p in parts if len(p)]
 
 
 def projected(effort: Effort, state: State) -> np.ndarray:
