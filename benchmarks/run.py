@@ -9,26 +9,26 @@ import os
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"  # before NumPy loads: one core for all
 
-import platform  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Callable, Sequence  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from pathlib import Path  # noqa: E402
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from arm import arm  # noqa: E402
-from baseline import plain  # noqa: E402
+from arm import arm
+from baseline import plain
 
-import robodyn_pin as rp  # noqa: E402
-from robodyn_pin.closures import fast  # noqa: E402
-from robodyn_pin.files import read_yaml  # noqa: E402
-from robodyn_pin.identification.fold import empty, fold  # noqa: E402
-from robodyn_pin.regression import body_regressor, state_regressor  # noqa: E402
-from robodyn_pin.robot import Robot, build  # noqa: E402
-from robodyn_pin.simulation import FourierMotion, fourier  # noqa: E402
+import robodyn_pin as rp
+from robodyn_pin.closures import fast
+from robodyn_pin.files import read_yaml
+from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.regression import body_regressor, state_regressor
+from robodyn_pin.robot import Robot, build
+from robodyn_pin.simulation import FourierMotion, fourier
 
 MOTION = Path(__file__).parent.parent / "examples" / "irb360_motion.yaml"
 NEAR = 0.1  # [rad or m] around home
@@ -119,7 +119,9 @@ def trajectory(samples: int, repeats: int) -> list[Row]:
         return np.array([f.R for f in folded])
 
     functions = [on(p, factors) for p in paths()]
-    first, *others = (R.transpose(0, 2, 1) @ R for R in (f() for f in functions))  # R itself is not unique: W lacks rank
+    first, *others = (
+        R.transpose(0, 2, 1) @ R for R in (f() for f in functions)
+    )  # R itself is not unique: W lacks rank
     for other in others:
         error = np.abs(other - first).max() / np.abs(first).max()
         assert error < AGREE, f"R'R differs between the paths by {error:.2g}"
