@@ -155,6 +155,14 @@ def test_output_folder_that_cannot_be_written(robodyn, folder):
     assert "cannot write" in done.stderr
 
 
+def test_page_that_cannot_be_written(robodyn, folder):
+    (folder / "out").write_text("a file is in the way")
+    done = robodyn("show", folder / "arm.yaml", "--export", folder / "out" / "page.html")
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_wrong_usage_has_its_own_exit_code(robodyn):
     assert robodyn("identify").returncode == 2
     assert robodyn("no_such_command").returncode == 2

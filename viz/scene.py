@@ -17,6 +17,7 @@ from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import BadFile, ShapeMismatch
+from robodyn_pin.files import write_whole
 from robodyn_pin.viz.page import Animation, Page, track
 from robodyn_pin.viz.skeleton import drawn
 
@@ -134,14 +135,12 @@ class Scene:
         return self._page.html(self.title)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
-        """Write `html()`; whoever opens `path` sees the old page or the new one, never half of it."""
-        path = Path(path)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            draft.write_text(self.html(), encoding="utf-8")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        """Write `html()`, whole or not at all.
+
+        Raises:
+            BadFile: the folder cannot be written.
+        """
+        write_whole(Path(path), lambda draft: draft.write_text(self.html(), encoding="utf-8"))
 
     def close(self) -> None:
         """End the server, if one runs. The scene can still be exported."""
