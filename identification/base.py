@@ -8,6 +8,7 @@ from scipy.linalg import qr, solve_triangular
 # Structural dependence leaves round-off (about 1e-13), the weakest excited column of our logs 1e-5 of its own length.
 INDEPENDENT = 1e-8
 TIE = 1e-6  # columns as close as this are a tie: far above round-off, far below what would matter
+SHARE = 1e-3  # of a dependence that a column must have to be deleted for it; the others would get weights of 1 / SHARE
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class BaseSet:
         ]
 
 
-def base_set(R: np.ndarray, preferred: np.ndarray | None = None) -> BaseSet:
+def base_set(R: np.ndarray, order: np.ndarray | None = None) -> BaseSet:
     """Base set of rows with triangular factor R (n, p).
 
-    Columns are scaled to length one first, zero columns dropped, so that units do not decide. Which columns stay is
-    decided by pivoting; `preferred` (p,) multiplies the scaled columns before it, larger ones are kept rather.
+    Columns are scaled to length one first, zero columns dropped, so that units do not decide. How many columns stay is
+    decided by pivoting, and which ones, too; with `order`, a permutation of the p columns, a column is deleted where it
+    depends on those before it, as in Briot et al. (DualV), section 4.1.
     """
     length = np.linalg.norm(R, axis=0)
     alive = np.flatnonzero(length > 1e-12 * length.max(initial=0.0))
@@ -53,15 +55,43 @@ def base_set(R: np.ndarray, preferred: np.ndarray | None = None) -> BaseSet:
         return BaseSet(alive, zero, np.zeros((0, len(zero))), 1.0)
     scaled = R[:, alive] / length[alive]
     # Symmetric motion makes columns that are equal but for round-off: the earlier one is kept, on every machine.
-    favour = 1 - TIE * alive / R.shape[1] if preferred is None else preferred[alive]
-    triangular, pivots = qr(scaled * favour, mode="r", pivoting=True)[:2]
+    triangular, pivots = qr(scaled * (1 - TIE * alive / R.shape[1]), mode="r", pivoting=True)[:2]
     diagonal = np.abs(np.diag(triangular))
     rank = int((diagonal > INDEPENDENT * diagonal[0]).sum())
     keep, drop = np.sort(pivots[:rank]), np.sort(pivots[rank:])
-    Q, triangular = np.linalg.qr(scaled[:, keep])
-    mix = solve_triangular(triangular, Q.T @ scaled[:, drop])
+    if order is not None:
+        drop = _last_dependent(_null_space(scaled, keep, drop), np.argsort(np.argsort(order)[alive]))
+        keep = np.setdiff1d(np.arange(len(alive)), drop)
+    mix = _mix(scaled, keep, drop)
     mix = mix / length[alive[keep]][:, None] * length[alive[drop]]
     dropped = np.concatenate([alive[drop], zero])
     order = np.argsort(dropped)
     regroup = np.concatenate([mix, np.zeros((rank, len(zero)))], axis=1)[:, order]
     return BaseSet(alive[keep], dropped[order], regroup, float(np.linalg.cond(scaled[:, keep])))
+
+
+def _mix(A: np.ndarray, keep: np.ndarray, drop: np.ndarray) -> np.ndarray:
+    """Weights (r, k) with A[:, keep] weights = A[:, drop]."""
+    Q, triangular = np.linalg.qr(A[:, keep])
+    return solve_triangular(triangular, Q.T @ A[:, drop])
+
+
+def _null_space(A: np.ndarray, keep: np.ndarray, drop: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (p, k) of the columns' dependences."""
+    Z = np.zeros((A.shape[1], len(drop)))
+    Z[keep], Z[drop] = -_mix(A, keep, drop), np.eye(len(drop))
+    return np.linalg.qr(Z)[0]
+
+
+def _last_dependent(Z: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The last column of `order` in any dependence, then the last one in those that do without it, ..., ascending.
+
+    The dependences Z (p, k) decide, and not the rest that a column leaves over the ones before it: that rest is small
+    where two columns are nearly equal, and the round-off of a third one, over it, would pass for independence.
+    """
+    drop = []
+    while Z.shape[1]:
+        size = np.linalg.norm(Z, axis=1)[order]
+        drop.append(order[np.flatnonzero(size > SHARE * size.max())[-1]])
+        Z = Z @ np.linalg.qr(Z[drop[-1]][:, None], mode="complete")[0][:, 1:]
+    return np.sort(np.array(drop, int))

@@ -15,6 +15,7 @@ class Layout:
     bodies: tuple[str, ...]
     scalars: tuple[str, ...] = ()
     nonnegative: tuple[bool, ...] = ()  # per scalar
+    copies: tuple[tuple[int, ...], ...] = ()  # bodies of one design that have parameters of their own, by number
 
     @property
     def labels(self) -> list[str]:
@@ -28,6 +29,23 @@ class Layout:
     @property
     def first_scalar(self) -> int:
         return 10 * len(self.bodies)
+
+    @property
+    def order(self) -> np.ndarray | None:
+        """Order (p,) in which base columns are looked for, so that copies keep the same ones; None without copies.
+
+        Bodies without copies, then each entry of all copies side by side, then scalars kind by kind.
+
+        Source: Briot et al. (DualV), eq. (43).
+        """
+        if not self.copies:
+            return None
+        copied = {i for group in self.copies for i in group}
+        alone = [10 * i + k for i in range(len(self.bodies)) if i not in copied for k in range(10)]
+        side_by_side = [10 * i + k for group in self.copies for k in range(10) for i in group]
+        kinds = [label.partition("(")[0] for label in self.scalars]
+        scalars = sorted(range(len(kinds)), key=lambda j: kinds.index(kinds[j]))
+        return np.array([*alone, *side_by_side, *(self.first_scalar + j for j in scalars)])
 
 
 def _pseudo_inertia_map() -> np.ndarray:

@@ -35,7 +35,7 @@ class Report:
 def check(robot: Robot, seed: int = 0) -> Report:
     """Examine a robot; the base parameters come from random states near home."""
     layout = columns(robot).layout
-    base = base_set(triangle(_random_rows(robot, np.random.default_rng(seed))))
+    base = base_set(triangle(_random_rows(robot, np.random.default_rng(seed))), layout.order)
     bodies = {
         body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robodyn_pin.identification.copies import Comparison
     from robodyn_pin.result import Result
 
 
@@ -49,8 +50,27 @@ def print_result(result: "Result", folder: Path) -> None:
     print(
         f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
     )
+    if result.copies:
+        print_copies(result.copies)
     print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
     print(f"report: {folder / 'report.html'}")
+
+
+def print_copies(copies: "tuple[Comparison, ...]") -> None:
+    """How equal identical bodies came out, one row a base parameter."""
+    from robodyn_pin.identification.copies import SIGNIFICANT
+
+    rows = []
+    for c in copies:
+        values = zip(c.bodies, c.values, c.deviations, strict=True)
+        equal = ("no" if c.significant else "yes") if c.tested else "not comparable"
+        rows.append({
+            "base parameter": c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ...",
+            "of each copy, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
+            "chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal,
+        })  # fmt: skip
+    print_table("Identical bodies, estimated separately", rows)
+    print(f"not equal: noise alone would make equal bodies differ as much with a probability below {SIGNIFICANT:g}")
 
 
 @contextmanager

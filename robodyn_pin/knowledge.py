@@ -138,4 +138,6 @@ def _for_group(given: Mapping[str, T], group: Sequence[str], default: T, robot: 
     for name in given:
         if name not in robot.bodies:
             raise UnknownName("body", name, f"robot {robot.name!r}", robot.bodies)
-    return next((given[name] for name in group if name in given), default)
+    # What is said of one of identical bodies holds for its copies, unless they are named.
+    copies = next((names for names in robot.file.identical if group[0] in names), [])
+    return next((given[name] for name in (*group, *copies) if name in given), default)

@@ -31,10 +31,13 @@ def columns(robot: Robot) -> Columns:
     joint_of = {body_name(model, j): j for j in body_joints(model)}
     inertial = [model.inertias[joint_of[group[0]]].toDynamicParameters() for group in robot.body_groups]
     unknown = [e for e in robot.efforts if not e.spec.known]
+    place = {name: i for i, group in enumerate(robot.body_groups) for name in group}
+    separate = robot.file.identical if robot.file.separate else []
     layout = Layout(
         bodies=tuple(group_name(group) for group in robot.body_groups),
         scalars=tuple(label for e in unknown for label in e.labels),
         nonnegative=tuple(e.spec.model not in FREE_SIGN for e in unknown for _ in e.labels),
+        copies=tuple(tuple(place[name] for name in group) for group in separate),
     )
     return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))
 

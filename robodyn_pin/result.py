@@ -16,6 +16,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
 from robodyn_pin.files import write_whole
 from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.copies import Comparison, compare_copies
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
@@ -110,6 +111,11 @@ class Result:
         """The robot with the identified parameters."""
         return identified_robot(self)
 
+    @cached_property
+    def copies(self) -> tuple[Comparison, ...]:
+        """How equal identical bodies came out that were estimated separately (weighted least squares)."""
+        return compare_copies(self.layout, self.wls)
+
     def write(self, folder: str | Path, report: bool = True) -> Path:
         """Write the result folder: made whole beside its place, then moved there, `result.json` last.
 
@@ -179,6 +185,7 @@ class Result:
                     )
                 ],
             },
+            "copies": [_copies(c) for c in self.copies],
             "feasible": {
                 "status": self.feasible.status, "solver": self.feasible.solver,
                 "variables": self.feasible.free,
@@ -197,6 +204,16 @@ class Result:
             "versions": versions(),
             "seed": self.run.seed,
         }  # fmt: skip
+
+
+def _copies(c: Comparison) -> dict[str, object]:
+    return {
+        "label": c.label,
+        "wls": dict(zip(c.bodies, c.values.tolist(), strict=True)),
+        "deviation": dict(zip(c.bodies, c.deviations.tolist(), strict=True)),
+        "chi_square": c.chi_square if c.tested else None, "probability": c.probability if c.tested else None,
+        "differ": c.significant if c.tested else None,
+    }  # fmt: skip
 
 
 def _errors(e: Errors, names: list[str]) -> dict[str, object]:

@@ -90,6 +90,18 @@ class Robot:
         check_mobility(self.name, self.model, self.loops, coordinates, self.home)
         return replace(self, coordinates=coordinates)
 
+    def separated(self, separate: bool = True) -> "Robot":
+        """The same robot, identical bodies with parameters of their own, or (False) with one set for all.
+
+        Raises:
+            BadFile: its file names no identical bodies.
+        """
+        if separate and not self.file.identical:
+            raise BadFile(
+                f"robot {self.name!r} has no identical bodies to estimate separately; name them under 'identical' in its file"
+            )
+        return replace(self, file=self.file.model_copy(update={"separate": separate}))
+
     def singularity(self, c: np.ndarray) -> np.ndarray:
         """How far the coordinates c (N, d) are from a singular state: smallest singular value (N,) of [J; S], no units.
 
@@ -134,7 +146,7 @@ class Robot:
     @cached_property
     def body_groups(self) -> tuple[tuple[str, ...], ...]:
         """Bodies that share one parameter set, alone or as `identical` says, in the order of the tree."""
-        groups = [tuple(g) for g in self.file.identical]
+        groups = [] if self.file.separate else [tuple(g) for g in self.file.identical]
         shared = {name: g for g in groups for name in g}
         return tuple(dict.fromkeys(shared.get(name, (name,)) for name in self.bodies))
 

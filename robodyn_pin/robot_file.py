@@ -76,7 +76,8 @@ class RobotFile(Strict):
     coordinates: list[str] | None = None  # default: the motors
     home: dict[str, float] = {}
     closures: list[ClosureSpec] = []
-    identical: list[list[str]] = []
+    identical: list[list[str]] = []  # bodies of one design
+    separate: bool = False  # identical bodies have parameters of their own; else they share one set
     struts: dict[str, tuple[str, str]] = {}
     efforts: list[EffortSpec] = []
     gear: dict[str, float] = {}
@@ -87,7 +88,10 @@ class RobotFile(Strict):
     @model_validator(mode="after")
     def _unique(self) -> "RobotFile":
         motors = [m if isinstance(m, str) else m.name for m in self.motors or []]
-        named = {"closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or []}
+        named = {
+            "closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or [],
+            "identical body": [name for group in self.identical for name in group],
+        }  # fmt: skip
         for what, names in named.items():
             for name in names:
                 if names.count(name) > 1:

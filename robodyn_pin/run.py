@@ -11,8 +11,10 @@ import numpy as np
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml, resolve
+from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.essential import essential
 from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.identification.validation import errors, pooled
@@ -66,6 +68,8 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     progress("robot and logs")
     is_path = Path(run.robot).suffix in DESCRIPTIONS
     robot = load(resolve(folder, run.robot) if is_path else run.robot)
+    if run.separate is not None:
+        robot = robot.separated(run.separate)
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
@@ -102,7 +106,8 @@ def estimate(
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
-    ols = ordinary(groups)
+    base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1], layout.order)
+    ols = ordinary(groups, base)
     wls = fitted.weigh(groups, ols.base, fitted.independent)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)

@@ -130,6 +130,7 @@ class RunFile(Strict):
     """An identification: from logs to a robot."""
 
     robot: str
+    separate: bool | None = None  # identical bodies have parameters of their own; default: as the robot file says
     fit: list[LogSpec] = Field(min_length=1)
     held_out: list[LogSpec] | None = None  # default: the last 30 % of every fit log
     columns: dict[str, str] = {}

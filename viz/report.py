@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from robodyn_pin.choose import NEXT_TO_NOTHING
 from robodyn_pin.errors import BadFile
+from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
 from robodyn_pin.motion import GAP, IRREGULAR
 from robodyn_pin.result import Choice, LogRecord, Result, versions
 from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
@@ -40,7 +41,7 @@ def write_report(result: Result, path: Path) -> None:
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=_torque_plots(result, units),
         choices=[(choice, _choice_plot(result, choice), _at_end(choice)) for choice in result.choices],
-        base=_base_rows(result), weak=WEAK, bodies=_bodies(result), efforts=_efforts(result),
+        base=_base_rows(result), weak=WEAK, copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
@@ -152,6 +153,12 @@ def _base_rows(result: Result) -> list[BaseRow]:
     feasible, labels = base.of(result.feasible.values), base.labels(result.layout.labels)
     columns = zip(labels, units, wls.values, wls.deviations, relative, feasible, strict=True)
     return [BaseRow(*row) for row in columns]
+
+
+def _copies(result: Result) -> list[tuple[Comparison, str]]:
+    """Base parameters of identical bodies, with their units."""
+    units = dict(zip(result.wls.base.labels(result.layout.labels), (b.unit for b in _base_rows(result)), strict=True))
+    return [(c, units[c.label]) for c in result.copies]
 
 
 @dataclass(frozen=True)
