@@ -28,6 +28,14 @@ class BaseSet:
         """Base parameters (r,) of a full vector x (p,)."""
         return x[self.columns] + self.regroup @ x[self.dropped]
 
+    @property
+    def matrix(self) -> np.ndarray:
+        """B (r, p) with pi_base = B pi."""
+        B = np.zeros((self.size, len(self.columns) + len(self.dropped)))
+        B[np.arange(self.size), self.columns] = 1.0
+        B[:, self.dropped] = self.regroup
+        return B
+
     def labels(self, names: list[str], smallest: float = 1e-6) -> list[str]:
         """Readable combinations, `Izz(a) + 0.0784 m(b)`."""
         return [

@@ -13,7 +13,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated
-from robodyn_pin.knowledge import Weigh, bounds_of, prior_of, weighting
+from robodyn_pin.knowledge import Weigh, bounds_of, passed, prior_of, weighting
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import Folded, Job, add, close_log, fold_log
 from robodyn_pin.regression import columns
@@ -130,7 +130,7 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
-    return Fitted(robot, run, named.layout, named.values, rows, scored, _independent(run, rate), weigh, ())
+    return Fitted(robot, run, named.layout, named.values, rows, scored, independent_share(run, rate), weigh, ())
 
 
 def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job:
@@ -145,10 +145,13 @@ def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job
     return Job(lowpass, label, segments)
 
 
-def _independent(run: RunFile, rate: float) -> float:
-    """A low-pass leaves about 2 x cut-off independent values a second; denser rows repeat the noise of others."""
-    spec = run.rows
-    return min(1.0, 2 * spec.filter.cutoff * spec.every / rate) if spec.filter else 1.0
+def independent_share(run: RunFile, rate: float) -> float:
+    """A low-pass makes rows repeat the noise of their neighbours; the power that it passes says how many are new.
+
+    White noise keeps its spectrum near zero, where the motion is, and loses its variance: 2 x cut-off independent values
+    a second, if the filter were ideal. Rows further apart than that are independent.
+    """
+    return min(1.0, run.rows.every * passed(run, rate) ** 2)
 
 
 def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:

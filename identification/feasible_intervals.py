@@ -1,0 +1,102 @@
+"""Intervals of bodies that can exist: how far each parameter may go while the rows still agree and no body is left.
+
+The interval of a parameter is its range over {x: ||B x - beta||_C <= rho} and the constraints of the feasible fit, with
+beta, C the weighted least squares and its covariance, and rho^2 the quantile of one parameter above what the feasible
+estimate itself misses: the profile likelihood's interval, cut by the cone. Two convex programmes for each parameter; both
+ends are bodies that can exist. The prior takes no part: a parameter that the rows do not show gets the range that
+bounds and cone leave it.
+
+Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 95(450), 2000; cone as in `feasible`.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from robodyn_pin.identification.bounds import Bounds, reduction
+from robodyn_pin.identification.constraints import constraints, still_met
+from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import UNIT
+from robodyn_pin.identification.uncertainty import quantile
+
+SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
+FAR = 1e4  # [1 kg, 0.1 m] how far such a direction is followed, in parts of the largest parameter
+OPEN = 1e-2 * FAR  # ends beyond are called infinite
+
+
+@dataclass(frozen=True)
+class FeasibleIntervals:
+    """Ranges of linear functions of the parameters, and the bodies at their ends."""
+
+    ends: np.ndarray  # (k, 2) lower and upper, SI; infinite where nothing bounds them, NaN where the solver failed
+    bodies: np.ndarray  # (k, 2, p) parameters at the ends, SI; NaN where there is no end
+
+
+def feasible_intervals(
+    directions: np.ndarray, feasible: FeasibleEstimate, estimate: BaseEstimate, layout: Layout, bounds: Bounds,
+    freedom: float = np.inf,
+) -> FeasibleIntervals:  # fmt: skip
+    """Ranges of directions @ x over all bodies that the rows and the bounds allow.
+
+    Args:
+        directions: (k, p); unit rows for single parameters, the base set's matrix for base parameters.
+        freedom: of the residuals, as in `intervals`.
+    """
+    scale = np.concatenate([np.tile(UNIT, len(layout.bodies)), _scalar_units(estimate, layout)])
+    size = estimate.deviations
+    root = np.linalg.cholesky(estimate.covariance / np.outer(size, size))
+    whiten = solve_triangular(root, np.diag(1 / size), lower=True)
+    A = whiten @ estimate.base.matrix * scale
+    at = feasible.values / scale
+    miss = A @ at - whiten @ estimate.values
+    rho = float(np.hypot(np.linalg.norm(miss), quantile(freedom)))
+    far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
+
+    # Steps from the feasible estimate: u along what the rows show, in standard deviations, w along what they do not.
+    _, N = reduction(bounds.equalities, layout.bodies, scale) or (at, np.eye(layout.size))
+    U, s, Vt = np.linalg.svd(A @ N)
+    shown = int((s > SHOWN * s[0]).sum())
+    along = N @ (Vt[:shown].T / s[:shown])
+    u, w = cp.Variable(shown), cp.Variable(N.shape[1] - shown)
+    x = at + along @ u + N @ Vt[shown:].T @ w
+    beside = miss - U[:, :shown] @ (U[:, :shown].T @ miss)
+    near = cp.SOC(cp.Constant(np.sqrt(rho**2 - beside @ beside)), u + U[:, :shown].T @ miss)
+    direction = cp.Parameter(layout.size)
+    held = [near, cp.norm_inf(w) <= far, *constraints(x, layout, bounds).values()]
+    problem = cp.Problem(cp.Minimize(direction @ (x - at)), held)
+
+    bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
+    for k, row in enumerate(directions * scale):
+        length = np.linalg.norm(row)
+        for end, sign in enumerate((1.0, -1.0)):
+            direction.value = sign * row / length
+            found = _solved(problem, x)
+            if found is None:
+                continue
+            if abs(row @ found) > OPEN / FAR * far * length:
+                ends[k, end] = -sign * np.inf
+            elif still_met(found * scale, layout, bounds):
+                ends[k, end], bodies[k, end] = row @ found, found * scale
+    return FeasibleIntervals(ends, bodies)
+
+
+def _solved(problem: cp.Problem, x: cp.Expression) -> np.ndarray | None:
+    try:
+        with warnings.catch_warnings():  # inaccurate ends are looked at by the caller
+            warnings.simplefilter("ignore")
+            problem.solve(solver="CLARABEL")
+    except cp.error.SolverError:
+        return None
+    return x.value
+
+
+def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:
+    """Sizes (scalars,) of friction and the like: their deviations where they are base parameters, else one."""
+    units = np.ones(layout.size)
+    units[estimate.base.columns] = estimate.deviations
+    return units[layout.first_scalar :]
