@@ -20,6 +20,7 @@ class EssentialEstimate:
     estimate: BaseEstimate  # its base has the columns that are left
     removed: np.ndarray  # (k,) columns that were left out, in that order
     spread: float  # largest relative deviation of those left over the smallest
+    ratio: float  # what was asked of it
 
 
 def relative_deviations(estimate: BaseEstimate) -> np.ndarray:
@@ -50,7 +51,7 @@ def essential(
         worst, best = int(np.argmax(relative)), float(relative.min())
         if len(relative) == 1 or relative[worst] <= ratio * best:
             spread = relative[worst] / best if best > 0 else 1.0
-            return EssentialEstimate(estimate, np.array(removed, int), float(spread))
+            return EssentialEstimate(estimate, np.array(removed, int), float(spread), ratio)
         removed.append(int(estimate.base.columns[worst]))
         estimate = weighted_least_squares(groups, _without(estimate.base, worst), independent)
 

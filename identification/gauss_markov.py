@@ -36,6 +36,19 @@ class GaussMarkovEstimate:
     estimate: BaseEstimate  # its sigma are the square roots of the noise's diagonal
     noise: np.ndarray  # (d, d) covariance of one sample's rows
 
+    @property
+    def correlation(self) -> np.ndarray:
+        """Of one sample's rows, (d, d)."""
+        return self.noise / np.outer(self.estimate.sigma, self.estimate.sigma)
+
+    @property
+    def most_correlated(self) -> tuple[int, int]:
+        """The two motors whose noise is most alike or opposite; twice the only one."""
+        if len(self.noise) == 1:
+            return 0, 0
+        i, j = np.unravel_index(np.argmax(np.abs(np.tril(self.correlation, -1))), self.noise.shape)
+        return int(j), int(i)
+
 
 def fold_joint(factor: JointFactor | None, W: np.ndarray, y: np.ndarray) -> JointFactor:
     """The factor with samples W (n, d, p), y (n, d) added; None: the first ones."""
@@ -60,7 +73,10 @@ def whitened(factor: JointFactor, noise: np.ndarray) -> Factor:
     try:
         inverse = np.linalg.inv(np.linalg.cholesky(noise))
     except np.linalg.LinAlgError:
-        raise RobodynError("the covariance between the motors is not positive definite") from None
+        raise RobodynError(
+            "the covariance between the motors is not positive definite: one has no noise, or the noise of another; "
+            "leave 'gauss_markov' out"
+        ) from None
     rows = np.einsum("ij,njk->ink", inverse, factor.blocks())
     return Factor(triangle(rows.reshape(-1, rows.shape[2])), factor.samples * factor.motors)
 

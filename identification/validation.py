@@ -41,6 +41,12 @@ def errors(groups: Sequence[Factor], x: np.ndarray) -> Errors:
     )
 
 
+def apart(groups: Sequence[Factor], sigma: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """Root mean square of the difference between two predictions W x and W y, in units of the noise sigma (groups,)."""
+    squares = [np.sum((g.R[:, :-1] @ (x - y)) ** 2) / s**2 for g, s in zip(groups, sigma, strict=True)]
+    return float(np.sqrt(np.sum(squares) / max(sum(g.rows for g in groups), 1)))
+
+
 def pooled(labelled: Sequence[Sequence[Factor]]) -> list[Factor]:
     """All labels together, one factor per motor."""
     return [merge(factors) for factors in zip(*labelled, strict=True)]

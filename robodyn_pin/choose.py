@@ -125,12 +125,17 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
         n = log.size
         if n - 2 * run.rows.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
-        jobs = [_segmented(run, n, run.rows.filter, run.rows.every), _segmented(run, n, run.score.filter, 1)]
+        jobs = [fitted_rows(run, n), _segmented(run, n, run.score.filter, 1)]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
     return Fitted(robot, run, named.layout, named.values, rows, scored, independent_share(run, rate), weigh, ())
+
+
+def fitted_rows(run: RunFile, n: int) -> Job:
+    """Which rows of a fit log of n samples are fitted, and in which segment each lies."""
+    return _segmented(run, n, run.rows.filter, run.rows.every)
 
 
 def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job:

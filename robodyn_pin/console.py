@@ -50,10 +50,51 @@ def print_result(result: "Result", folder: Path) -> None:
     print(
         f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
     )
+    print_further(result)
     if result.copies:
         print_copies(result.copies)
     print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
     print(f"report: {folder / 'report.html'}")
+
+
+def print_further(result: "Result") -> None:
+    """Estimates that the run file asked for, beside the usual ones."""
+    further, names = result.further, result.layout.labels
+    if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
+        return
+    print_table(
+        "All estimates, all coordinates in one norm",
+        [
+            {
+                "estimate": name, "fit RMSE [N m or N]": s.fit.rmse_all, "fit [%]": s.fit.percent_all,
+                "held-out RMSE [N m or N]": s.held_out.rmse_all, "held-out [%]": s.held_out.percent_all,
+            }
+            for name, s in result.scored.items()
+        ],
+    )  # fmt: skip
+    if found := further.essential:
+        from robodyn_pin.identification.essential import relative_deviations
+
+        labels, relative = found.estimate.base.labels(names), 100 * relative_deviations(found.estimate)
+        values = zip(labels, found.estimate.values, relative, strict=True)
+        print_table(
+            f"Essential parameters, {len(labels)} of {result.wls.base.size}",
+            [{"parameter": label, "value [SI]": f"{x:.4g}", "deviation [%]": f"{s:.3g}"} for label, x, s in values],
+        )
+        left_out = ", ".join(names[i] for i in found.removed) or "none"
+        print(
+            f"largest over smallest relative deviation {found.spread:.3g} (asked: {found.ratio:g}); left out: {left_out}"
+        )
+    if noise := further.gauss_markov:
+        (i, j), where = noise.most_correlated, result.robot_before.coordinates.names
+        print(
+            f"Gauss-Markov: noise correlated by {noise.correlation[i, j]:.2f} at most, between {where[i]} and {where[j]}"
+        )
+    if second := further.log_cholesky:
+        print(
+            f"log-Cholesky: {second.steps} steps over {second.free} variables; its predictions differ from the feasible fit's "
+            f"by {100 * further.distance:.2g} % of the noise"
+        )
 
 
 def print_copies(copies: "tuple[Comparison, ...]") -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import yaml
@@ -25,6 +26,9 @@ from robodyn_pin.identification.validation import Errors
 from robodyn_pin.motion import Quality
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
+
+if TYPE_CHECKING:
+    from robodyn_pin.further import Further
 
 STILL = 1  # label of samples that stand still; the others have 0
 WORSE_UNSEEN = 1.5  # times the fit error on unseen data: more than that is over-fitting
@@ -93,9 +97,10 @@ class Result:
     ols: BaseEstimate
     wls: BaseEstimate
     feasible: FeasibleEstimate
+    further: "Further"  # estimates that the run file asked for
     bounds: Bounds
     prior: Prior
-    scored: Mapping[str, Scored]  # OLS, WLS, feasible
+    scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
     choices: tuple[Choice, ...]
     logs: tuple[LogRecord, ...]
     simulated: bool
@@ -186,6 +191,7 @@ class Result:
                 ],
             },
             "copies": [_copies(c) for c in self.copies],
+            **self.further.summary(names, d),
             "feasible": {
                 "status": self.feasible.status, "solver": self.feasible.solver,
                 "variables": self.feasible.free,

@@ -11,12 +11,11 @@ import numpy as np
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml, resolve
+from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.base import base_set
-from robodyn_pin.identification.essential import essential
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
-from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.log_files import AnyLog, open_log
@@ -102,7 +101,8 @@ def estimate(
 ) -> Result:
     """All estimators on the fit data; the held-out data are read once, at the end."""
     # Filters must not look beyond the fit rows: what lies there may be held out.
-    fitted = choose(robot, run, [s.log.window(s.begin, s.end) for s in fit], progress)
+    logs = [s.log.window(s.begin, s.end) for s in fit]
+    fitted = choose(robot, run, logs, progress)
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
@@ -112,13 +112,12 @@ def estimate(
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
+    progress("further estimates")
+    further = further_estimates(fitted, logs, groups, wls, feasible, bounds, prior)
     progress("held-out check")
     unseen = reduce(add, [_fold_held_out(fitted, s) for s in held_out])
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
-    if run.essential is not None:
-        vectors["essential"] = essential(groups, ols.base, run.essential, fitted.independent).estimate.full(layout.size)
-    if run.second_opinion:
-        vectors["log-Cholesky"] = fit_log_cholesky(groups, wls.sigma, layout, bounds, prior).values
+    vectors |= further.vectors(layout.size)
     scored = {
         name: Scored(
             fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),
@@ -127,7 +126,7 @@ def estimate(
         for name, x in vectors.items()
     }  # fmt: skip
     return Result(
-        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible,
+        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, logs=_records(fit, held_out),
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], run.score.measure), sample=_sample(fitted, held_out[0], vectors),

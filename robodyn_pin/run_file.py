@@ -143,6 +143,7 @@ class RunFile(Strict):
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
     noise: dict[str, Positive] | Literal["residuals", "limits"] = "residuals"  # of one sample, by coordinate [N m or N]
     essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
+    gauss_markov: bool = False  # least squares once more, noise correlated between the coordinates
     second_opinion: bool = False  # the feasible fit once more, over log-Cholesky variables
     choose: ChooseSpec = ChooseSpec()
     score: ScoreSpec = ScoreSpec()

@@ -14,8 +14,9 @@ from markupsafe import Markup
 from robodyn_pin.choose import NEXT_TO_NOTHING
 from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
+from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.motion import GAP, IRREGULAR
-from robodyn_pin.result import Choice, LogRecord, Result, versions
+from robodyn_pin.result import Choice, LogRecord, Result, Scored, versions
 from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.units import coefficient_units, coordinate_units, effort_unit, parameter_units, raised
@@ -41,7 +42,8 @@ def write_report(result: Result, path: Path) -> None:
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=_torque_plots(result, units),
         choices=[(choice, _choice_plot(result, choice), _at_end(choice)) for choice in result.choices],
-        base=_base_rows(result), weak=WEAK, copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
+        base=_base_rows(result, result.wls),
+        essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
@@ -146,18 +148,42 @@ class BaseRow:
     feasible: float
 
 
-def _base_rows(result: Result) -> list[BaseRow]:
-    base, wls = result.wls.base, result.wls
+def _base_rows(result: Result, estimate: BaseEstimate) -> list[BaseRow]:
+    base = estimate.base
     units = np.array(parameter_units(result.robot_before))[base.columns]
-    relative = wls.deviations / np.maximum(np.abs(wls.values), 1e-300)
+    relative = estimate.deviations / np.maximum(np.abs(estimate.values), 1e-300)
     feasible, labels = base.of(result.feasible.values), base.labels(result.layout.labels)
-    columns = zip(labels, units, wls.values, wls.deviations, relative, feasible, strict=True)
+    columns = zip(labels, units, estimate.values, estimate.deviations, relative, feasible, strict=True)
     return [BaseRow(*row) for row in columns]
+
+
+@dataclass(frozen=True)
+class FurtherRow:
+    """An estimate that the run file asked for, or one beside it to compare with."""
+
+    name: str
+    size: int  # base parameters or variables
+    errors: Scored
+
+
+def _further(result: Result) -> list[FurtherRow]:
+    """Every estimate, where there are more than the usual ones."""
+    found = result.further
+    if result.scored.keys() <= set(ESTIMATES):
+        return []
+    sizes = dict.fromkeys(("OLS", "WLS", "Gauss-Markov"), result.wls.base.size) | {"feasible": result.feasible.free}
+    if found.essential:
+        sizes["essential"] = found.essential.estimate.base.size
+    if found.log_cholesky:
+        sizes["log-Cholesky"] = found.log_cholesky.free
+    return [FurtherRow(name, sizes[name], scored) for name, scored in result.scored.items()]
 
 
 def _copies(result: Result) -> list[tuple[Comparison, str]]:
     """Base parameters of identical bodies, with their units."""
-    units = dict(zip(result.wls.base.labels(result.layout.labels), (b.unit for b in _base_rows(result)), strict=True))
+    units = dict(
+        zip(result.wls.base.labels(result.layout.labels), (b.unit for b in _base_rows(result, result.wls)), strict=True)
+    )
     return [(c, units[c.label]) for c in result.copies]
 
 
