@@ -135,6 +135,20 @@ class Loops:
         ends = np.cumsum([0, *sizes])
         return [Anchors(d[k], R[k], J[:, ends[k] : ends[k + 1]], rate[k], drift[k]) for k in range(len(live))]
 
+    def turning(self, name: str) -> np.ndarray:
+        """Which joints turn the members of a closure against each other, (nv,): 1 the second one, -1 the first."""
+        signs = np.zeros(self.model.nv)
+        for joint, sign in self._chains[[c.name for c in self.closures].index(name)].items():
+            signs[self.model.joints[joint].idx_v] = sign
+        return signs
+
+    def axes(self, q: np.ndarray) -> np.ndarray:
+        """Angular velocity per joint rate, along the world's axes, at q (N, nv): (N, 3, nv), zero for joints that slide."""
+        axes = np.empty((len(q), 3, self.model.nv))
+        for i, sample in enumerate(q):
+            axes[i] = pin.computeJointJacobians(self.model, self.data, sample)[3:]
+        return axes
+
     def _coupling_row(self, closure: Coupling) -> np.ndarray:
         row = np.zeros(self.model.nv)
         for joint, factor in closure.joints.items():

@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from robodyn_pin.effort_models import SHAPES
 from robodyn_pin.errors import BadLog
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.feasible import fit_feasible
@@ -21,7 +22,7 @@ from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 
-WITH_WIDTH = ("coulomb", "stribeck")
+WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # samples of a log that show how fast its joints move
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
@@ -171,7 +172,7 @@ def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray
         for begin in begins:
             state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), run.preparation)
             for k, effort in enumerate(robot.efforts):
-                squares[k] += np.sum((state.v @ effort.row) ** 2)
+                squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
             count += len(state.v)
     return np.sqrt(squares / count)
 

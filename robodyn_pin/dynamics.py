@@ -46,7 +46,7 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         total[i] = pin.rnea(model, data, q, v, a)
     for effort in robot.efforts:
-        total += (effort.columns(state.q, state.v, state.a) @ effort.initial)[:, None] * effort.row
+        total += effort.columns(state.q, state.v, state.a) @ effort.initial
     return total
 
 
@@ -181,7 +181,7 @@ def _tree_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
         M[i] = pin.crba(model, data, sample)
     for effort in robot.efforts:
         if effort.spec.model == "armature":
-            M += effort.initial[0] * np.outer(effort.row, effort.row)
+            M += effort.initial[0] * effort.rows.T @ effort.rows
     return M
 
 

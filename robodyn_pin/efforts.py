@@ -1,72 +1,39 @@
-"""Efforts that rigid bodies do not explain: friction, rotor inertia, springs, cables.
+"""Efforts on a robot: the columns that friction, rotor inertia, springs and cables add to the tree's joints.
 
-Every effort acts along one rate x' = k'v (a joint, a motor or a combination of joints) and is linear in its
-coefficients: the tree gets k f(x, x', x'') @ coefficients.
+Along a joint, a motor or a combination of joints with rate x' = k'v the tree gets k f(x, x', x'') @ coefficients. In
+the balls and pins of loops, cut joints whose members turn against each other with w = J_w v, it gets J_w' w/|w| f(|w|).
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from pydantic import Field
+import pinocchio as pin
 
-from robodyn_pin.errors import BadFile
-from robodyn_pin.files import Strict
+from robodyn_pin.axes import Axes, as_motor, resolve_axes
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.effort_models import FRICTION, EffortSpec, Shape, basis, check_effort, coefficient_names, slopes
+from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.robot_file import MotorSpec
 
-Model = Literal["viscous", "coulomb", "stribeck", "offset", "armature", "spring", "lever_spring", "polynomial"]
-
-
-class EffortSpec(Strict):
-    """One entry of `efforts:` in a robot file."""
-
-    of: str | dict[str, float]  # a joint, a motor, or a combination of joints
-    model: Model
-    initial: float | list[float] | None = None  # coefficients, before they are identified
-    known: bool = False  # given, not to be identified
-    width: float | None = Field(None, gt=0)  # coulomb, stribeck: tanh(x' / width) [rad/s or m/s]
-    speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2) [rad/s or m/s]
-    rest: float = 0.0  # spring: x without force
-    coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
-    degree: int | None = Field(None, ge=0)  # polynomial with unknown coefficients
-    radii: tuple[float, float] | None = None  # lever spring: distances of its ends from the joint axis [m]
-    free_length: float = 0.0  # lever spring [m]
-    angle: float = 0.0  # lever spring: angle between the two radii at x = 0 [rad]
-    turn: Literal[1, -1] = 1  # lever spring: sign of the angle's growth with x
-
-
-# Coulomb friction with a bare sign() is judged at rest by the noise of the velocity; a width is always there.
-WIDTH = 0.01
-
-COEFFICIENTS: dict[str, tuple[str, ...]] = {
-    "viscous": ("viscous",),
-    "coulomb": ("coulomb",),
-    "stribeck": ("coulomb", "stribeck", "viscous"),
-    "offset": ("offset",),
-    "armature": ("armature",),
-    "spring": ("stiffness",),
-    "lever_spring": ("stiffness",),
-}
-FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
+TURNING = ("point", "revolute", "planar_point")  # closures whose members turn against each other, and rub
 
 
 @dataclass(frozen=True)
 class Effort:
-    """An effort term whose names are resolved."""
+    """An effort whose names are resolved; all that it acts along shares its coefficients."""
 
     spec: EffortSpec
-    name: str  # of the joint, motor or combination
-    row: np.ndarray  # (nv,) k: rate along which it acts
-    shift: float  # x = k'q + shift [rad or m]
+    name: str  # in labels
+    rows: np.ndarray  # (r, nv) k of the joints, motors and combinations
+    shifts: np.ndarray  # (r,) x = k'q + shift [rad or m]
+    closures: tuple[str, ...]  # cut joints in which it rubs
+    loops: Loops
+    slope: Shape | None = None  # columns are derivatives by this shape parameter
 
     @property
     def labels(self) -> list[str]:
         """Names of the coefficients, `viscous(phi1)` and the like."""
-        names = COEFFICIENTS.get(self.spec.model, [f"x^{k}" for k in range(self._powers)])
-        return [f"{name}({self.name})" for name in names]
-
-    @property
-    def _powers(self) -> int:
-        return len(self.spec.coefficients or []) or (self.spec.degree or 0) + 1
+        return [f"{name}({self.name})" for name in coefficient_names(self.spec)]
 
     @property
     def initial(self) -> np.ndarray:
@@ -78,56 +45,93 @@ class Effort:
         return values
 
     def columns(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """f(x, x', x'') at N samples of the tree's q, v, a (N, nv); shape (N, k)."""
-        return basis(self.spec, q @ self.row + self.shift, v @ self.row, a @ self.row)
+        """What coefficients of one ask of the tree's joints (N, nv, k) at N samples of q, v, a (N, nv)."""
+        rows = self.rows
+        total = np.einsum("nrk,rj->njk", self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T), rows)
+        if self.closures:
+            axes = self.loops.axes(q)
+            for name, moments in zip(self.closures, self._moments(axes, v), strict=True):
+                total += self.loops.turning(name)[:, None] * (axes.transpose(0, 2, 1) @ moments)
+        return total
+
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Every x' and |w| that it acts along, (N, r + closures) [rad/s or m/s]."""
+        turned = [np.linalg.norm(w, axis=1) for w in self._turning(self.loops.axes(q), v)] if self.closures else []
+        return np.column_stack([v @ self.rows.T, *turned])
+
+    def moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Friction moment (N, 3) in each closure, world axes [N m]: on the first member; the second gets its opposite."""
+        if not self.closures:
+            return {}
+        found = self._moments(self.loops.axes(q), v)
+        return {name: moment @ self.initial for name, moment in zip(self.closures, found, strict=True)}
+
+    def _moments(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """w/|w| f(|w|) of each closure for coefficients of one (N, 3, k); axes (N, 3, nv)."""
+        found = []
+        for w in self._turning(axes, v):
+            speed = np.linalg.norm(w, axis=1)
+            direction = w / np.where(speed > 0, speed, 1.0)[:, None]
+            found.append(direction[:, :, None] * self._model(0 * speed, speed, 0 * speed)[:, None, :])
+        return found
+
+    def _turning(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """w (N, 3) of each closure."""
+        return [np.einsum("nij,nj->ni", axes, self.loops.turning(name) * v) for name in self.closures]
+
+    def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
+        return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
 
 
-def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
-    """Columns (N, k) of one effort model along x (N,)."""
-    sign = np.tanh(xd / (spec.width or WIDTH))
-    match spec.model:
-        case "viscous":
-            columns = [xd]
-        case "coulomb":
-            columns = [sign]
-        case "stribeck":  # coefficients: Coulomb level, static above Coulomb, viscous
-            columns = [sign, sign * np.exp(-((xd / spec.speed) ** 2)), xd]
-        case "offset":
-            columns = [np.ones_like(x)]
-        case "armature":
-            columns = [xdd]
-        case "spring":
-            columns = [x - spec.rest]
-        case "lever_spring":
-            columns = [_lever_spring(spec, x)]
-        case "polynomial":
-            powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
-            columns = [x**k for k in range(powers)]
-    return np.stack(columns, axis=1)
+def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loops, where: str) -> Effort:
+    """The effort on a robot's joints, motors and closures.
+
+    Raises:
+        BadFile: its model lacks something, or does not go with closures. UnknownName: no such joint, motor or closure.
+    """
+    check_effort(spec, where)
+    if not spec.of:
+        raise BadFile(f"{where}: effort {spec.model!r} acts on nothing; name a joint, motor or closure under 'of'")
+    lines: list[str | MotorSpec] = []
+    closures = []
+    if isinstance(spec.of, dict):
+        lines.append(as_motor(spec.of))
+    else:
+        kinds = {closure.name: getattr(closure, "kind", "coupling") for closure in loops.closures}
+        known = [*list(model.names)[1:], *motors.names]
+        for name in _members(spec, where):
+            if name in known and kinds.get(name) in TURNING:
+                raise BadFile(
+                    f"{where}: effort {spec.model!r} on {name!r}: a closure and a joint or motor have that name"
+                )
+            if name in known:
+                lines.append(name)
+            elif name in kinds:
+                _check_rubbing(spec, name, kinds[name], where)
+                closures.append(name)
+            else:
+                raise UnknownName("joint, motor or closure", name, f"{where}, efforts", [*known, *kinds])
+    along = resolve_axes(model, lines, motors)
+    label = spec.name or "=".join([*along.names, *closures])
+    return Effort(spec, label, along.S, along.offset, tuple(closures), loops)
 
 
-def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
-    """dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
-    assert spec.radii is not None
-    r, h = spec.radii
-    angle = spec.angle + spec.turn * x
-    length = np.sqrt(r**2 + h**2 - 2 * r * h * np.cos(angle))
-    return (length - spec.free_length) * spec.turn * r * h * np.sin(angle) / length
+def _members(spec: EffortSpec, where: str) -> list[str]:
+    """The names under `of`, checked."""
+    names = spec.of if isinstance(spec.of, list) else [str(spec.of)]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadFile(f"{where}: effort {spec.model!r} names {name!r} twice under 'of'; it would count double")
+    return names
 
 
-def check_effort(spec: EffortSpec, where: str) -> None:
-    """Raise BadFile where an effort lacks what its model needs."""
-    needs = {"stribeck": "speed", "lever_spring": "radii"}.get(spec.model)
-    if needs and getattr(spec, needs) is None:
-        raise BadFile(f"{where}: effort {spec.model!r} on {spec.of!r} needs the key {needs!r}")
-    if spec.model == "polynomial" and spec.coefficients is None and spec.degree is None:
-        raise BadFile(f"{where}: polynomial on {spec.of!r} needs 'degree', or 'coefficients' with 'known: true'")
-    if spec.known and spec.coefficients is None and spec.initial is None:
+def _check_rubbing(spec: EffortSpec, closure: str, kind: str, where: str) -> None:
+    if kind not in TURNING:
         raise BadFile(
-            f"{where}: known effort {spec.model!r} on {spec.of!r} needs its value ('initial' or 'coefficients')"
+            f"{where}: effort {spec.model!r} on closure {closure!r}: nothing turns in a {kind}; expected one of "
+            f"{', '.join(TURNING)}"
         )
-    count = len(COEFFICIENTS.get(spec.model, ())) or len(spec.coefficients or []) or (spec.degree or 0) + 1
-    if isinstance(spec.initial, list) and len(spec.initial) != count:
+    if spec.model not in FRICTION:
         raise BadFile(
-            f"{where}: effort {spec.model!r} on {spec.of!r} has {count} coefficients, 'initial' gives {len(spec.initial)}"
+            f"{where}: effort {spec.model!r} cannot act in closure {closure!r}, only friction can: {', '.join(FRICTION)}"
         )

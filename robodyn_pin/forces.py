@@ -94,12 +94,16 @@ def reactions(
     """
     model, data = robot.model, robot.model.createData()
     carried = np.empty((len(state.q), model.njoints, 6))
+    framed = {closure.name: closure for closure in robot.loops.closures if isinstance(closure, Closure)}
+    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v).items()]
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
         pin.framesForwardKinematics(model, data, q)
         for closure in robot.loops.closures:
             if isinstance(closure, Closure):
                 _apply(model, data, closure, forces.multipliers[closure.name][i], outside)
+        for name, moment in rubbing:
+            _rub(model, data, framed[name], moment[i], outside)
         if wrench is not None:
             frame = model.frames[model.getFrameId(wrench.frame)]
             local = data.oMf[model.getFrameId(wrench.frame)]
@@ -130,3 +134,10 @@ def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, 
     at_a = pin.SE3(np.eye(3), a_to_b.translation).act(force)
     outside[b.parentJoint] += in_b.act(pin.SE3(a_to_b.rotation, np.zeros(3)).actInv(force))
     outside[a.parentJoint] -= in_a.act(at_a)
+
+
+def _rub(model: pin.Model, data: pin.Data, closure: Closure, moment: np.ndarray, outside: pin.StdVec_Force) -> None:
+    """Add the friction of a closure: `moment` (3,), along the world's axes, turns body a and holds body b back."""
+    for frame, sign in ((closure.frame_a, 1.0), (closure.frame_b, -1.0)):
+        joint = model.frames[model.getFrameId(frame)].parentJoint
+        outside[joint] += pin.Force(np.zeros(3), sign * data.oMi[joint].rotation.T @ moment)

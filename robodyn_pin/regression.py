@@ -9,7 +9,8 @@ import pinocchio as pin
 
 from robodyn_pin.closures import fast
 from robodyn_pin.closures.projection import tangents
-from robodyn_pin.efforts import FREE_SIGN, Effort
+from robodyn_pin.effort_models import FREE_SIGN
+from robodyn_pin.efforts import Effort
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.urdf_tree import body_joints, body_name
@@ -130,9 +131,8 @@ def _neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, 
 
 
 def projected(effort: Effort, state: State) -> np.ndarray:
-    """Columns of one effort on the coordinates, T' k f: (N, d, k)."""
-    along = np.einsum("nij,i->nj", state.T, effort.row)
-    return along[:, :, None] * effort.columns(state.q, state.v, state.a)[:, None, :]
+    """Columns of one effort on the coordinates, T' times those of the tree: (N, d, k)."""
+    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a)
 
 
 def known_efforts(robot: Robot, state: State) -> np.ndarray:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.axes import Axes, as_motor, joint_index, resolve_axes
+from robodyn_pin.axes import Axes, joint_index, resolve_axes
 from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
-from robodyn_pin.efforts import Effort, check_effort
+from robodyn_pin.efforts import Effort, resolve_effort
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.foreign import describe
 from robodyn_pin.mobility import check_mobility, close_home, rank
@@ -211,13 +211,9 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
-    efforts = []
-    for spec in file.efforts:
-        check_effort(spec, where)
-        axes = resolve_axes(model, [as_motor(spec.of)], motors)
-        efforts.append(Effort(spec, axes.names[0], axes.S[0], float(axes.offset[0])))
+    efforts = tuple(resolve_effort(spec, model, motors, loops, where) for spec in file.efforts)
     _check_names(model, motors, file, where)
-    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, tuple(efforts), home)
+    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home)
 
 
 def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:

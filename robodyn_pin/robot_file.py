@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from robodyn_pin.efforts import EffortSpec
+from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.files import Strict
 
 Vector = tuple[float, float, float]

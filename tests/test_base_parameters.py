@@ -8,7 +8,7 @@ import pytest
 from workspaces import WORKSPACES
 
 from robodyn_pin.check import check
-from robodyn_pin.efforts import EffortSpec
+from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.regression import regressor
 from robodyn_pin.robot import Robot, build, load
 

@@ -108,7 +108,7 @@ def test_multipliers_balance_every_joint_of_the_tree(name):
     carried = reactions(robot, state, forces, load)
     along = forces.tau @ robot.motors.S
     for effort in robot.efforts:
-        along = along - (effort.columns(state.q, state.v, state.a) @ effort.initial)[:, None] * effort.row
+        along = along - effort.columns(state.q, state.v, state.a) @ effort.initial
     data = robot.model.createData()
     pin.forwardKinematics(robot.model, data, state.q[0])
     scale = max(np.abs(along).max(), 1.0)

@@ -19,7 +19,7 @@ from robodyn_pin.motion import GAP, IRREGULAR
 from robodyn_pin.result import Choice, LogRecord, Result, Scored, versions
 from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
 from robodyn_pin.viz.scene import Scene
-from robodyn_pin.viz.units import coefficient_units, coordinate_units, effort_unit, parameter_units, raised
+from robodyn_pin.viz.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
 
 ESTIMATES = ("OLS", "WLS", "feasible")
 AT_BOUND = 1e-3  # a mass this near to its bound, relative, is the bound
@@ -253,7 +253,7 @@ def _efforts(result: Result) -> list[EffortTable]:
     k = layout.first_scalar
     for effort in robot.efforts:
         known, count = effort.spec.known, len(effort.labels)
-        kind = effort_unit(robot.model, effort.row), effort.spec.model == "polynomial"
+        kind = unit_along(robot, effort), effort.spec.model == "polynomial"
         table = tables.setdefault(kind, EffortTable([], {}))
         values = effort.initial if known else result.feasible.values[k : k + count]
         zeros = np.zeros(count, bool) if known else at_zero[k : k + count]

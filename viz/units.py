@@ -12,7 +12,7 @@ from robodyn_pin.robot import Robot
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
 # Of a coefficient along something that turns, along something that slides.
 COEFFICIENT_UNITS = {
-    "viscous": ("N m s/rad", "N s/m"), "coulomb": ("N m", "N"), "stribeck": ("N m", "N"), "offset": ("N m", "N"),
+    "viscous": ("N m s/rad", "N s/m"), "coulomb": ("N m", "N"), "stribeck": ("N m", "N"), "saturating": ("N m", "N"), "offset": ("N m", "N"),
     "armature": ("kg m²", "kg"), "stiffness": ("N m/rad", "N/m"),
 }  # fmt: skip
 
@@ -35,9 +35,15 @@ def coordinate_units(robot: Robot) -> list[str]:
     return [effort_unit(robot.model, row) for row in robot.coordinates.S]
 
 
+def unit_along(robot: Robot, effort: Effort) -> str:
+    """As `effort_unit`, of all that an effort acts along; the members of closures turn."""
+    units = {effort_unit(robot.model, row) for row in effort.rows} | ({"N m"} if effort.closures else set())
+    return units.pop() if len(units) == 1 else "N m or N"
+
+
 def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
     """Units of an effort's coefficients, in the order of its labels."""
-    along = effort_unit(robot.model, effort.row)
+    along = unit_along(robot, effort)
     return [_coefficient_unit(label.partition("(")[0], effort.spec.model, along) for label in effort.labels]
 
 

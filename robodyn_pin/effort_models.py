@@ -1,0 +1,149 @@
+"""Models of efforts that rigid bodies do not explain: what a robot file may say of one, and its equation.
+
+Each is linear in its coefficients. Friction models have shape parameters besides, which bend the curve over the rate.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from robodyn_pin.errors import BadFile
+from robodyn_pin.files import Strict
+
+Model = Literal[
+    "viscous", "coulomb", "stribeck", "saturating", "offset", "armature", "spring", "lever_spring", "polynomial"
+]
+Shape = Literal["width", "speed"]
+
+
+class EffortSpec(Strict):
+    """One entry of `efforts:` in a robot file."""
+
+    of: str | dict[str, float] | list[str]  # joint, motor, closure; combination of joints; several with one coefficient
+    name: str | None = None  # in labels, instead of what `of` says
+    model: Model
+    initial: float | list[float] | None = None  # coefficients, before they are identified
+    known: bool = False  # given, not to be identified
+    width: float | None = Field(None, gt=0)  # coulomb, stribeck, saturating: tanh(x' / width) [rad/s or m/s]
+    speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
+    fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
+    rest: float = 0.0  # spring: x without force
+    coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
+    degree: int | None = Field(None, ge=0)  # polynomial with unknown coefficients
+    radii: tuple[float, float] | None = None  # lever spring: distances of its ends from the joint axis [m]
+    free_length: float = 0.0  # lever spring [m]
+    angle: float = 0.0  # lever spring: angle between the two radii at x = 0 [rad]
+    turn: Literal[1, -1] = 1  # lever spring: sign of the angle's growth with x
+
+
+# Coulomb friction with a bare sign() is judged at rest by the noise of the velocity; a width is always there.
+WIDTH = 0.01
+
+COEFFICIENTS: dict[str, tuple[str, ...]] = {
+    "viscous": ("viscous",),
+    "coulomb": ("coulomb",),
+    "stribeck": ("coulomb", "stribeck", "viscous"),
+    "saturating": ("coulomb", "saturating"),
+    "offset": ("offset",),
+    "armature": ("armature",),
+    "spring": ("stiffness",),
+    "lever_spring": ("stiffness",),
+}
+SHAPES: dict[str, tuple[Shape, ...]] = {
+    "coulomb": ("width",),
+    "stribeck": ("width", "speed"),
+    "saturating": ("width", "speed"),
+}
+FRICTION = ("viscous", "coulomb", "stribeck", "saturating")  # odd functions of the rate alone
+FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
+
+
+def coefficient_names(spec: EffortSpec) -> Sequence[str]:
+    """Names of a model's coefficients, in the order of its columns."""
+    powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
+    return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
+
+
+def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
+    """Columns (..., k) of one effort model along x (...).
+
+    stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
+    saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
+    """
+    sign = np.tanh(xd / (spec.width or WIDTH))
+    match spec.model:
+        case "viscous":
+            columns = [xd]
+        case "coulomb":
+            columns = [sign]
+        case "stribeck":
+            columns = [sign, sign * np.exp(-((xd / spec.speed) ** 2)), xd]
+        case "saturating":
+            columns = [sign, np.tanh(xd / spec.speed)]
+        case "offset":
+            columns = [np.ones_like(x)]
+        case "armature":
+            columns = [xdd]
+        case "spring":
+            columns = [x - spec.rest]
+        case "lever_spring":
+            columns = [_lever_spring(spec, x)]
+        case "polynomial":
+            columns = [x**k for k in range(len(coefficient_names(spec)))]
+    return np.stack(columns, axis=-1)
+
+
+def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
+    """Derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
+    none = np.zeros_like(xd)
+    if shape == "width":
+        by_width = _slope_of_tanh(xd, spec.width or WIDTH)
+        falling = np.exp(-((xd / spec.speed) ** 2)) if spec.model == "stribeck" else none
+        columns = {
+            "coulomb": [by_width],
+            "stribeck": [by_width, by_width * falling, none],
+            "saturating": [by_width, none],
+        }
+    else:
+        assert spec.speed is not None
+        ratio = xd / spec.speed
+        rising = np.tanh(xd / (spec.width or WIDTH)) * np.exp(-(ratio**2)) * 2 * ratio**2 / spec.speed
+        columns = {"stribeck": [none, rising, none], "saturating": [none, _slope_of_tanh(xd, spec.speed)]}
+    return np.stack(columns[spec.model], axis=-1)
+
+
+def _slope_of_tanh(x: np.ndarray, width: float) -> np.ndarray:
+    """d tanh(x / width) / d width."""
+    return -x / width**2 * (1 - np.tanh(x / width) ** 2)
+
+
+def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
+    """dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
+    assert spec.radii is not None
+    r, h = spec.radii
+    angle = spec.angle + spec.turn * x
+    length = np.sqrt(r**2 + h**2 - 2 * r * h * np.cos(angle))
+    return (length - spec.free_length) * spec.turn * r * h * np.sin(angle) / length
+
+
+def check_effort(spec: EffortSpec, where: str) -> None:
+    """Raise BadFile where an effort lacks what its model needs, or asks for what it has not."""
+    what = f"effort {spec.model!r} on {spec.of!r}"
+    needs = {"stribeck": "speed", "saturating": "speed", "lever_spring": "radii"}.get(spec.model)
+    if needs and getattr(spec, needs) is None:
+        raise BadFile(f"{where}: {what} needs the key {needs!r}")
+    if spec.model == "polynomial" and spec.coefficients is None and spec.degree is None:
+        raise BadFile(f"{where}: polynomial on {spec.of!r} needs 'degree', or 'coefficients' with 'known: true'")
+    if spec.known and spec.coefficients is None and spec.initial is None:
+        raise BadFile(f"{where}: known {what} needs its value ('initial' or 'coefficients')")
+    count = len(coefficient_names(spec))
+    if isinstance(spec.initial, list) and len(spec.initial) != count:
+        raise BadFile(f"{where}: {what} has {count} coefficients, 'initial' gives {len(spec.initial)}")
+    for shape in spec.fit:
+        if shape not in SHAPES.get(spec.model, ()):
+            known = ", ".join(SHAPES.get(spec.model, ())) or "none"
+            raise BadFile(f"{where}: {what} has no shape parameter {shape!r} to fit; it has {known}")
+    if spec.known and spec.fit:
+        raise BadFile(f"{where}: {what} is known: true, so 'fit: [{', '.join(spec.fit)}]' has nothing to do; drop one")
