@@ -146,6 +146,10 @@ def simulate(
     motion: Annotated[Path, typer.Option(help="Fourier motion of the coordinates (.yaml).")],
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     params: ParamsOption = None,
+    payload: Annotated[
+        Path | None,
+        typer.Option(help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at)."),
+    ] = None,
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
     ] = None,
@@ -162,10 +166,15 @@ def simulate(
 
     from robodyn_pin.files import read_yaml
     from robodyn_pin.log_files import write_log
+    from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.simulation import FourierMotion, Noise
     from robodyn_pin.simulation import simulate as run_simulation
 
     model, _ = _with_params(robot, params)
+    carried = ""
+    if payload is not None:
+        load = read_yaml(payload, LoadSpec)
+        model, carried = loaded(model, load), f" with {load.mass:g} kg on {load.link}"
     try:
         sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
     except ValueError:
@@ -174,11 +183,11 @@ def simulate(
     with bar("simulating") as step:
         log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
     note = (
-        f"SIMULATED by robodyn_pin: {model.name}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
+        f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
         f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
     )
     write_log(out, log, model, note)
-    print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED")
+    print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
 
 
 @app.command()

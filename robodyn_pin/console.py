@@ -46,6 +46,13 @@ def print_result(result: "Result", folder: Path) -> None:
     if feasible.still.rmse_all:
         moving, still = feasible.moving.rmse_all, feasible.still.rmse_all
         print(f"feasible RMSE of moving samples {moving:.3g}, of samples that stand still {still:.3g} N m or N")
+    if payload := result.robot_before.payload:
+        print_table(f"Payload {payload.name!r} on {payload.link}, in the frame of {payload.frame}", [
+            {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
+             "WLS": "not shown" if q.wls is None else f"{q.wls:.4g}",
+             "standard deviation": "" if q.deviation is None else f"{q.deviation:.2g}"}
+            for q in result.payload
+        ])  # fmt: skip
     base = result.wls.base
     print(
         f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"

@@ -1,6 +1,7 @@
 """Identified parameters as files that anybody can load: a URDF with bodies, a robot file with what a URDF cannot hold."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,14 @@ ROUND_OFF = 1e-9  # relative change that the way through text may cost
 
 
 def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue: float) -> str:
-    """The robot's URDF with identified bodies, reloaded and compared before it is returned.
+    """The robot's URDF with identified bodies, without its payload, reloaded and compared before it is returned.
 
     Raises:
         NotPhysical: a reloaded body differs, or its pseudo-inertia is below `eigenvalue` (units of 1 kg and 0.1 m).
     """
     bodies = dict(zip(robot.body_groups, values[: layout.first_scalar].reshape(-1, 10), strict=True))
-    wanted = {name: x for group, x in bodies.items() for name in group}
+    payload = robot.payload and robot.payload.name
+    wanted = {name: x for group, x in bodies.items() for name in group if name != payload}
     root = ET.fromstring(robot.urdf_xml)
     # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
     merged = {f.name for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0}
@@ -95,5 +97,5 @@ def identified_robot(result: "Result") -> Robot:
     file = identified_file(before, result.layout, values, result.simulated)
     urdf = identified_urdf(before, result.layout, values, result.bounds.eigenvalue)
     robot = build(f"{before.name}_identified", file, urdf, Path(file.urdf))
-    assert columns(robot).layout.size == result.layout.size
+    assert columns(replace(robot, payload=before.payload)).layout.size == result.layout.size
     return robot

@@ -39,7 +39,10 @@ def bounds_of(run: RunFile, robot: Robot) -> Bounds:
         mass=np.array(mass, float).reshape(-1, 2),
         eigenvalue=spec.eigenvalue,
         total_mass=spec.total_mass,
-        copies=np.array([len(group) for group in groups], float),
+        # The total mass is the robot's own.
+        copies=np.array(
+            [0 if robot.payload and robot.payload.name in group else len(group) for group in groups], float
+        ),
         boxes={
             i: np.add.outer(c.at, [0.0, 0.0]) + np.outer(c.half, [-1, 1])
             for i, c in centres.items()
@@ -78,13 +81,14 @@ def _bodies(run: RunFile, robot: Robot) -> list[BodySpec]:
 
 def body(spec: BodySpec) -> np.ndarray:
     """Parameters (10,) of a declared body, about the joint's frame."""
-    total = np.sum([_shape(part) for part in (spec, *spec.parts)], axis=0)
+    total = np.sum([shape(part) for part in (spec, *spec.parts)], axis=0)
     for name, value in spec.values.items():
         total[INERTIAL.index(name)] = value
     return total
 
 
-def _shape(spec: ShapeSpec) -> np.ndarray:
+def shape(spec: ShapeSpec) -> np.ndarray:
+    """Parameters (10,) of a body of simple shape, about the joint's frame."""
     if spec.length is None:
         still = ball(spec.mass, spec.radius)
     else:

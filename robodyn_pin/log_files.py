@@ -40,6 +40,7 @@ class StoredLog:
     begin: int
     end: int
     read: Callable[[int, int], Log]
+    loaded: bool = False  # the robot carried the payload of the run
 
     @property
     def size(self) -> int:

@@ -56,6 +56,7 @@ class Log:
     dq: np.ndarray | None = None  # (N, n) measured rates
     ddq: np.ndarray | None = None
     simulated: bool = False  # the file says so
+    loaded: bool = False  # the robot carried the payload of the run
     first_row: int = 2  # line of the file that holds sample 0
     quality: Quality = field(default_factory=lambda: Quality(0, 0.0, 0.0, 0, 0))
 

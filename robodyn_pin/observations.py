@@ -117,7 +117,10 @@ def observe(
         measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
         keep = slice(first - low, stop - low)
         rates = state.v @ robot.coordinates.S.T
-        yield Block(first, keep, state.q, rates, state_regressor(robot, state), known_efforts(robot, state), measured)
+        W = state_regressor(robot, state)
+        if not log.loaded:
+            W[:, :, robot.payload_columns] = 0.0
+        yield Block(first, keep, state.q, rates, W, known_efforts(robot, state), measured)
 
 
 def blocks(

@@ -27,10 +27,16 @@ class Columns:
 
 
 def columns(robot: Robot) -> Columns:
-    """Labels and file values of the columns of `regressor`: ten per group of identical bodies, then the efforts."""
+    """Labels and file values of the columns of `regressor`: ten per group of identical bodies, then the efforts.
+
+    The values of a payload are zero: files say nothing of it.
+    """
     model = robot.model
     joint_of = {body_name(model, j): j for j in body_joints(model)}
-    inertial = [model.inertias[joint_of[group[0]]].toDynamicParameters() for group in robot.body_groups]
+    inertial = [
+        model.inertias[joint_of[group[0]]].toDynamicParameters() if group[0] in joint_of else np.zeros(10)
+        for group in robot.body_groups
+    ]
     unknown = [e for e in robot.efforts if not e.spec.known]
     place = {name: i for i, group in enumerate(robot.body_groups) for name in group}
     separate = robot.file.identical if robot.file.separate else []
@@ -100,7 +106,7 @@ def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.nda
     tree_regressor = partial(pin.computeJointTorqueRegressor, model, robot.loops.data)
     size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
     if (
-        serial and shape[2] - more == size
+        serial and shape[2] - more == size and robot.payload is None
     ):  # T is one, and every joint moves a body of its own: W is Y, sample by sample
         W = np.empty(shape)
         bodies = W[:, :, :size] if more else W

@@ -24,6 +24,7 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import Errors
 from robodyn_pin.motion import Quality
+from robodyn_pin.payload import Quantity, loaded_urdf, payload_summary, quantities
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 
@@ -56,6 +57,7 @@ class LogRecord:
     end: int
     sha256: str
     quality: Quality
+    loaded: bool = False  # the robot carried the payload
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,11 @@ class Result:
         """How equal identical bodies came out that were estimated separately (weighted least squares)."""
         return compare_copies(self.layout, self.wls)
 
+    @cached_property
+    def payload(self) -> list[Quantity]:
+        """What the logs say of the payload; empty without one."""
+        return quantities(self.robot_before, self.feasible.values, self.wls) if self.robot_before.payload else []
+
     def write(self, folder: str | Path, report: bool = True) -> Path:
         """Write the result folder: made whole beside its place, then moved there, `result.json` last.
 
@@ -138,6 +145,12 @@ class Result:
             "run.yaml": self._run_text(),
             "result.json": json.dumps(self.summary(), indent=1) + "\n",
         }
+        if carried := self.robot_before.payload:
+            x = self.feasible.values[self.robot_before.payload_columns]
+            texts[f"{self.name}_loaded.urdf"] = loaded_urdf(urdf, carried.frame, carried.name, x)
+            texts[f"{self.name}_loaded.yaml"] = texts[f"{name}.yaml"].replace(
+                f"{name}.urdf", f"{self.name}_loaded.urdf"
+            )
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
             unfinished = Path(scratch)
             for file, text in texts.items():
@@ -199,6 +212,7 @@ class Result:
                 "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
                 "mass_bounds": dict(zip(self.layout.bodies, self.bounds.mass.tolist(), strict=True)),
             },
+            "payload": payload_summary(self.robot_before, base.labels(names), base, self.payload),
             "errors": {
                 name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
                 for name, s in self.scored.items()

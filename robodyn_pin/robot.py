@@ -36,6 +36,16 @@ class State:
 
 
 @dataclass(frozen=True)
+class Payload:
+    """An unknown body that the robot carries in some logs only."""
+
+    name: str
+    link: str  # that it is fixed to
+    joint: int  # that moves the link
+    frame: str  # link whose frame is the joint's: there the payload's parameters count
+
+
+@dataclass(frozen=True)
 class Robot:
     """A loaded robot. `model` is Pinocchio's model of the spanning tree, nq = nv."""
 
@@ -49,6 +59,7 @@ class Robot:
     coordinates: Axes
     efforts: tuple[Effort, ...]
     home: np.ndarray  # (nv,) closed
+    payload: Payload | None = None
 
     def close(
         self,
@@ -140,8 +151,9 @@ class Robot:
 
     @cached_property
     def bodies(self) -> tuple[str, ...]:
-        """Links with inertia, in the order of the tree."""
-        return tuple(body_name(self.model, j) for j in body_joints(self.model))
+        """Links with inertia, in the order of the tree, then the payload."""
+        own = tuple(body_name(self.model, j) for j in body_joints(self.model))
+        return (*own, self.payload.name) if self.payload else own
 
     @cached_property
     def body_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -152,9 +164,16 @@ class Robot:
 
     @cached_property
     def body_columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joints whose body has inertia, and the first of the ten regressor columns of each, one ten for identical bodies."""
+        """The joint of each body, and the first of its ten regressor columns, one ten for identical bodies."""
         place = {name: 10 * k for k, group in enumerate(self.body_groups) for name in group}
-        return np.array(body_joints(self.model), np.int64), np.array([place[name] for name in self.bodies], np.int64)
+        joints = [*body_joints(self.model), *([self.payload.joint] if self.payload else [])]
+        return np.array(joints, np.int64), np.array([place[name] for name in self.bodies], np.int64)
+
+    @property
+    def payload_columns(self) -> slice:
+        """Columns of the regressor that are zero while the robot carries nothing; none without payload."""
+        end = 10 * len(self.body_groups)
+        return slice(end - 10 if self.payload else end, end)
 
     @property
     def redundancy(self) -> int:

@@ -21,6 +21,7 @@ from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
+from robodyn_pin.payload import carrying, check_sign
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
 from robodyn_pin.run_file import LogSpec, RunFile
@@ -93,13 +94,15 @@ def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected
     if not 0 <= begin < end <= log.size:
         raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {log.size}, its samples")
     with path.open("rb") as file:
-        return Selected(log, begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+        return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def estimate(
     robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = lambda stage: None
 ) -> Result:
     """All estimators on the fit data; the held-out data are read once, at the end."""
+    if run.payload:
+        robot = carrying(robot, run.payload.name, run.payload.link)
     # Filters must not look beyond the fit rows: what lies there may be held out.
     logs = [s.log.window(s.begin, s.end) for s in fit]
     fitted = choose(robot, run, logs, progress)
@@ -109,6 +112,7 @@ def estimate(
     base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1], layout.order)
     ols = ordinary(groups, base)
     wls = fitted.weigh(groups, ols.base, fitted.independent)
+    check_sign(robot, wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
@@ -164,7 +168,7 @@ def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) 
 
 def _records(fit: list[Selected], held_out: list[Selected]) -> tuple[LogRecord, ...]:
     return tuple(
-        LogRecord(s.log.name, use, s.begin, s.end, s.sha256, s.log.quality)
+        LogRecord(s.log.name, use, s.begin, s.end, s.sha256, s.log.quality, s.log.loaded)
         for use, selected in (("fit", fit), ("held out", held_out))
         for s in selected
     )

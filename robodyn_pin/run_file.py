@@ -20,6 +20,14 @@ class LogSpec(Strict):
 
     file: Path
     rows: tuple[int, int] | None = None  # samples begin..end, from 0
+    loaded: bool = False  # the robot carried the payload
+
+
+class PayloadSpec(Strict):
+    """An unknown body that the robot carries in the loaded logs; `prior`, `bounds` and `symmetry` know it by its name."""
+
+    link: str  # any that moves
+    name: str = "payload"
 
 
 class RowsSpec(Strict):
@@ -133,6 +141,7 @@ class RunFile(Strict):
     separate: bool | None = None  # identical bodies have parameters of their own; default: as the robot file says
     fit: list[LogSpec] = Field(min_length=1)
     held_out: list[LogSpec] | None = None  # default: the last 30 % of every fit log
+    payload: PayloadSpec | None = None
     columns: dict[str, str] = {}
     units: Units = Units()
     preparation: Preparation = Preparation()
@@ -149,3 +158,15 @@ class RunFile(Strict):
     score: ScoreSpec = ScoreSpec()
     output: Path | None = None
     seed: int = 0  # nothing random is left in an identification; kept with the result
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if self.payload is None:
+            if any(log.loaded for log in [*self.fit, *(self.held_out or [])]):
+                raise ValueError("a log is 'loaded: true', but no payload is named; add 'payload: {link: LINK}'")
+        elif len(kinds := {log.loaded for log in self.fit}) == 1:
+            raise ValueError(
+                f"all fit logs are {'loaded' if kinds.pop() else 'unloaded'}, so that the payload cannot be told from the "
+                f"body of {self.payload.link!r}; give logs of both kinds, with 'loaded: true' where the payload is on"
+            )
+        return self

@@ -85,7 +85,7 @@ def breakable(text: str) -> Markup:
 
 
 def _used(record: LogRecord) -> str:
-    return f"{record.name}, samples {record.begin} to {record.end - 1}"
+    return f"{record.name}{' (loaded)' if record.loaded else ''}, samples {record.begin} to {record.end - 1}"
 
 
 def _files(result: Result, use: str) -> set[tuple[str, str]]:

@@ -1,0 +1,84 @@
+"""What does the tool weigh? Simulated IRB 360 with torque noise, 20 seeds, and an arm without noise."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from make import Row, Section
+
+from robodyn_pin.files import read_yaml
+from robodyn_pin.motion import Log
+from robodyn_pin.payload import LoadSpec, Quantity, loaded
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.run import Selected, estimate, read_run
+from robodyn_pin.run_file import RunFile
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
+
+ROOT = Path(__file__).parents[1]
+SIGMA = np.array([1.5, 1.5, 1.6, 0.16])
+SEEDS = 20
+TOOLS = {2.5: (0.03, -0.02, -0.06), 5.0: (-0.04, 0.05, -0.08)}  # [kg] -> centre [m] in the end-effector's frame
+
+
+def study() -> Section:
+    robot, run = load("irb360"), read_run(ROOT / "examples/irb360_payload.yaml")
+    motion = read_yaml(ROOT / "examples/irb360_motion.yaml", FourierMotion)
+    rows = []
+    for bits, positions in ((None, "exact positions"), (15, "encoders of 15 bits")):
+        for mass, at in TOOLS.items():
+            tool = LoadSpec(link="end_effector", mass=mass, radius=0.05, length=0.12, at=at)
+            found = [
+                weighed(robot, run, *(simulate(r, motion, Noise(SIGMA, bits, 2 * seed + k)) for k, r in enumerate((robot, loaded(robot, tool)))))
+                for seed in range(SEEDS)
+            ]  # fmt: skip
+            rows += irb360_rows(f"IRB 360 (SIMULATED), {mass:g} kg, {positions}", found, mass, at, bits is None)
+    return Section(
+        "Payload", "python figures/make.py payload", (*rows, arm_row()),
+        f"One unloaded and one loaded log of 20 s, torque noise 1.5 1.5 1.6 0.16 N m, {SEEDS} seeds; run file "
+        "`examples/irb360_payload.yaml`. The numbers are those of the feasible fit. Simulated logs throughout.",
+    )  # fmt: skip
+
+
+def weighed(robot: Robot, run: RunFile, empty: Log, full: Log) -> dict[str, Quantity]:
+    """Fitted on the first 70 % of both logs."""
+    logs, cut = [empty, replace(full, loaded=True)], int(0.7 * empty.size)
+    fit, held_out = [Selected(x, 0, cut) for x in logs], [Selected(x, cut, x.size) for x in logs]
+    return {q.name: q for q in estimate(robot, run, fit, held_out).payload}
+
+
+def irb360_rows(
+    case: str, found: list[dict[str, Quantity]], mass: float, at: tuple[float, float, float], asked: bool
+) -> list[Row]:
+    weight = 100 * np.array([f["mass"].feasible / mass - 1 for f in found])
+    centre = 1000 * np.array([[f[f"centre {k}"].feasible - at[i] for i, k in enumerate("xy")] for f in found])
+    z = np.array([(f["mass"].wls - mass) / f["mass"].deviation for f in found if f["mass"].wls and f["mass"].deviation])  # fmt: skip
+    away = np.linalg.norm(centre, axis=1)
+    return [
+        Row(f"{case}: mass, worst (rms) [%]", "<= 1", f"{abs(weight).max():.3f} ({rms(weight):.3f})", bool(abs(weight).max() <= 1)),
+        Row(f"{case}: centre x, y, worst (rms) [mm]", "<= 3", f"{away.max():.3f} ({rms(away):.3f})", bool(away.max() <= 3)),
+        Row(f"{case}: rms of mass error / its standard deviation", "", f"{rms(z):.2f}"),
+    ]  # fmt: skip
+
+
+def rms(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(x))))
+
+
+def arm_row() -> Row:
+    """All ten parameters on the flange of an IRB 2400, no noise."""
+    arm = load("irb2400")
+    tool = LoadSpec(link="flange", mass=5, radius=0.08, length=0.2, axis="x", at=(0.06, -0.03, 0.1))
+    names, rng = arm.coordinates.names, np.random.default_rng(6)
+    series = 0.25 * rng.normal(size=(2, len(names), 5)) / np.arange(1, 6)
+    sin, cos = ({n: list(x) for n, x in zip(names, part, strict=True)} for part in series)
+    motion = FourierMotion(rate=1000, duration=6, period=6, centre=dict.fromkeys(names, 0.2), sin=sin, cos=cos)
+    exact = Noise(np.zeros(len(names)))
+    run = RunFile.model_validate({
+        "robot": "irb2400", "fit": [{"file": "empty.csv"}, {"file": "tool.csv", "loaded": True}],
+        "payload": {"link": "flange"}, "rows": {"cut": 10}, "prior": {"weight": 1e-6},
+    })  # fmt: skip
+    found = weighed(arm, run, simulate(arm, motion, exact), simulate(loaded(arm, tool), motion, exact))
+    weight = abs(found["mass"].feasible / tool.mass - 1)
+    away = np.linalg.norm([found[f"centre {k}"].feasible - tool.at[i] for i, k in enumerate("xyz")])
+    return Row("IRB 2400 (SIMULATED), 5 kg, no noise: mass, centre x, y, z", "<= 1 %, 3 mm",
+               f"{100 * weight:.1e} %, {1000 * away:.1e} mm", bool(weight <= 0.01 and away <= 0.003))  # fmt: skip

@@ -1,0 +1,194 @@
+"""A payload told from the link that carries it: against another URDF, against simulated truth, and with logs mixed up."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from robodyn_pin.closures import fast
+from robodyn_pin.dynamics import coordinate_efforts
+from robodyn_pin.errors import BadFile, BadLog, UnknownName
+from robodyn_pin.files import parse_yaml
+from robodyn_pin.identification.base import base_set
+from robodyn_pin.motion import Log
+from robodyn_pin.observations import Preparation, observe
+from robodyn_pin.payload import LoadSpec, about_centre, carrying, loaded
+from robodyn_pin.regression import columns, state_regressor
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.run import Selected, estimate
+from robodyn_pin.run_file import RunFile
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
+
+SIGMA = np.array([1.5, 1.5, 1.6, 0.16])
+TOOL = LoadSpec(link="end_effector", mass=2.5, radius=0.05, length=0.12, at=(0.03, -0.02, -0.06))
+RUN = {"fit": [{"file": "empty.csv"}, {"file": "tool.csv", "loaded": True}]}
+IRB360 = load("irb360")
+
+
+def course(
+    robot: Robot, duration: float, amplitude: float, centre: float, seed: int, rate: float = 500
+) -> FourierMotion:
+    rng, names = np.random.default_rng(seed), robot.coordinates.names
+    series = amplitude * rng.normal(size=(2, len(names), 5)) / np.arange(1, 6)
+    series[:, [n == "psi" for n in names]] *= 20  # turns of the tool, not of an arm
+    sin, cos = ({n: list(x) for n, x in zip(names, part, strict=True)} for part in series)
+    return FourierMotion(
+        rate=rate, duration=duration, period=duration, centre=dict.fromkeys(names, centre), sin=sin, cos=cos
+    )
+
+
+def identified(robot: Robot, empty: Log, full: Log, run: dict):
+    """Fitted on the first 70 % of both logs."""
+    logs, cut = [empty, replace(full, loaded=True)], int(0.7 * empty.size)
+    run = RunFile.model_validate({"robot": robot.name, **RUN, **run})
+    return estimate(robot, run, [Selected(x, 0, cut) for x in logs], [Selected(x, cut, x.size) for x in logs])
+
+
+def test_columns_of_a_payload_give_the_torques_of_the_robot_whose_urdf_has_it():
+    robot, other = carrying(load("dualv"), "payload", "platform_c12"), load("dualv_payload")
+    rng = np.random.default_rng(0)
+    c, cd, cdd = (rng.uniform(-0.1, 0.1, (20, 3)) for _ in range(3))
+    state = other.close(c, cd, cdd)
+    x = columns(robot).values.copy()
+    # The payload's own inertial of dualv_payload.urdf; its frame is the platform's.
+    body = pin.Inertia(5.42, np.array([-0.023431734317343175, 0, 0]), np.diag([0.008, 0.008, 0.013124169741697417]))
+    x[robot.payload_columns] = body.toDynamicParameters()
+    np.testing.assert_allclose(
+        state_regressor(robot, state) @ x, coordinate_efforts(other, state), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("path", ["kernel", "pinocchio"])
+def test_a_link_without_inertia_carries_as_well_as_the_body_it_is_part_of(path):
+    """The cross of a universal joint has no inertia; with all else taken away, the payload's columns are its torque."""
+    robot = carrying(IRB360, "payload", "u2_cross")
+    tool = TOOL.model_copy(update={"link": "u2_cross"})
+    rng = np.random.default_rng(1)
+    state = robot.close(*(rng.uniform(-0.2, 0.2, (5, 4)) for _ in range(3)))
+    more = coordinate_efforts(loaded(IRB360, tool), state) - coordinate_efforts(IRB360, state)
+    sphere = pin.Inertia.FromCylinder(2.5, 0.05, 0.12)
+    sphere.lever = np.array(tool.at)
+    with fast.forced(path):
+        W = state_regressor(robot, state)[:, :, robot.payload_columns]
+    np.testing.assert_allclose(W @ sphere.toDynamicParameters(), more, rtol=1e-9, atol=1e-9)
+
+
+def test_the_log_without_payload_has_zeros_in_its_columns():
+    robot, motion = carrying(IRB360, "payload", "end_effector"), course(IRB360, 0.1, 0.1, 0.25, 0)
+    log = simulate(IRB360, motion, Noise(0 * SIGMA))
+    (block,) = observe(robot, log, Preparation(), [])
+    assert not block.W[:, :, robot.payload_columns].any()
+    assert block.W[:, :, : robot.payload_columns.start].any()
+
+
+def test_the_irb360_shows_four_parameters_of_a_payload():
+    """The platform translates, only psi turns: m, mcx, mcy, Izz, as in Gnad et al. (IRB 360)."""
+    robot = carrying(IRB360, "payload", "end_effector")
+    rng = np.random.default_rng(2)
+    state = robot.close(*(rng.uniform(-s, s, (200, 4)) for s in (0.2, 3.0, 50.0)))
+    W = state_regressor(robot, state)
+    unloaded = W.copy()
+    unloaded[:, :, robot.payload_columns] = 0
+    rows = np.concatenate([unloaded, W]).reshape(-1, W.shape[2])
+    labels = base_set(rows).labels(columns(robot).layout.labels)
+    assert [x for x in labels if "payload" in x] == ["m(payload)", "mx(payload)", "my(payload)", "Izz(payload)"]
+
+
+def test_a_tool_on_the_irb360_is_weighed_through_noise(tmp_path):
+    motion = course(IRB360, 8, 0.12, 0.25, 3)
+    empty = simulate(IRB360, motion, Noise(SIGMA, seed=4))
+    full = simulate(loaded(IRB360, TOOL), motion, Noise(SIGMA, seed=5))
+    more = {"payload": {"link": "end_effector"}, "essential": 30, "second_opinion": True}
+    result = identified(IRB360, empty, full, more)
+    for name in ("essential", "log-Cholesky"):
+        np.testing.assert_allclose(result.scored[name].held_out.rmse, SIGMA, rtol=0.1)
+    found = {q.name: q for q in result.payload}
+    assert found["mass"].feasible == pytest.approx(2.5, rel=0.01)
+    np.testing.assert_allclose([found[f"centre {k}"].feasible for k in "xy"], [0.03, -0.02], atol=0.003)
+    for name, truth in {
+        "mass": 2.5,
+        "centre x": 0.03,
+        "centre y": -0.02,
+        "Izz about the centre": 2.5 * 0.05**2 / 2,
+    }.items():
+        assert abs(found[name].wls - truth) < 4 * found[name].deviation, name
+    assert [q.name for q in result.payload if q.wls is not None] == [
+        "mass", "centre x", "centre y", "Izz about the centre"
+    ]  # fmt: skip
+
+    folder = result.write(tmp_path / "tool", report=False)
+    assert json.loads((folder / "result.json").read_text())["payload"]["link"] == "end_effector"
+    alone, tooled = load(folder), load(folder / "irb360_loaded.yaml")
+    assert "payload" not in alone.bodies
+    masses = [sum(i.mass for i in list(r.model.inertias)[1:]) for r in (alone, tooled)]
+    assert masses[1] - masses[0] == pytest.approx(found["mass"].feasible)
+    with pytest.raises(BadLog, match=r"payload mass is negative \(-2.5 kg\): are loaded and unloaded logs swapped"):
+        identified(IRB360, full, empty, {"payload": {"link": "end_effector"}})
+
+
+def test_a_payload_is_bounded_as_any_body_and_counts_not_in_the_robots_total_mass():
+    motion = course(IRB360, 4, 0.12, 0.25, 3)
+    empty, full = (simulate(r, motion, Noise(SIGMA, seed=4)) for r in (IRB360, loaded(IRB360, TOOL)))
+    known = {
+        "payload": {"link": "end_effector", "name": "gripper"},
+        "bounds": {"bodies": {"gripper": [1, 2]}, "total_mass": [5, 6]}, "symmetry": {"gripper": ["Ixy Ixz Iyz = 0"]},
+        "prior": {"bodies": {"gripper": {"mass": 1.5, "radius": 0.05, "length": 0.2, "at": [0, 0, -0.1]}}},
+        "choose": {"prior_weight": [0.01, 0.1], "folds": 2},
+    }  # fmt: skip
+    result = identified(IRB360, empty, full, known)
+    gripper = result.feasible.values[result.robot_before.payload_columns]
+    assert gripper[0] == pytest.approx(2, rel=1e-4)  # the log says 2.5 kg
+    np.testing.assert_allclose(gripper[[5, 7, 8]], 0, atol=1e-9)
+    assert sum(i.mass for i in list(result.robot.model.inertias)[1:]) <= 6.001
+
+
+@pytest.mark.parametrize("name", ["irb2400", "panda"])
+def test_noise_free_logs_of_arms_give_the_whole_payload(name, request):
+    if name == "panda":
+        request.getfixturevalue("measured_logs")
+        arm, link, centre = load(Path(__file__).parent / "robots" / "panda.yaml"), "link7", 0.3
+    else:
+        arm, link, centre = load(name), "flange", 0.2
+    tool = LoadSpec(link=link, mass=5, radius=0.08, length=0.2, axis="x", at=(0.06, -0.03, 0.1))
+    motion, exact = course(arm, 6, 0.25, centre, 6, rate=1000), Noise(np.zeros(len(arm.motors.names)))
+    empty, full = simulate(arm, motion, exact), simulate(loaded(arm, tool), motion, exact)
+    result = identified(arm, empty, full, {"payload": {"link": link}, "prior": {"weight": 1e-6}, "rows": {"cut": 10}})
+    cylinder = [5 * (3 * 0.08**2 + 0.2**2) / 12, 5 * 0.08**2 / 2]
+    truth = [5, *tool.at, cylinder[1], 0, cylinder[0], 0, 0, cylinder[0]]
+    # What is left comes from central differences of positions at 1 kHz.
+    np.testing.assert_allclose([q.wls for q in result.payload], truth, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose([q.feasible for q in result.payload], truth, rtol=1e-5, atol=1e-5)
+
+
+def test_numbers_about_the_centre_are_those_of_the_body():
+    body = pin.Inertia.Random()
+    x = about_centre(body.toDynamicParameters())
+    I = body.inertia
+    np.testing.assert_allclose(
+        x, [body.mass, *body.lever, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fit: [{file: a.csv}]\npayload: {link: end_effector}", "all fit logs are unloaded"),
+        ("fit: [{file: a.csv, loaded: true}]\npayload: {link: end_effector}", "all fit logs are loaded"),
+        ("fit: [{file: a.csv}, {file: b.csv, loaded: true}]", "no payload is named"),
+    ],
+)
+def test_logs_of_one_kind_are_refused(text, message):
+    with pytest.raises(BadFile, match=message):
+        parse_yaml(f"robot: irb360\n{text}", RunFile, "run.yaml")
+
+
+def test_a_payload_on_nothing_that_moves_is_refused():
+    with pytest.raises(UnknownName, match="did you mean 'end_effector'"):
+        carrying(IRB360, "payload", "end_efector")
+    with pytest.raises(BadFile, match="link 'base' of robot 'irb360', which never moves"):
+        carrying(IRB360, "payload", "base")
+    with pytest.raises(BadFile, match="called 'platform' like a part"):
+        carrying(IRB360, "platform", "end_effector")
