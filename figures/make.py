@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
-STUDIES = ("main_job", "states", "uncertainty", "payload")
+STUDIES = ("main_job", "states", "uncertainty", "payload", "identifiability")
 
 
 @dataclass(frozen=True)

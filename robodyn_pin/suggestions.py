@@ -1,0 +1,70 @@
+"""Kinds of motion that a further log could have, as rows of the regressor: what each would tell is found from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.fold import Factor, triangle, weighted
+from robodyn_pin.identification.identifiability import Gain, Identifiable, gains, identifiability
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.log_files import AnyLog
+from robodyn_pin.observations import Preparation, close_log
+from robodyn_pin.regression import columns, regressor
+from robodyn_pin.robot import Robot
+
+LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
+STATES = 300  # of each kind of motion
+AGAIN = "the same motion once more"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a log tells of every parameter of a robot."""
+
+    base: BaseSet  # of the robot: what its log and the motions together show
+    parameters: list[Identifiable]
+    gain: Gain
+
+
+def known(
+    robot: Robot, log: AnyLog, preparation: Preparation, groups: Sequence[Factor], estimate: BaseEstimate,
+    independent: float,
+) -> Known:  # fmt: skip
+    """Identifiability of every parameter, and for each base parameter the motion that would improve it most.
+
+    Motions are compared at the log's own poses, none faster than the log (99 of 100 samples): each adds as many rows as
+    the log has. They are kinds of motion, not trajectories: what an optimal motion could reach is not said.
+    """
+    rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation).items()}
+    R = weighted(groups, estimate.sigma)[:, :-1]
+    size = np.linalg.norm(R) or 1.0
+    base = base_set(triangle(np.concatenate([R / size, *(W / np.linalg.norm(W) for W in rows.values())])))
+    kept = base.columns
+    count = sum(g.rows for g in groups)
+    gain = gains(R[:, kept] * np.sqrt(independent), {name: W[:, kept] for name, W in rows.items()}, independent * count)
+    return Known(base, identifiability(base, columns(robot).layout.labels), gain)
+
+
+def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) -> dict[str, np.ndarray]:
+    """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations."""
+    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), preparation)
+    picked = np.linspace(0, len(state.q) - 1, STATES).astype(int)
+    S = robot.coordinates.S
+    c, cd, cdd = state.q @ S.T + robot.coordinates.offset, state.v @ S.T, state.a @ S.T
+    fast, sharp = (np.quantile(np.abs(x), 0.99, axis=0) for x in (cd, cdd))
+    c, cd, cdd = c[picked], cd[picked], cdd[picked]
+    rng, still = np.random.default_rng(seed), np.zeros_like(c)
+    kinds = {AGAIN: (cd, cdd), "standing still in many poses": (still, still)}
+    for i, name in enumerate(robot.coordinates.names):
+        alone = np.eye(len(S))[i] * rng.uniform(-1, 1, c.shape)
+        kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
+        kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
+    kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, c.shape) * fast, rng.uniform(-1, 1, c.shape) * sharp)
+    return {name: regressor(robot, c, *rates) for name, rates in kinds.items()}
+
+
+def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+    """Rows (n d, p), each over its coordinate's noise."""
+    return (W / sigma[:, None]).reshape(-1, W.shape[2])
