@@ -91,13 +91,19 @@ def check_sign(robot: Robot, wls: BaseEstimate) -> None:
     """Swapped logs show as a payload that is taken away.
 
     Raises:
-        BadLog: the mass is below zero by more than two of its standard deviations.
+        BadLog: the mass, or the moment of inertia where no mass is seen, is below zero by more than two of its standard
+            deviations.
     """
-    row = _alone(wls.base).get(robot.payload_columns.start)
-    if robot.payload and row is not None and wls.values[row] < -2 * wls.deviations[row]:
-        raise BadLog(
-            f"{robot.payload.name} mass is negative ({wls.values[row]:.3g} kg): are loaded and unloaded logs swapped?"
-        )
+    if robot.payload is None:
+        return
+    alone, first = _alone(wls.base), robot.payload_columns.start
+    for name, entry in {"mass": 0, "Izz": 9, "Iyy": 6, "Ixx": 4}.items():
+        if (row := alone.get(first + entry)) is None:
+            continue
+        if wls.values[row] < -2 * wls.deviations[row]:
+            found = f"{wls.values[row]:.3g} {'kg' if name == 'mass' else 'kg m²'}"
+            raise BadLog(f"{robot.payload.name} {name} is negative ({found}): are loaded and unloaded logs swapped?")
+        return
 
 
 def quantities(robot: Robot, feasible: np.ndarray, wls: BaseEstimate) -> list[Quantity]:

@@ -163,6 +163,14 @@ def test_noise_free_logs_of_arms_give_the_whole_payload(name, request):
     np.testing.assert_allclose([q.feasible for q in result.payload], truth, rtol=1e-5, atol=1e-5)
 
 
+def test_swapped_logs_show_in_the_inertia_where_no_mass_is_seen():
+    arm = load("irb2400")
+    motion, exact = course(arm, 2, 0.25, 0.2, 6), Noise(np.zeros(6))
+    empty, full = (simulate(r, motion, exact) for r in (arm, loaded(arm, TOOL.model_copy(update={"link": "link1"}))))
+    with pytest.raises(BadLog, match=r"payload Izz is negative .*swapped"):
+        identified(arm, full, empty, {"payload": {"link": "link1"}})
+
+
 def test_numbers_about_the_centre_are_those_of_the_body():
     body = pin.Inertia.Random()
     x = about_centre(body.toDynamicParameters())
