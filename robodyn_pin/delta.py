@@ -111,7 +111,7 @@ def delta_parts(robot: Robot) -> Delta:
     arm_of = np.array([order.index(arm) for arm in arms])
     found = Delta(
         tuple(robot.file.struts), tuple(joints), order, arm_of, np.array([arms.index(arm) for arm in order]), platform,
-        origin, slide, turning(model, arms, joints, np.zeros((6, 3))), np.array([turn @ f.placement.translation for f in on_platform]),
+        origin, slide, turning(model, arms, joints, [np.zeros(3)] * 6), np.array([turn @ f.placement.translation for f in on_platform]),
         np.array([np.linalg.norm(f.placement.translation) for f in lower]), 1.0,
     )  # fmt: skip
     _check_parallel(found, refused)
