@@ -13,7 +13,7 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
-from robodyn_pin.identification.validation import cross_validated
+from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.knowledge import Weigh, bounds_of, passed, prior_of, weighting
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import Folded, Job, add, close_log, fold_log
@@ -21,6 +21,7 @@ from robodyn_pin.regression import columns
 from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
+from robodyn_pin.shapes import FittedShape, with_fitted_shapes
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # samples of a log that show how fast its joints move
@@ -31,7 +32,7 @@ NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least cou
 class Fitted:
     """The fit data, folded with the chosen settings."""
 
-    robot: Robot  # with chosen Coulomb widths
+    robot: Robot  # with chosen Coulomb widths and identified shapes of friction
     run: RunFile  # with chosen values
     layout: Layout
     initial: np.ndarray  # (p,) values of the robot's files
@@ -40,6 +41,7 @@ class Fitted:
     independent: float  # share of the fitted rows that carry noise of their own
     weigh: Weigh  # how the coordinates are weighed
     choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -67,6 +69,9 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         run = best.run
     progress("regressor of the fit logs")
     best = best or refold(run)
+    bent, shapes = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+    if shapes:
+        best = replace(_fold(bent, run, logs, rates), shapes=shapes)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
@@ -132,6 +137,13 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
     return Fitted(robot, run, named.layout, named.values, rows, scored, independent_share(run, rate), weigh, ())
+
+
+def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
+    """The rows that are fitted, all segments together, one factor per coordinate."""
+    parts = [fold_log(robot, log, run.preparation, [fitted_rows(run, log.size)])[0] for log in logs]
+    total: Folded = reduce(add, parts)
+    return pooled(total)
 
 
 def fitted_rows(run: RunFile, n: int) -> Job:

@@ -55,8 +55,10 @@ def print_result(result: "Result", folder: Path) -> None:
         ])  # fmt: skip
     base = result.wls.base
     print(
-        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.feasible.free} variables in the fit"
+        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the fit"
     )
+    for s in result.shapes:
+        print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (start {s.start:.4g})")
     print_further(result)
     if result.copies:
         print_copies(result.copies)

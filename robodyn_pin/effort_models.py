@@ -145,5 +145,7 @@ def check_effort(spec: EffortSpec, where: str) -> None:
         if shape not in SHAPES.get(spec.model, ()):
             known = ", ".join(SHAPES.get(spec.model, ())) or "none"
             raise BadFile(f"{where}: {what} has no shape parameter {shape!r} to fit; it has {known}")
+        if spec.fit.count(shape) > 1:
+            raise BadFile(f"{where}: {what} names {shape!r} twice under 'fit'")
     if spec.known and spec.fit:
         raise BadFile(f"{where}: {what} is known: true, so 'fit: [{', '.join(spec.fit)}]' has nothing to do; drop one")

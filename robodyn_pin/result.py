@@ -27,6 +27,7 @@ from robodyn_pin.motion import Quality
 from robodyn_pin.payload import Quantity, loaded_urdf, payload_summary, quantities
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
+from robodyn_pin.shapes import FittedShape
 
 if TYPE_CHECKING:
     from robodyn_pin.further import Further
@@ -92,7 +93,7 @@ class Verdict:
 class Result:
     """Everything that an identification found."""
 
-    robot_before: Robot  # as loaded, with the chosen Coulomb widths
+    robot_before: Robot  # as loaded, with the chosen Coulomb widths and the identified shapes of friction
     run: RunFile  # as used, with chosen values
     layout: Layout
     initial: np.ndarray  # (p,) values in the robot's files before
@@ -104,6 +105,7 @@ class Result:
     prior: Prior
     scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
     choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     logs: tuple[LogRecord, ...]
     simulated: bool
     verdict: Verdict
@@ -112,6 +114,11 @@ class Result:
     @property
     def name(self) -> str:
         return self.robot_before.name
+
+    @property
+    def variables(self) -> int:
+        """How many variables the fit had: those of the feasible fit, and shape parameters."""
+        return self.feasible.free + len(self.shapes)
 
     @cached_property
     def robot(self) -> Robot:
@@ -207,12 +214,13 @@ class Result:
             **self.further.summary(names, d),
             "feasible": {
                 "status": self.feasible.status, "solver": self.feasible.solver,
-                "variables": self.feasible.free,
+                "variables": self.variables,
                 "parameters": dict(zip(names, self.feasible.values.tolist(), strict=True)),
                 "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
                 "mass_bounds": dict(zip(self.layout.bodies, self.bounds.mass.tolist(), strict=True)),
             },
             "payload": payload_summary(self.robot_before, base.labels(names), base, self.payload),
+            "shapes": [s.__dict__ for s in self.shapes],
             "errors": {
                 name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
                 for name, s in self.scored.items()

@@ -131,7 +131,7 @@ def estimate(
     }  # fmt: skip
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
-        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, logs=_records(fit, held_out),
+        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=_records(fit, held_out),
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], run.score.measure), sample=_sample(fitted, held_out[0], vectors),
     )  # fmt: skip

@@ -171,7 +171,7 @@ def _further(result: Result) -> list[FurtherRow]:
     found = result.further
     if result.scored.keys() <= set(ESTIMATES):
         return []
-    sizes = dict.fromkeys(("OLS", "WLS", "Gauss-Markov"), result.wls.base.size) | {"feasible": result.feasible.free}
+    sizes = dict.fromkeys(("OLS", "WLS", "Gauss-Markov"), result.wls.base.size) | {"feasible": result.variables}
     if found.essential:
         sizes["essential"] = found.essential.estimate.base.size
     if found.log_cholesky:
