@@ -39,6 +39,17 @@ class Bounds:
     ellipsoids: dict[int, np.ndarray] = field(default_factory=dict)  # body -> (2, 3) [m] centre and half axes, likewise
     equalities: tuple[Equality, ...] = ()
 
+    @property
+    def fixed(self) -> np.ndarray:
+        """Bodies (bodies,) whose lightest mass is their heaviest: weighed, they are known."""
+        return self.mass[:, 0] == self.mass[:, 1]
+
+    @property
+    def linear(self) -> tuple[Equality, ...]:
+        """The equalities, those of fixed masses among them."""
+        weighed = (e for i in np.flatnonzero(self.fixed) for e in equalities(int(i), f"m={self.mass[i, 0]:.17g}"))
+        return (*self.equalities, *weighed)
+
 
 def equalities(body: int, text: str, prior: np.ndarray | None = None) -> tuple[Equality, ...]:
     """Read `my mz = 0`, `Iyy = Izz`, `mx = 0.553 * m`, `Ixy = -Iyz` or `Ixx = prior`: entries, and what each equals in SI.

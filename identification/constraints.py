@@ -1,17 +1,17 @@
 """The convex constraints of the feasible fit, each with a name, so that those which cannot hold can be told."""
 
 import warnings
-from collections.abc import Mapping
 
 import cvxpy as cp
 import numpy as np
 
-from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.bounds import Bounds, Equality
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout, smallest_eigenvalues
-from robodyn_pin.identification.prior import LENGTH
+from robodyn_pin.identification.prior import LENGTH, UNIT
 
 SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
 INSET = 1e-6  # likewise for masses, in parts of their bounds
+ROUND_OFF = 1e-12  # of a fixed mass
 NEAR = 1e-5  # [m] what centres and, in parts, total masses may miss their bounds by
 
 
@@ -22,18 +22,20 @@ def pseudo_inertias(x: cp.Expression, n: int) -> list[cp.Expression]:
 
 
 def constraints(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, cp.Constraint]:
-    """What x (p,) must meet, in units of 1 kg and 0.1 m: name -> constraint."""
+    """What x (p,) must meet besides equalities, in units of 1 kg and 0.1 m: name -> constraint."""
     names, n = layout.bodies, len(layout.bodies)
     held = {
         f"{name!r} is a body": P >> SLACK * bounds.eigenvalue * np.eye(4)
         for name, P in zip(names, pseudo_inertias(x, n), strict=True)
     }
-    low, high = (bounds.mass + INSET * bounds.mass * [1, -1]).T
+    free = np.flatnonzero(~bounds.fixed)
     held |= {
-        f"mass of {name!r} at least {low[i] / (1 + INSET):.4g} kg": x[10 * i] >= low[i] for i, name in enumerate(names)
+        f"mass of {names[i]!r} at least {bounds.mass[i, 0]:.4g} kg": x[10 * i] >= bounds.mass[i, 0] * (1 + INSET)
+        for i in free
     }
     held |= {
-        f"mass of {name!r} at most {high[i] / (1 - INSET):.4g} kg": x[10 * i] <= high[i] for i, name in enumerate(names)
+        f"mass of {names[i]!r} at most {bounds.mass[i, 1]:.4g} kg": x[10 * i] <= bounds.mass[i, 1] * (1 - INSET)
+        for i in free
     }
     for k in np.flatnonzero(layout.nonnegative):
         held[f"{layout.scalars[k]} not negative"] = x[10 * n + int(k)] >= 0
@@ -53,6 +55,18 @@ def constraints(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, c
     return held
 
 
+def _equalities(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, cp.Constraint]:
+    """The equalities that x (p,) must meet, likewise; those written together have one name."""
+    written: dict[tuple[int, str], list[Equality]] = {}
+    for e in bounds.linear:
+        written.setdefault((e.body, e.text), []).append(e)
+    return {
+        f"{text} of {layout.bodies[i]!r}": np.array([e.row * UNIT for e in own]) @ x[10 * i : 10 * i + 10]
+        == np.array([e.value for e in own])
+        for (i, text), own in written.items()
+    }
+
+
 def _copies(bounds: Bounds) -> np.ndarray:
     return np.ones(len(bounds.mass)) if bounds.copies is None else bounds.copies
 
@@ -63,7 +77,8 @@ def still_met(values: np.ndarray, layout: Layout, bounds: Bounds) -> bool:
     mass = bodies[:, 0]
     if (smallest_eigenvalues(bodies) < bounds.eigenvalue).any():
         return False
-    if (mass < bounds.mass[:, 0]).any() or (mass > bounds.mass[:, 1]).any():
+    low, high = bounds.mass.T
+    if (mass < low * (1 - ROUND_OFF)).any() or (mass > high * (1 + ROUND_OFF)).any():
         return False
     if bounds.total_mass is not None:
         total = _copies(bounds) @ mass
@@ -82,11 +97,13 @@ def still_met(values: np.ndarray, layout: Layout, bounds: Bounds) -> bool:
     return max(away, default=0.0) <= NEAR
 
 
-def conflict(named: Mapping[str, cp.Constraint]) -> list[str]:
-    """Names of constraints that cannot hold together, none of which could be spared; empty where all can hold.
+def conflict(layout: Layout, bounds: Bounds) -> list[str]:
+    """Names of bounds and equalities that cannot hold together, none of which could be spared; empty where all can hold.
 
     A deletion filter: each in turn is left out, and stays out where the others still contradict each other.
     """
+    x = cp.Variable(layout.size)
+    named = constraints(x, layout, bounds) | _equalities(x, layout, bounds)
     left = list(named)
     if _can_hold([named[name] for name in left]):
         return []

@@ -58,7 +58,7 @@ def fit_feasible(
     size = float(np.linalg.norm(cone[:p, :p], 2))
     cone = cone[:p][np.abs(cone[:p, :p]).max(axis=1) > 1e-12] / size
 
-    reduced = reduction(bounds.equalities, layout.bodies, scale)
+    reduced = reduction(bounds.linear, layout.bodies, scale)
     z = cp.Variable(p if reduced is None else reduced[1].shape[1])
     x = z if reduced is None else reduced[0] + reduced[1] @ z
     A, b = cone[:, :p], cone[:, p]
@@ -70,8 +70,7 @@ def fit_feasible(
     else:
         cost = cp.Variable()
         cones = [cp.SOC(cost, A @ z - b)]
-    named = constraints(x, layout, bounds)
-    problem = cp.Problem(cp.Minimize(cost), [*cones, *named.values()])
+    problem = cp.Problem(cp.Minimize(cost), [*cones, *constraints(x, layout, bounds).values()])
     nonnegative = 10 * n + np.flatnonzero(layout.nonnegative)
     tried = []
     for solver in SOLVERS:
@@ -84,7 +83,7 @@ def fit_feasible(
                 return FeasibleEstimate(values, status, solver, eigenvalues, int(z.size))
             status = "optimal, but its bodies fail the check"
         tried.append(f"{solver}: {status}")
-    clash = conflict(named)
+    clash = conflict(layout, bounds)
     reason = f"these cannot hold together: {'; '.join(clash)}" if clash else "give the prior more weight"
     raise SolverFailed(f"the feasible fit found no trustworthy optimum ({'; '.join(tried)}); {reason}", tried[0])
 

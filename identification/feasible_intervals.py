@@ -58,7 +58,7 @@ def feasible_intervals(
     far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
 
     # Steps from the feasible estimate: u along what the rows show, in standard deviations, w along what they do not.
-    _, N = reduction(bounds.equalities, layout.bodies, scale) or (at, np.eye(layout.size))
+    _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
     U, s, Vt = np.linalg.svd(A @ N)
     shown = int((s > SHOWN * s[0]).sum())
     along = N @ (Vt[:shown].T / s[:shown])

@@ -135,7 +135,7 @@ def _body(i: int, layout: Layout, bounds: Bounds, prior: Prior, scale: np.ndarra
     name, shift, part = layout.bodies[i], bounds.eigenvalue * ONE, slice(10 * i, 10 * i + 10)
     x = prior.bodies[i] / UNIT - shift
     start = to_log_cholesky(x)
-    own = [Equality(0, e.row, e.value, e.text) for e in bounds.equalities if e.body == i]
+    own = [Equality(0, e.row, e.value, e.text) for e in bounds.linear if e.body == i]
     reduced, basis = reduction(own, [name], scale[part]), np.eye(10)
     if reduced is not None:
         for e in own:

@@ -142,6 +142,13 @@ def _for_group(given: Mapping[str, T], group: Sequence[str], default: T, robot: 
     for name in given:
         if name not in robot.bodies:
             raise UnknownName("body", name, f"robot {robot.name!r}", robot.bodies)
+    named = [name for name in group if name in given]
+    for other in named[1:]:
+        if given[other] != given[named[0]]:
+            raise BadFile(
+                f"the run file says different things of {named[0]!r} and {other!r}, which share one parameter set; name one "
+                "of them, or estimate them separately ('separate: true')"
+            )
     # What is said of one of identical bodies holds for its copies, unless they are named.
     copies = next((names for names in robot.file.identical if group[0] in names), [])
     return next((given[name] for name in (*group, *copies) if name in given), default)

@@ -77,6 +77,10 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
+def add(folder: Path, line: str) -> None:
+    edit(folder / "run.yaml", "rows:", f"{line}\nrows:")
+
+
 def change_log(folder: Path, change) -> None:
     table = pl.read_csv(folder / "log.csv", comment_prefix="#")
     change(table).write_csv(folder / "log.csv")
@@ -131,6 +135,20 @@ SPOILED = {
     "unknown joint": (lambda f: edit(f / "arm.yaml", "of: elbow", "of: elbw"), ["elbw", "'elbow'"]),
     "missing log": (lambda f: (f / "log.csv").unlink(), ["log.csv", "no such file"]),
     "not YAML": (lambda f: (f / "run.yaml").write_text("robot: [arm"), ["not YAML"]),
+    "prior that cannot exist": (
+        lambda f: add(f, "prior: {bodies: {lower: {mass: 1, values: {mx: 3}}}}"),
+        ["'lower' is none that can exist", "eigenvalue", "nearest one that can has {m: "],
+    ),
+    "bounds the wrong way round": (lambda f: add(f, "bounds: {bodies: {lower: [2, 1]}}"), ["mass bounds of lower", "contradict"]),
+    "bounds that clash": (
+        lambda f: add(f, "bounds: {mass: [0.01, 1], total_mass: [3, 4]}"),
+        ["CLARABEL: infeasible; SCS: infeasible", "mass of 'upper' at most 1 kg; mass of 'lower' at most 1 kg; total mass at least 3 kg"],
+    ),
+    "equality that clashes": (
+        lambda f: add(f, "bounds: {centre: {lower: {at: [0.1, 0, 0], half: [0.01, 0.01, 0.01]}}}\nsymmetry: {lower: [mx=0]}"),
+        ["centre of mass of 'lower' in its box, lower side; mx=0 of 'lower'"],
+    ),
+    "nothing to separate": (lambda f: add(f, "separate: true"), ["'arm' has no identical bodies", "'identical'"]),
     "not a number": (lambda f: edit(f / "run.yaml", "cut: 20", "cut: many"), ["rows.cut", "many"]),
 }  # fmt: skip
 

@@ -64,6 +64,13 @@ def test_the_published_assumptions_leave_the_published_number_of_variables():
     assert x[names.index("m(end_effector)")] == pytest.approx(1.0)  # the common ball's
 
 
+def test_two_bounds_of_bodies_that_share_parameters_contradict():
+    run = changed(bounds={"bodies": {"arm_1": [0.5, 1], "arm_3": [2, 3]}})
+    with pytest.raises(BadFile, match=r"'arm_1' and 'arm_3', which share one parameter set.*separate: true"):
+        bounds_of(run, load("irb360"))
+    assert bounds_of(run, load("irb360").separated()).mass[:1].tolist() == [[0.5, 1]]
+
+
 def test_copies_bounds_and_prior_stand_in_the_order_of_the_groups():
     run, robot = run_file(GNAD), load("irb360")
     bounds, prior, named = bounds_of(run, robot), prior_of(run, robot), columns(robot)

@@ -198,6 +198,18 @@ def test_bounds_that_contradict_are_named_and_no_others():
     )
 
 
+def test_an_equality_that_clashes_with_a_bound_is_named():
+    bounds = Bounds(WIDE.mass, equalities=equalities(0, "m=60") + equalities(1, "my mz = 0"))
+    with pytest.raises(SolverFailed, match=r"together: mass of 'a' at most 50 kg; m=60 of 'a'$"):
+        fit_feasible(rows(), np.ones(1), LAYOUT, bounds, Prior(PRIOR, 1e-3))
+
+
+def test_a_body_that_was_weighed_has_that_mass_and_one_variable_less():
+    found = fit_feasible(rows(), np.ones(1), LAYOUT, Bounds(np.array([[2.5, 2.5], [0.01, 50.0]])), Prior(PRIOR, 1e-3))
+    assert found.values[0] == pytest.approx(2.5, rel=1e-12)
+    assert found.free == 21 - 1
+
+
 def test_a_second_solver_takes_over_and_agrees(monkeypatch):
     """The first one breaks off: the second, of another method, finds the same bodies."""
     groups, prior = rows(), Prior(PRIOR, 0.1)
