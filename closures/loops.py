@@ -12,7 +12,7 @@ from robodyn_pin.closures.elimination import Plan, plan, unreduced
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling
 from robodyn_pin.closures.rows import Batch, Placed
 from robodyn_pin.closures.tables import LoopTable, Tree, chains, loop_table, tree_table
-from robodyn_pin.errors import UnknownName
+from robodyn_pin.errors import RobodynError, UnknownName
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,23 @@ class Loops:
         at = self.at(q)
         return LoopRows(at.residual(), at.jacobian(), at.drift(v))
 
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """J (N, m, nv) alone."""
+        return self.evaluate(q).J if fast.chosen(len(q)) and self.compiled() else self.at(q).jacobian()
+
     def at(self, q: np.ndarray) -> "Placed | Anchored":
         """The equations at q (N, nv) without kernels: of many samples in NumPy, of few through Pinocchio's anchors."""
         return self._batch.at(q) if len(q) >= fast.FEW and self._batch else Anchored(self, q)
+
+    def placed(self, q: np.ndarray) -> Placed:
+        """The bodies of the loops at q (N, nv), in NumPy whatever the number of samples.
+
+        Raises:
+            RobodynError: the tree has joints of more than one degree of freedom.
+        """
+        if self._batch is None:
+            raise RobodynError(f"{self.model.name}: every joint of the tree must have one degree of freedom")
+        return self._batch.at(q)
 
     @cached_property
     def _batch(self) -> Batch | None:

@@ -87,7 +87,7 @@ class Placed:
     s: np.ndarray  # (joints, 6, N)
 
     @cached_property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Axes of the closure frames a (k, 3, 3, N), origins of a and of b (k, 3, N)."""
         loops = self.batch.loops
         Ra = self.R[loops.a]
@@ -97,11 +97,15 @@ class Placed:
         )
         return _product(Ra, loops.turn_a[..., None]), x, y
 
+    def point(self, joint: int, at: np.ndarray) -> np.ndarray:
+        """A point (3,) of a body of the loops in the world, (3, N)."""
+        return self.p[joint] + np.einsum("ijn,j->in", self.R[joint], at)
+
     def residual(self) -> np.ndarray:
         """phi (N, m)."""
         loops = self.batch.loops
         phi = np.empty((loops.size, self.q.shape[1]))
-        axes, x, y = self._ends
+        axes, x, y = self.ends
         for group in self.batch.groups:
             k, first = group.index, group.rows[:, 0]
             if group.kind == COUPLING:
@@ -129,7 +133,7 @@ class Placed:
         """J (N, m, nv), a view with the samples last in memory."""
         loops = self.batch.loops
         J = np.zeros((loops.size, *self.q.shape))
-        axes, x, y = self._ends
+        axes, x, y = self.ends
         for group in self.batch.groups:
             own, column = group.index[group.owner], group.joint - 1
             if group.kind == COUPLING:
@@ -149,18 +153,25 @@ class Placed:
             J[group.rows[group.owner], column[:, None]] = t[:, group.axes]
         return J.transpose(2, 0, 1)
 
-    def drift(self, v: np.ndarray) -> np.ndarray:
-        """Accelerations (N, m) of the rows at rates v (N, nv) where the joints' accelerations are zero."""
-        loops, s = self.batch.loops, self.s
-        drift = np.zeros((loops.size, len(v)))
-        V, A = np.zeros_like(s), np.zeros_like(s)
+    def motions(self, v: np.ndarray, a: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Spatial velocities and accelerations (joints, 6, N) at joint rates v and accelerations a (N, nv), None: zero."""
+        s, V, A = self.s, np.zeros_like(self.s), np.zeros_like(self.s)
         rates = np.ascontiguousarray(v.T)
         for joints in self.batch.levels:
             parents = self.batch.tree.parent[joints]
             above, step = V[parents], s[joints] * rates[joints - 1][:, None]
             V[joints] = above + step
             A[joints] = A[parents] + _cross_motion(above, step)
-        axes, x, y = self._ends
+            if a is not None:
+                A[joints] += s[joints] * a.T[joints - 1][:, None]
+        return V, A
+
+    def drift(self, v: np.ndarray) -> np.ndarray:
+        """Accelerations (N, m) of the rows at rates v (N, nv) where the joints' accelerations are zero."""
+        loops = self.batch.loops
+        drift = np.zeros((loops.size, len(v)))
+        V, A = self.motions(v)
+        axes, x, y = self.ends
         for group in self.batch.groups:
             k = group.index
             if group.kind == COUPLING:

@@ -11,8 +11,8 @@ import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.dynamics import Wrench, motor_torques, tree_efforts, tree_load
-from robodyn_pin.errors import UnknownName
 from robodyn_pin.robot import Robot, State
+from robodyn_pin.struts import axial_forces
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def constraint_forces(
         closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
         for closure in robot.loops.closures
     }
-    return ConstraintForces(named, strut_forces(robot, state, named), tau)
+    return ConstraintForces(named, axial_forces(robot, state, named), tau)
 
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
@@ -53,36 +53,11 @@ def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
     m = robot.loops.size
     if m == 0:
         return np.zeros((len(rest), 0))
-    J, S = robot.loops.evaluate(state.q).J, robot.coordinates.S
+    J, S = robot.loops.jacobian(state.q), robot.coordinates.S
     K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
     if K.shape[1] == K.shape[2]:
         return np.linalg.solve(K.transpose(0, 2, 1), rest[..., None])[:, :m, 0]
     return (np.linalg.pinv(K[:, :m].transpose(0, 2, 1), rcond=1e-9) @ rest[..., None])[..., 0]
-
-
-def strut_forces(robot: Robot, state: State, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Axial force (N,) at the closed end of each strut of the robot file, tension positive."""
-    ends = {}
-    for closure in robot.loops.closures:
-        if isinstance(closure, Closure) and closure.kind != "rod":
-            ends[closure.frame_a], ends[closure.frame_b] = (closure, -1.0), (closure, 1.0)
-    model, data = robot.model, robot.model.createData()
-    found = {}
-    for strut, (near, far) in robot.file.struts.items():
-        if far not in ends:
-            raise UnknownName("closure at the strut end", far, f"robot {robot.name!r}", ends)
-        closure, sign = ends[far]
-        tension = np.empty(len(state.q))
-        for i, q in enumerate(state.q):
-            pin.framesForwardKinematics(model, data, q)
-            at = {name: data.oMf[model.getFrameId(name)] for name in (near, far, closure.frame_a)}
-            along = at[far].translation - at[near].translation
-            turn = at[closure.frame_a].rotation @ closure.placement_a.rotation
-            components = named[closure.name][i, :3]  # two for a planar point: nothing along its normal
-            force = turn[:, : len(components)] @ components
-            tension[i] = sign * force @ along / np.linalg.norm(along)
-        found[strut] = tension
-    return found
 
 
 def reactions(

@@ -14,8 +14,10 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.delta import arm_motion, delta_parts
 from robodyn_pin.errors import ClosureFailed, RobodynError
+from robodyn_pin.forces import reactions
 from robodyn_pin.reduced import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.robot import Robot, build
+from robodyn_pin.struts import strut_loads
 
 G = 9.81
 LIGHT = 1e-12  # [kg] of bodies that are to weigh nothing
@@ -256,3 +258,17 @@ def test_a_body_without_inertia_is_named():
     file = robot.file.model_copy(update={"identical": []})
     with pytest.raises(RobodynError, match="the reduced model needs the inertia of the body on joint 'strut_2a_z'"):
         reduced_model(build("irb360", file, ET.tostring(root, encoding="unicode"), robot.urdf_path))
+
+
+def test_strut_loads_at_both_ends_are_the_reactions_of_the_tree():
+    """Recursive Newton-Euler with the closures' forces on the bodies gives the same at the elbows."""
+    robot = rp.load("irb360")
+    c, cd, cdd = motion()
+    state, forces = robot.close(c, cd, cdd), rp.constraint_forces(robot, c, cd, cdd)
+    loads, carried = strut_loads(robot, state, forces.multipliers), reactions(robot, state, forces)
+    for k, strut in enumerate(robot.file.struts):
+        force = carried[f"{strut}_z"][:, :3]  # on the strut at its elbow, along its own axes: x along the strut
+        np.testing.assert_allclose(loads.lower[:, k], forces.struts[strut], atol=1e-10)
+        np.testing.assert_allclose(loads.upper[:, k], -force[:, 0], atol=1e-9)
+        np.testing.assert_allclose(loads.upper_across[:, k], np.linalg.norm(force[:, 1:], axis=1), atol=1e-9)
+    assert loads.upper_across.max() > 0.1
