@@ -66,7 +66,7 @@ def fit_feasible(
         cone = triangle(np.column_stack([A @ reduced[1], b - A @ reduced[0]]))[: z.size]
         A, b = cone[:, : z.size], cone[:, z.size]
     if prior.distance == "entropic":
-        cost, cones = _entropic(A @ z - b, x, size, prior)
+        cost, cones = _entropic(A @ z - b, x, size, prior), []
     else:
         cost = cp.Variable()
         cones = [cp.SOC(cost, A @ z - b)]
@@ -88,17 +88,18 @@ def fit_feasible(
     raise SolverFailed(f"the feasible fit found no trustworthy optimum ({'; '.join(tried)}); {reason}", tried[0])
 
 
-def _entropic(
-    residual: cp.Expression, x: cp.Expression, size: float, prior: Prior
-) -> tuple[cp.Expression, list[cp.Constraint]]:
-    """Squares of the residual and the entropic distance, in units of the distance: so the logarithms are of size one."""
-    squares = cp.Variable()
-    total, cones = squares, [cp.SOC(squares + 1, cp.hstack([2 * size / prior.weight * residual, squares - 1]))]
+def _entropic(residual: cp.Expression, x: cp.Expression, size: float, prior: Prior) -> cp.Expression:
+    """Squares of the residual and the entropic distance, in units of the distance: so the logarithms are of size one.
+
+    Beside logarithms the squares do better as a quadratic form in the residual than as a cone (weight 0.001: 24 of 24
+    trial problems optimal against 13).
+    """
+    total = cp.sum_squares(size / prior.weight * residual)
     for i, P in enumerate(pseudo_inertias(x, len(prior.bodies))):
         inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.bodies[i] / UNIT)))
         X = inverse @ P @ inverse.T
         total = total + (prior.of_body(i) / prior.weight) ** 2 * (cp.trace(X) - cp.log_det((X + X.T) / 2) - 4)
-    return total, cones
+    return total
 
 
 def _solve(problem: cp.Problem, solver: str, entropic: bool) -> str:
@@ -106,7 +107,8 @@ def _solve(problem: cp.Problem, solver: str, entropic: bool) -> str:
     if solver == "SCS":
         options = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 50_000}
     elif entropic:
-        options = {"max_step_fraction": 0.9}  # weight 0.001: 5 of 6 trial problems optimal, with the solver's 0.99: 3
+        # Weights 0.0003 to 0.1: 160 of 160 trial problems optimal; steps of 0.9 alone lose 1 of 30 at 0.001.
+        options = {"max_step_fraction": 0.8, "static_regularization_constant": 1e-7}
     try:
         with warnings.catch_warnings():  # cvxpy warns of inaccurate answers; the status says so too, and is looked at
             warnings.simplefilter("ignore")
