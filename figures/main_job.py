@@ -61,13 +61,9 @@ def study() -> Section:
 
 
 def measured(name: str, data: Path, scratch: Path) -> dict:
-    log, to_scored = CASES[name]
-    out, torques = scratch / name, scratch / f"{name}.csv"
+    out = scratch / name
     run(ROBODYN, "identify", ROOT / "tests/runs" / f"{name}.yaml", "--out", out)
-    run(ROBODYN, "predict", ROOT / "tests/robots" / f"{name}.yaml", data / log, "--params", out, "--out", torques)
-    tau = pl.read_csv(torques).drop("t").to_numpy() @ to_scored.T
-    pl.DataFrame({f"tau{k + 1}": x for k, x in enumerate(tau.T)}).write_csv(torques)
-    score = json.loads(run(sys.executable, data / "score.py", name, torques, "--json"))
+    score = scored(name, out, data)
     result = json.loads((out / "result.json").read_text())
     model = pin.buildModelFromUrdf(str(next(out.glob("*.urdf"))))
     unit = np.diag([10.0, 10, 10, 1])
@@ -78,6 +74,16 @@ def measured(name: str, data: Path, scratch: Path) -> dict:
     masses = [i.mass for i in list(model.inertias)[1:]]
     return {"score": score, "result": result, "smallest": smallest, "masses": masses,
             "base": result["base"]["count"], "inertial": result["base"]["inertial"]}  # fmt: skip
+
+
+def scored(name: str, folder: Path, data: Path) -> dict:
+    """What the logs' own script says of the torques that the robot of a result folder predicts."""
+    log, to_scored = CASES[name]
+    torques = folder / "torques.csv"
+    run(ROBODYN, "predict", ROOT / "tests/robots" / f"{name}.yaml", data / log, "--params", folder, "--out", torques)
+    tau = pl.read_csv(torques).drop("t").to_numpy() @ to_scored.T
+    pl.DataFrame({f"tau{k + 1}": x for k, x in enumerate(tau.T)}).write_csv(torques)
+    return json.loads(run(sys.executable, data / "score.py", name, torques, "--json"))
 
 
 def exists(name: str, found: dict) -> Row:

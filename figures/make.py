@@ -12,7 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
-STUDIES = ("main_job", "states", "uncertainty", "payload", "identifiability")
+STUDIES = (
+    "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def text(study: str, section: Section) -> str:
 
 
 def main() -> None:
-    sys.path.insert(0, str(HERE))
+    sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]  # studies share samplers with the tests
     old = PAGE.read_text() if PAGE.exists() else ""
     kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", old))
     for study in sys.argv[1:] or STUDIES:
