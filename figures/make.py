@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
+    "passive_friction", "shapes",
 )  # fmt: skip
 
 
