@@ -73,9 +73,9 @@ def base_set(R: np.ndarray, order: np.ndarray | None = None) -> BaseSet:
     mix = _mix(scaled, keep, drop)
     mix = mix / length[alive[keep]][:, None] * length[alive[drop]]
     dropped = np.concatenate([alive[drop], zero])
-    order = np.argsort(dropped)
-    regroup = np.concatenate([mix, np.zeros((rank, len(zero)))], axis=1)[:, order]
-    return BaseSet(alive[keep], dropped[order], regroup, float(np.linalg.cond(scaled[:, keep])))
+    ascending = np.argsort(dropped)
+    regroup = np.concatenate([mix, np.zeros((rank, len(zero)))], axis=1)[:, ascending]
+    return BaseSet(alive[keep], dropped[ascending], regroup, float(np.linalg.cond(scaled[:, keep])))
 
 
 def _mix(A: np.ndarray, keep: np.ndarray, drop: np.ndarray) -> np.ndarray:

@@ -42,10 +42,10 @@ class GaussMarkovEstimate:
         return self.noise / np.outer(self.estimate.sigma, self.estimate.sigma)
 
     @property
-    def most_correlated(self) -> tuple[int, int]:
-        """The two motors whose noise is most alike or opposite; twice the only one."""
+    def most_correlated(self) -> tuple[int, int] | None:
+        """The two motors whose noise is most alike or opposite; None of one motor."""
         if len(self.noise) == 1:
-            return 0, 0
+            return None
         i, j = np.unravel_index(np.argmax(np.abs(np.tril(self.correlation, -1))), self.noise.shape)
         return int(j), int(i)
 

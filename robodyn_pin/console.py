@@ -94,7 +94,7 @@ def print_further(result: "Result") -> None:
         print(
             f"largest over smallest relative deviation {found.spread:.3g} (asked: {found.ratio:g}); left out: {left_out}"
         )
-    if noise := further.gauss_markov:
+    if (noise := further.gauss_markov) and noise.most_correlated:
         (i, j), where = noise.most_correlated, result.robot_before.coordinates.names
         print(
             f"Gauss-Markov: noise correlated by {noise.correlation[i, j]:.2f} at most, between {where[i]} and {where[j]}"
