@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from robodyn_pin.differentiation import rates_of
 from robodyn_pin.effort_models import SHAPES
 from robodyn_pin.errors import BadLog
 from robodyn_pin.filters import Lowpass
@@ -176,13 +177,11 @@ def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray
     """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
     squares, count = np.zeros(len(robot.efforts)), 0
     for log in logs:
-        size = min(
-            log.size,
-            max(MEASURED // 10, run.preparation.filter.reach(log.rate, log.name) if run.preparation.filter else 0),
-        )
+        moved = rates_of(log, run.preparation)
+        size = min(log.size, max(MEASURED // 10, moved.reach))
         begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
         for begin in begins:
-            state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), run.preparation)
+            state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), moved)
             for k, effort in enumerate(robot.efforts):
                 squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
             count += len(state.v)

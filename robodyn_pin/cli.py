@@ -143,16 +143,12 @@ def show(
 @app.command()
 def simulate(
     robot: RobotArg,
-    motion: Annotated[
-        Path, typer.Option(help="Motion of the coordinates (.yaml): Fourier series, or held poses or speeds.")
-    ],
+    motion: Annotated[Path, typer.Option(help="Fourier motion of the coordinates (.yaml).")],
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     params: ParamsOption = None,
     payload: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
-        ),
+        Path | None,
+        typer.Option(help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at)."),
     ] = None,
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
@@ -171,19 +167,19 @@ def simulate(
     from robodyn_pin.files import read_yaml
     from robodyn_pin.log_files import write_log
     from robodyn_pin.payload import LoadSpec, loaded
-    from robodyn_pin.simulation import Noise, read_motion
+    from robodyn_pin.simulation import FourierMotion, Noise
     from robodyn_pin.simulation import simulate as run_simulation
 
     model, _ = _with_params(robot, params)
     carried = ""
-    for file in payload or []:
-        load = read_yaml(file, LoadSpec)
-        model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
+    if payload is not None:
+        load = read_yaml(payload, LoadSpec)
+        model, carried = loaded(model, load), f" with {load.mass:g} kg on {load.link}"
     try:
         sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
     except ValueError:
         raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
-    course = read_motion(motion)
+    course = read_yaml(motion, FourierMotion)
     with bar("simulating") as step:
         log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
     note = (
@@ -242,9 +238,9 @@ def predict(
     """
     import numpy as np
 
+    from robodyn_pin.differentiation import Preparation
     from robodyn_pin.log_files import write_torques
     from robodyn_pin.motion import read_log
-    from robodyn_pin.observations import Preparation
     from robodyn_pin.prediction import predict as predict_torques
 
     model, run = _with_params(robot, params)

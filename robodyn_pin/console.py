@@ -60,6 +60,8 @@ def print_result(result: "Result", folder: Path) -> None:
     for s in result.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (start {s.start:.4g})")
     print_further(result)
+    for record in result.logs:
+        print(f"{record.name} ({record.use}): {record.differentiation}")
     if result.copies:
         print_copies(result.copies)
     print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))

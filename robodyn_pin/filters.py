@@ -4,7 +4,7 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import Field
-from scipy.signal import butter, sos2zpk, sosfiltfilt
+from scipy.signal import butter, sos2zpk, sosfiltfilt, sosfreqz
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.files import Strict
@@ -35,6 +35,10 @@ class Lowpass(Strict):
         """Samples after which a transient has decayed to FORGOTTEN of its size."""
         slowest = np.abs(sos2zpk(self.sections(rate, where))[1]).max()
         return int(np.ceil(np.log(FORGOTTEN) / np.log(slowest)))
+
+    def response(self, frequency: np.ndarray, rate: float, where: str) -> np.ndarray:
+        """Share of oscillations (k,) [rad per sample] that it lets through, both ways."""
+        return np.abs(sosfreqz(self.sections(rate, where), frequency)[1]) ** 2
 
     def apply(self, x: np.ndarray, rate: float, where: str) -> np.ndarray:
         """Filter x (N, ...) along its first axis.

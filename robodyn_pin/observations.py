@@ -6,14 +6,13 @@ overlap by as much as the filters remember; the result does not depend on the bl
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation, Rates, rates_of
 from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import BadLog, RobodynError
-from robodyn_pin.files import Strict
-from robodyn_pin.filters import Lowpass, differences
+from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.motion import Log
@@ -21,13 +20,6 @@ from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot, State
 
 BLOCK_BYTES = 16e6  # of one block's W
-
-
-class Preparation(Strict):
-    """How rates come from a log."""
-
-    rates: Literal["positions", "measured"] = "positions"  # where velocities come from
-    filter: Lowpass | None = None  # on positions and measured rates, before differentiation
 
 
 @dataclass(frozen=True)
@@ -54,25 +46,6 @@ class Job:
     groups: int
 
 
-def motion(log: Log, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Motor positions, rates and accelerations (N, n) of a log on a uniform clock.
-
-    Raises:
-        BadLog: measured rates asked of a log that has none; log shorter than the filter.
-    """
-    smooth = preparation.filter.apply if preparation.filter else lambda x, rate, where: x
-    q = smooth(log.q, log.rate, log.name)
-    if len(q) < 3:
-        raise BadLog(f"{log.name}: {len(q)} rows are too few for accelerations; at least 3 are needed")
-    if preparation.rates == "measured":
-        if log.dq is None:
-            raise BadLog(f"{log.name} has no columns dq_<motor>; give them or set 'rates: positions'")
-        dq = smooth(log.dq, log.rate, log.name)
-    else:
-        dq = differences(q, log.rate)
-    return q, dq, differences(dq, log.rate)
-
-
 def coordinates(
     robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,9 +66,9 @@ def coordinates(
     return state.q @ chosen.S.T + chosen.offset, state.v @ chosen.S.T, state.a @ chosen.S.T
 
 
-def close_log(robot: Robot, log: Log, preparation: Preparation) -> State:
-    """All joints' motion of a log on a uniform clock."""
-    c, cd, cdd = coordinates(robot, *motion(log, preparation))
+def close_log(robot: Robot, log: Log, rates: Rates) -> State:
+    """All joints' motion of a section of the log that `rates` are made for."""
+    c, cd, cdd = coordinates(robot, *rates.motion(log))
     return robot.close(c, cd, cdd, label=log.row)
 
 
@@ -111,24 +84,24 @@ def observe(
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
     size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
     last = log.size if end is None else end
-    for low, first, stop, high in blocks(log, preparation, filters, begin, last, size):
+    rates = rates_of(log, preparation)
+    for low, first, stop, high in blocks(log, rates, filters, begin, last, size):
         part = log.section(low, high)
-        state = close_log(robot, part, preparation)
+        state = close_log(robot, part, rates)
         measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
         keep = slice(first - low, stop - low)
-        rates = state.v @ robot.coordinates.S.T
+        speeds = state.v @ robot.coordinates.S.T
         W = state_regressor(robot, state)
         if not log.loaded:
             W[:, :, robot.payload_columns] = 0.0
-        yield Block(first, keep, state.q, rates, W, known_efforts(robot, state), measured)
+        yield Block(first, keep, state.q, speeds, W, known_efforts(robot, state), measured)
 
 
 def blocks(
-    log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int, end: int, size: int
+    log: AnyLog, rates: Rates, filters: Sequence[Lowpass | None], begin: int, end: int, size: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """Cut samples begin..end into blocks: (first with margin, first, end, end with margin)."""
-    reach = 2 + max((f.reach(log.rate, log.name) for f in filters if f), default=0)
-    reach += preparation.filter.reach(log.rate, log.name) if preparation.filter else 0
+    reach = rates.reach + max((f.reach(log.rate, log.name) for f in filters if f), default=0)
     size = max(size, 2 * reach)
     for first in range(begin, end, size):
         stop = min(first + size, end)

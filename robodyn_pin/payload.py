@@ -63,8 +63,7 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
     Raises:
         UnknownName: no such link. BadFile: the link does not move.
     """
-    name = f"payload_{robot.model.nframes}"  # another one for a second payload
-    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), name, shape(load))
+    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), "payload", shape(load))
     return build(robot.name, robot.file, urdf, robot.urdf_path)
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.dynamics import coordinate_efforts, motor_torques
 from robodyn_pin.motion import Log, resample, uniform
-from robodyn_pin.observations import Preparation, blocks, close_log
+from robodyn_pin.observations import blocks, close_log
 from robodyn_pin.robot import Robot
 
 BLOCK = 20_000  # samples closed at once
@@ -18,8 +19,9 @@ def predict(robot: Robot, log: Log, preparation: Preparation) -> np.ndarray:
     """
     even = uniform(log)
     tau = np.empty((even.size, len(robot.motors.names)))
-    for low, begin, end, high in blocks(even, preparation, [], 0, even.size, BLOCK):
-        state = close_log(robot, even.section(low, high), preparation)
+    rates = rates_of(even, preparation)
+    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
+        state = close_log(robot, even.section(low, high), rates)
         part = motor_torques(robot, state, coordinate_efforts(robot, state))
         tau[begin:end] = part[begin - low : end - low]
     return tau if even is log else resample(log.t, even.t, tau)

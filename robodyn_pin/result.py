@@ -58,6 +58,7 @@ class LogRecord:
     end: int
     sha256: str
     quality: Quality
+    differentiation: str  # how positions became rates, and why
     loaded: bool = False  # the robot carried the payload
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.identification.identifiability import Gain, Identifiable, gains, identifiability
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.log_files import AnyLog
-from robodyn_pin.observations import Preparation, close_log
+from robodyn_pin.observations import close_log
 from robodyn_pin.regression import columns, regressor
 from robodyn_pin.robot import Robot
 
@@ -49,7 +50,7 @@ def known(
 
 def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) -> dict[str, np.ndarray]:
     """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations."""
-    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), preparation)
+    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
     picked = np.linspace(0, len(state.q) - 1, STATES).astype(int)
     S = robot.coordinates.S
     c, cd, cdd = state.q @ S.T + robot.coordinates.offset, state.v @ S.T, state.a @ S.T

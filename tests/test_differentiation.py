@@ -1,0 +1,159 @@
+"""Rates and accelerations against the exact derivatives of an analytic motion, read by an encoder."""
+
+import numpy as np
+import pytest
+
+from robodyn_pin.differentiation import Filtered, Fourier, Preparation, Spline, rates_of
+from robodyn_pin.errors import BadFile, BadLog
+from robodyn_pin.files import parse_yaml
+from robodyn_pin.filters import Lowpass
+from robodyn_pin.motion import Log
+from robodyn_pin.periodic import find_period
+from robodyn_pin.run_file import RunFile
+from robodyn_pin.spectrum import spectrum
+from robodyn_pin.splines import Smoothing, smoothing
+
+RATE = 500.0  # [Hz]
+STEP = 2 * np.pi / 2**15 / 30  # of an encoder of 15 bits before a gear of 30 [rad]
+PERIOD = 4.0123  # [s] not a whole number of samples, so that an encoder's errors differ from period to period
+INNER = slice(500, -500)  # where no way suffers from the ends
+
+
+def motion(seconds: float, rate: float = RATE, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Time and exact positions, rates, accelerations (N, 2) of random Fourier series."""
+    rng, harmonics = np.random.default_rng(seed), 12
+    t = np.arange(round(seconds * rate)) / rate
+    w = 2 * np.pi * np.arange(1, harmonics + 1) / PERIOD
+    a, b = 0.05 * rng.normal(size=(2, harmonics, 2))
+    s, c = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    wa, wb = w[:, None] * a, w[:, None] * b
+    return t, s @ a + c @ b, c @ wa - s @ wb, -s @ (w[:, None] * wa) - c @ (w[:, None] * wb)
+
+
+def encoded(seconds: float, rate: float = RATE) -> tuple[Log, np.ndarray, np.ndarray]:
+    t, q, dq, ddq = motion(seconds, rate)
+    return Log("log", t, np.round(q / STEP) * STEP, None), dq, ddq
+
+
+def error(found: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((found - exact)[INNER] ** 2)))
+
+
+def filters() -> list[Preparation]:
+    return [Preparation(filter=Lowpass(order=n, cutoff=f)) for n in (2, 4, 8) for f in np.geomspace(4, 60, 12)]
+
+
+@pytest.mark.parametrize(("seconds", "way"), [(40.0, Fourier), (6.0, Spline)])
+def test_automatic_choice_is_hardly_worse_than_the_best(seconds, way):
+    """The best is found with the exact derivatives at hand, among filters and splines of all cut-offs."""
+    log, dq, ddq = encoded(seconds)
+    chosen = rates_of(log, Preparation(differentiation="auto"))
+    assert isinstance(chosen, way)
+    ways = [rates_of(log, p).motion(log) for p in filters()]
+    ways += [Smoothing(np.full(2, c)).motion(log.q, 0, RATE) for c in np.geomspace(0.05, 1, 25)]
+    if way is Fourier:
+        ways.append(rates_of(log, Preparation(differentiation="fourier")).motion(log))
+    _, rate, acceleration = chosen.motion(log)
+    assert error(acceleration, ddq) <= 1.1 * min(error(a, ddq) for _, _, a in ways)
+    # What is best for accelerations is a little too smooth for rates.
+    assert error(rate, dq) <= 1.6 * min(error(r, dq) for _, r, _ in ways)
+
+
+def test_fourier_series_reaches_the_bound_of_least_squares():
+    """Independent errors of variance step^2 / 12 leave every coefficient with variance 2 / N of it (Cramer-Rao)."""
+    log, _, ddq = encoded(40.0)
+    _, _, found = rates_of(log, Preparation(differentiation="fourier")).motion(log)
+    w = 2 * np.pi * np.arange(1, 13) / PERIOD
+    bound = np.sqrt(STEP**2 / 12 * 2 / log.size * np.sum(w**4))
+    assert 0.7 * bound < error(found, ddq) < 1.4 * bound
+
+
+def test_expected_error_of_the_spline_is_the_true_one():
+    log, _, ddq = encoded(40.0)
+    spline, expected = smoothing(spectrum(log))
+    _, _, found = spline.motion(log.q, 0, RATE)
+    assert error(found, ddq) == pytest.approx(float(np.sqrt(np.mean(expected**2))), rel=0.3)
+
+
+def test_noise_is_that_of_the_encoder():
+    log, _, _ = encoded(40.0)
+    assert spectrum(log).noise == pytest.approx(STEP / np.sqrt(12), rel=0.05)  # uniform over one step
+
+
+def test_free_ends_of_the_spline():
+    """A filter swings at both ends of a log; the spline does not."""
+    log, _, ddq = encoded(6.0)
+    ends = np.r_[0:50, log.size - 50 : log.size]
+    _, _, spline = rates_of(log, Preparation(differentiation="spline")).motion(log)
+    best = min(np.abs(rates_of(log, p).motion(log)[2][ends] - ddq[ends]).max() for p in filters())
+    assert np.abs(spline[ends] - ddq[ends]).max() < 0.4 * best
+
+
+@pytest.mark.parametrize("way", ["spline", "fourier", "auto"])
+def test_sections_with_margins_are_the_whole(way):
+    """Long logs are differentiated block by block."""
+    log, _, _ = encoded(40.0)
+    rates = rates_of(log, Preparation(differentiation=way))
+    whole = rates.motion(log)
+    low, high = 7001, 9003
+    section = rates.motion(log.section(low - rates.reach, high + rates.reach))
+    for x, y in zip(whole, section, strict=True):
+        inner = y[rates.reach : len(y) - rates.reach]
+        assert np.abs(inner - x[low:high]).max() < 1e-7 * np.abs(x).max()
+
+
+def test_named_filter_is_taken_where_it_is_better_than_the_spline():
+    """Differences cost little at a high rate, and a sharp filter just above the motion passes less noise than a spline."""
+    log, _, ddq = encoded(6.0, 5000.0)
+    sharp = Preparation(differentiation="auto", filter=Lowpass(order=6, cutoff=11.0))
+    blunt = Preparation(differentiation="auto", filter=Lowpass(order=2, cutoff=60.0))
+    assert isinstance(rates_of(log, sharp), Filtered)
+    assert isinstance(rates_of(log, blunt), Spline)
+    taken, left = (np.square(rates_of(log, p).motion(log)[2] - ddq)[5000:-5000].mean() for p in (sharp, blunt))
+    assert taken < left
+
+
+def test_motion_that_does_not_repeat_has_no_series():
+    log, _, _ = encoded(6.0)
+    with pytest.raises(BadLog, match="no period"):
+        rates_of(log, Preparation(differentiation="fourier"))
+    with pytest.raises(BadLog, match="less than one period"):
+        rates_of(log, Preparation(differentiation="fourier", period=7.0))
+
+
+def test_motion_that_repeats_roughly_is_not_averaged():
+    """A drift of a tenth of a degree lies far above the encoder's noise: its accelerations would be lost in the average."""
+    t, q, _, _ = motion(40.0)
+    q = np.round((q + 2e-3 * np.sin(0.3 * t)[:, None]) / STEP) * STEP
+    chosen = rates_of(Log("log", t, q, None), Preparation(differentiation="auto"))
+    assert isinstance(chosen, Spline)
+    assert "but only to within 0.00" in chosen.reason
+
+
+def test_period_of_measured_logs(measured_logs):
+    """The motion of the dVRK logs comes back after about 2335 rows, as their description says; both agree far better."""
+    import polars as pl
+
+    found = []
+    for name in ("one", "two"):
+        table = pl.read_csv(measured_logs / "dvrk_mtm" / f"traj_{name}.csv")
+        q = table.select([f"q{k}" for k in range(1, 8)]).to_numpy()
+        log = Log(name, np.arange(len(q)) / 200, q, None)
+        found.append(find_period(log, spectrum(log)))
+    assert found == pytest.approx([2335, 2335], rel=1e-3)
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("preparation", "expected"),
+    [
+        ("{differentiation: spline, filter: {cutoff: 40}}", "needs no filter"),
+        ("{differentiation: fourier, rates: measured}", "from positions"),
+        ("{differentiation: spline, period: 2}", "no period"),
+        ("{differentiation: spines}", "differentiation"),
+    ],
+)
+def test_contradictions_are_named(preparation, expected):
+    text = f"robot: irb360\nfit: [{{file: log.csv}}]\npreparation: {preparation}\n"
+    with pytest.raises(BadFile, match=expected):
+        parse_yaml(text, RunFile, "run.yaml")
