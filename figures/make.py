@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
+    "passive_friction", "shapes",
 )  # fmt: skip
 
 
@@ -49,10 +50,10 @@ def text(study: str, section: Section) -> str:
 
 def main() -> None:
     sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]  # studies share samplers with the tests
-    old = PAGE.read_text() if PAGE.exists() else ""
+    done = {study: text(study, importlib.import_module(study).study()) for study in sys.argv[1:] or STUDIES}
+    old = PAGE.read_text() if PAGE.exists() else ""  # only now: another study may have written meanwhile
     kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", old))
-    for study in sys.argv[1:] or STUDIES:
-        kept[study] = text(study, importlib.import_module(study).study()).split("\n", 1)[1]
+    kept |= {study: section.split("\n", 1)[1] for study, section in done.items()}
     body = "\n".join(f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in STUDIES if name in kept)
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text("# Figures\n\nWritten by `make figures`. Simulated data are called simulated.\n\n" + body)

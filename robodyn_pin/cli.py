@@ -143,12 +143,16 @@ def show(
 @app.command()
 def simulate(
     robot: RobotArg,
-    motion: Annotated[Path, typer.Option(help="Fourier motion of the coordinates (.yaml).")],
+    motion: Annotated[
+        Path, typer.Option(help="Motion of the coordinates (.yaml): Fourier series, or held poses or speeds.")
+    ],
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     params: ParamsOption = None,
     payload: Annotated[
-        Path | None,
-        typer.Option(help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at)."),
+        list[Path] | None,
+        typer.Option(
+            help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
+        ),
     ] = None,
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
@@ -167,19 +171,19 @@ def simulate(
     from robodyn_pin.files import read_yaml
     from robodyn_pin.log_files import write_log
     from robodyn_pin.payload import LoadSpec, loaded
-    from robodyn_pin.simulation import FourierMotion, Noise
+    from robodyn_pin.simulation import Noise, read_motion
     from robodyn_pin.simulation import simulate as run_simulation
 
     model, _ = _with_params(robot, params)
     carried = ""
-    if payload is not None:
-        load = read_yaml(payload, LoadSpec)
-        model, carried = loaded(model, load), f" with {load.mass:g} kg on {load.link}"
+    for file in payload or []:
+        load = read_yaml(file, LoadSpec)
+        model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
     try:
         sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
     except ValueError:
         raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
-    course = read_yaml(motion, FourierMotion)
+    course = read_motion(motion)
     with bar("simulating") as step:
         log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
     note = (

@@ -15,7 +15,7 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.shapes import ball, cylinder, moved
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import BodySpec, CentreSpec, RunFile, ShapeSpec
+from robodyn_pin.run_file import BodySpec, CentreSpec, PosesSpec, RunFile, ShapeSpec
 
 T = TypeVar("T")
 
@@ -111,6 +111,7 @@ def weighting(run: RunFile, robot: Robot, rate: float) -> Weigh:
     if run.noise == "limits":
         ratios = np.array([_limit(robot, name) for name in names])
         return lambda groups, base, independent: known_ratios(groups, ratios, base, independent)
+    assert not isinstance(run.noise, PosesSpec), "poses are read with the logs"
     for name in run.noise:
         if name not in names:
             raise UnknownName("coordinate", name, f"robot {robot.name!r}", names)

@@ -63,7 +63,8 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
     Raises:
         UnknownName: no such link. BadFile: the link does not move.
     """
-    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), "payload", shape(load))
+    name = f"payload_{robot.model.nframes}"  # another one for a second payload
+    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), name, shape(load))
     return build(robot.name, robot.file, urdf, robot.urdf_path)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.differentiation import rates_of
-from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.base import base_set
@@ -23,9 +22,10 @@ from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.payload import carrying, check_sign
+from robodyn_pin.poses import noise_along, read_poses
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
-from robodyn_pin.run_file import LogSpec, RunFile
+from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
 DRAWN = 3000  # samples of the held-out log that are kept for pictures
@@ -71,6 +71,9 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     robot = load(resolve(folder, run.robot) if is_path else run.robot)
     if run.separate is not None:
         robot = robot.separated(run.separate)
+    if isinstance(run.noise, PosesSpec):
+        noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
+        run = run.model_copy(update={"noise": noise})
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
@@ -91,9 +94,7 @@ def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected
 def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
     log = open_log(path, robot, run.columns, run.units)
-    begin, end = spec.rows or (0, log.size)
-    if not 0 <= begin < end <= log.size:
-        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {log.size}, its samples")
+    begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
         return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
 

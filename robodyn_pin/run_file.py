@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from robodyn_pin.differentiation import Preparation
+from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.parameters import INERTIAL
@@ -21,6 +22,25 @@ class LogSpec(Strict):
     file: Path
     rows: tuple[int, int] | None = None  # samples begin..end, from 0
     loaded: bool = False  # the robot carried the payload
+
+
+def rows_of(spec: LogSpec, size: int) -> tuple[int, int]:
+    """The samples that are meant of a log of so many.
+
+    Raises:
+        BadFile: there are fewer.
+    """
+    begin, end = spec.rows or (0, size)
+    if not 0 <= begin < end <= size:
+        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {size}, its samples")
+    return begin, end
+
+
+class PosesSpec(Strict):
+    """Logs in which the robot stands still: their torques show nothing but noise about the mean of each pose."""
+
+    poses: Path | list[LogSpec]  # `rows`: one pose; else every stretch that stands still
+    before_gear: bool = False  # their torques are the motors' own, to be multiplied by the gear of the robot file
 
 
 class PayloadSpec(Strict):
@@ -150,7 +170,9 @@ class RunFile(Strict):
     bounds: BoundsSpec = BoundsSpec()
     prior: PriorSpec = PriorSpec()
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
-    noise: dict[str, Positive] | Literal["residuals", "limits"] = "residuals"  # of one sample, by coordinate [N m or N]
+    noise: PosesSpec | dict[str, Positive] | Literal["residuals", "limits"] = (
+        "residuals"  # of one sample, by coordinate [N m or N]
+    )
     essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
     gauss_markov: bool = False  # least squares once more, noise correlated between the coordinates
     second_opinion: bool = False  # the feasible fit once more, over log-Cholesky variables

@@ -1,16 +1,19 @@
-"""Simulated logs (a Fourier motion, encoders and torque noise as a real log has them) and forward simulation."""
+"""Simulated logs (a motion, encoders and torque noise as a real log has them) and forward simulation."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from pydantic import Field
 
 from robodyn_pin.dynamics import Wrench, coordinate_efforts, forward_dynamics, motor_torques
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Strict, parse_yaml, read_text
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
+from robodyn_pin.steps import StepMotion, stepped
 
 CHUNK = 5000  # samples closed at once
 
@@ -25,6 +28,20 @@ class FourierMotion(Strict):
     sin: dict[str, list[float]] = {}
     cos: dict[str, list[float]] = {}
     note: str = ""
+
+
+Motion = FourierMotion | StepMotion
+
+
+def read_motion(path: Path) -> Motion:
+    """A motion file: Fourier series, or steps where it says `poses:` or `speeds:`.
+
+    Raises:
+        BadFile: not there, not YAML, or a key that is unknown, missing or of the wrong kind.
+    """
+    text = read_text(path)
+    in_steps = re.search(r"(?m)^(poses|speeds|hold)\s*:", text)
+    return parse_yaml(text, StepMotion, str(path)) if in_steps else parse_yaml(text, FourierMotion, str(path))
 
 
 @dataclass(frozen=True)
@@ -69,9 +86,7 @@ def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, 
     return t, c, cd, cdd
 
 
-def simulate(
-    robot: Robot, motion: FourierMotion, noise: Noise, progress: Callable[[float], None] = lambda share: None
-) -> Log:
+def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[float], None] = lambda share: None) -> Log:
     """A log of the robot with the parameters of its files; called simulated.
 
     Raises:
@@ -82,7 +97,8 @@ def simulate(
         raise RobodynError(
             f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
         )
-    t, c, cd, cdd = fourier(motion, robot.coordinates.names)
+    names = robot.coordinates.names
+    t, c, cd, cdd = fourier(motion, names) if isinstance(motion, FourierMotion) else stepped(motion, names)
     q, tau, start = [], [], robot.home
     for begin in range(0, len(t), CHUNK):
         part = slice(begin, begin + CHUNK)

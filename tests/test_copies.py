@@ -10,14 +10,17 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.copies import compare_copies
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.knowledge import bounds_of
+from robodyn_pin.regression import columns, regressor
 from robodyn_pin.robot import load
 from robodyn_pin.run import identify
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
+
+PUBLISHED_LEGS = [0.0445, 0.0481, 0.0481, 0.0507]  # [kg m^2] Briot et al. (DualV), table 2, case 1
 
 
 def base_of(name: str, group: int) -> list[str]:
@@ -40,6 +43,32 @@ def test_dualv_regroups_every_leg_as_point_masses_at_its_ends_and_as_published()
     assert legs[1:] == legs[:-1]
     platform = [label.split(" ")[0] for label in check(load("dualv")).base_labels if "platform" in label.split(" ")[0]]
     assert platform == ["m(platform)", "mx(platform)", "my(platform)", "Izz(platform)"]
+
+
+def test_dualv_keeps_the_parameters_of_the_published_table():
+    """zz_11R to zz_14R, m_4 and zz_4 of case 1 are base parameters as they stand; all others of the bodies vanish there."""
+    robot = load("dualv")
+    base, named = check(robot).base, columns(robot)
+    values = dict(zip(base.labels(named.layout.labels), base.of(named.values), strict=True))
+    found = {label.split(" ")[0]: x for label, x in values.items() if "(m" not in label.split(" ")[0]}
+    legs = [found.pop(f"Izz(proximal_{k})") for k in (1, 2, 3, 4)]
+    assert legs == pytest.approx(PUBLISHED_LEGS, abs=1e-9)
+    assert (found.pop("m(platform)"), found.pop("Izz(platform)")) == pytest.approx((1.92, 0.0206), abs=1e-9)
+    assert list(found.values()) == pytest.approx([0.0] * 10, abs=1e-9)
+
+
+def test_dualv_legs_differ_where_their_published_parameters_do():
+    """zz_1R of 0.0445 to 0.0507 with deviations of about 1.5 % each; the distal links are assumed equal."""
+    robot, rng = load("dualv"), np.random.default_rng(4)
+    c = rng.uniform(-1, 1, (300, 3)) * [0.1, 0.1, 0.5]
+    W = regressor(robot, c, rng.normal(size=c.shape) * [2, 2, 8], rng.normal(size=c.shape) * [50, 50, 200])
+    layout, values = columns(robot).layout, columns(robot).values
+    y = W @ values + rng.normal(size=c.shape) * [3.0, 3.0, 0.3]  # simulated [N, N, N m]
+    factors = [fold(empty(layout.size), W[:, j], y[:, j]) for j in range(3)]
+    base = base_set(weighted(factors, np.ones(3))[:, :-1], layout.order)
+    found = {c.label.split("(")[0]: c for c in compare_copies(layout, weighted_least_squares(factors, base))}
+    assert {kind: c.significant for kind, c in found.items()} == {"Izz": True, "mx": False, "my": False}
+    assert (np.abs(found["Izz"].values - PUBLISHED_LEGS) < 4 * found["Izz"].deviations).all()
 
 
 def test_limbs_of_both_delta_files_keep_the_same_parameters():

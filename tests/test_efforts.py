@@ -10,11 +10,15 @@ import robodyn_pin as rp
 from robodyn_pin.effort_models import EffortSpec, basis, slopes
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.export import identified_robot_file
-from robodyn_pin.files import parse_yaml
+from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.forces import reactions
+from robodyn_pin.identification.least_squares import weighted_least_squares
+from robodyn_pin.motion import uniform
+from robodyn_pin.observations import Job, Preparation, fold_log
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
 
 RATES = np.concatenate([-np.geomspace(60, 1e-4, 40), [0.0], np.geomspace(1e-4, 60, 40)])
 
@@ -161,6 +165,24 @@ def test_with_rubbing_balls_every_joint_of_the_tree_is_in_balance():
         np.testing.assert_allclose(
             carried[model.names[j]] @ np.asarray(at.S).reshape(6), along[:, j - 1], atol=1e-9 * np.abs(along).max()
         )
+
+
+def test_drives_take_over_what_unknown_balls_rub_and_give_it_back_to_their_column():
+    """A round trip without noise: balls of 0.4 N m s/rad triple the drives' viscous friction, or have a column and do not."""
+    drives, balls = [0.281, 0.419, 0.448], {"of": [*BALLS, *ELBOWS], "name": "balls", "model": "viscous"}
+    known = [{"of": f"phi{k + 1}", "model": "viscous", "initial": x} for k, x in enumerate(drives)]
+    motion = read_yaml(Path(__file__).parents[1] / "examples" / "irb360_motion.yaml", FourierMotion)
+    short = motion.model_copy(update={"duration": 5.0, "rate": 500})
+    log = uniform(simulate(irb360(*known, balls | {"initial": 0.4}), short, Noise(np.zeros(4))))
+    found = []
+    for robot in (irb360(*known), irb360(*known, balls)):
+        folded = fold_log(robot, log, Preparation(), [Job(None, lambda index, rates: 0 * rates.astype(int), 1)])[0]
+        estimate, labels = weighted_least_squares(folded[0]), np.array(columns(robot).layout.labels)
+        found.append(dict(zip(labels[estimate.base.columns], estimate.values, strict=True)))
+    without, with_balls = ([values[f"viscous(phi{k})"] for k in (1, 2, 3)] for values in found)
+    assert (np.array(without) > 3 * np.array(drives)).all()
+    np.testing.assert_allclose(with_balls, drives, rtol=1e-2)  # rates are differences of angles
+    assert found[1]["viscous(balls)"] == pytest.approx(0.4, rel=1e-2)
 
 
 def test_shared_coefficients_are_columns_added_and_are_written_back():
