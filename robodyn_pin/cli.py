@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -260,6 +260,69 @@ def predict(
             + ", ".join(f"{m} {x:.4g}" for m, x in largest.items())
             + " N m (or N)"
         )
+
+
+@app.command()
+def forces(
+    robot: RobotArg,
+    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>; a plot (.svg) and a summary (.json) go beside it."
+        ),
+    ],
+    params: ParamsOption = None,
+    payload: Annotated[Path | None, typer.Option(help="What the robot carries (.yaml), as for simulate.")] = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="The reduced model of Delta-like robots instead of the full multipliers.")
+    ] = False,
+    bar: Annotated[
+        Literal["U2", "platform"], typer.Option(help="Reduced model: where the weight of the bar's lower part acts.")
+    ] = "U2",
+    limit: Annotated[
+        float | None, typer.Option(help="Largest force of a strut [N]; default: the robot file's.", min=0)
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="CSV of a load cell: t [s], force [N], tension positive.")
+    ] = None,
+    cell: Annotated[
+        str, typer.Option(help="Where the load cell sits: STRUT or STRUT:lower; default: the upper end of the first.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Forces along the struts of a robot during a motion: extremes, margins to a limit, and a load cell beside them.
+
+    Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
+    """
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.motion import read_log
+    from robodyn_pin.observations import Preparation
+    from robodyn_pin.payload import LoadSpec, loaded
+    from robodyn_pin.strut_files import forces_of_log
+
+    model, run = _with_params(robot, params)
+    if payload is not None:
+        model = loaded(model, read_yaml(payload, LoadSpec))
+    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    summary = forces_of_log(
+        model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
+    )
+    if as_json:
+        print_json(summary)
+        return
+    print_table(
+        f"Struts of {model.name}, {summary['model']} model, tension positive{' (SIMULATED log)' if summary['simulated'] else ''}",
+        [{key: "" if value is None else value for key, value in row.items()} for row in summary["struts"]],
+    )
+    if found := summary["load cell"]:
+        print(
+            ", ".join(
+                f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+                for name, value in found.items()
+            )
+        )
+    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")
 
 
 def _with_params(robot: str, params: Path | None) -> tuple[Any, Any]:

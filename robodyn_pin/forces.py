@@ -37,7 +37,13 @@ def constraint_forces(
     `wrench` loads the robot; `internal` (N, n_motors) is the torque that moves nothing of over-actuated robots. Where
     closures are redundant, the multipliers of least norm.
     """
-    state = robot.close(c, cd, cdd)
+    return constraint_forces_at(robot, robot.close(c, cd, cdd), wrench, internal)
+
+
+def constraint_forces_at(
+    robot: Robot, state: State, wrench: Wrench | None = None, internal: np.ndarray | None = None
+) -> ConstraintForces:
+    """As `constraint_forces`, at closed states."""
     asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
     tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
     lam = multipliers(robot, state, asked - tau @ robot.motors.S)

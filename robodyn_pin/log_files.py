@@ -109,15 +109,20 @@ def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
     for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
         if x is not None:
             named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
-    _write_table(path, named, note)
+    write_table(path, named, note)
 
 
 def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
     """Write predicted motor torques (N, n) for the rows of a log, as `write_log`."""
-    _write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
+    write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
 
 
-def _write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
+def write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
+    """Write columns (N,) as CSV or Parquet, whole or not at all; `note` goes into the file itself.
+
+    Raises:
+        BadFile: neither .csv nor .parquet, or the folder cannot be written.
+    """
     import polars as pl
 
     if path.suffix not in (".csv", ".parquet"):

@@ -163,6 +163,16 @@ class LogColumns:
         )  # fmt: skip
 
 
+def read_columns(path: Path, headers: Sequence[str]) -> list[np.ndarray]:
+    """Columns (N,) of a CSV or Parquet file.
+
+    Raises:
+        BadLog: not readable, or a cell that is no number. UnknownName: a column that is not there.
+    """
+    table, notes = _read_table(path)
+    return [_column(table, header, path, notes.count("\n") + 2) for header in headers]
+
+
 def _read_table(path: Path) -> tuple["pl.DataFrame", str]:
     """A log's table, and the notes in it: comment lines of a CSV, metadata of a Parquet file."""
     import polars as pl

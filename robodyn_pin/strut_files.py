@@ -1,0 +1,102 @@
+"""Strut forces of a log as files: a table, a plot, a summary, and the reading of a load cell."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.files import write_whole
+from robodyn_pin.log_files import write_table
+from robodyn_pin.motion import Log, read_columns
+from robodyn_pin.observations import Preparation
+from robodyn_pin.reduced import Lump
+from robodyn_pin.robot import Robot
+from robodyn_pin.strut_history import StrutHistory, compare_cell, extremes, strut_history
+
+ENDS = ("upper", "lower")
+
+
+def forces_of_log(
+    robot: Robot,
+    log: Log,
+    preparation: Preparation,
+    reduced: Lump | None,
+    limit: float | None,
+    out: Path,
+    compare: Path | None = None,
+    cell: str = "",
+) -> dict[str, Any]:
+    """Compute the strut forces of a log, write table, plot and summary, and return the summary.
+
+    Args:
+        limit: [N]; None: the robot file's. compare: table of a load cell. cell: STRUT or STRUT:END where it sits.
+
+    Raises:
+        RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
+    """
+    if limit is None and "struts" in robot.file.limits:
+        limit = robot.file.limits["struts"].force
+    measured = None if compare is None else _read_cell(compare)
+    history = strut_history(robot, log, preparation, reduced)
+    where = _where(history, cell)
+    summary: dict[str, Any] = {
+        "robot": robot.name, "model": history.model, "simulated": log.simulated, "rows": len(history.t), "limit [N]": limit,
+        "struts": [
+            {"strut": e.strut, "least [N]": e.least, "greatest [N]": e.greatest, "worst at [s]": e.worst_at, "end": e.end,
+             "margin [N]": e.margin}
+            for e in extremes(history, limit)
+        ],
+        "load cell": None, "files": [out.with_suffix(s).name for s in (".svg", ".json")],
+    }  # fmt: skip
+    if measured is not None:
+        computed = getattr(history, where[1])[:, history.names.index(where[0])]
+        found = compare_cell(history.t, computed, *measured)
+        summary["load cell"] = {
+            "strut": where[0], "end": where[1], "RMSE [N]": found.rmse, "bias [N]": found.bias, "delay [s]": found.delay,
+            "RMSE without the delay [N]": found.rmse_aligned,
+        }  # fmt: skip
+    _write(history, limit, summary, out, measured, where)
+    return summary
+
+
+def _where(history: StrutHistory, cell: str) -> tuple[str, str]:
+    strut, _, end = (cell or history.names[0]).partition(":")
+    if strut not in history.names:
+        raise UnknownName("strut", strut, "the robot's file", history.names)
+    if (end := end or "upper") not in ENDS:
+        raise UnknownName("end of a strut", end, f"{cell!r}", ENDS)
+    return strut, end
+
+
+def _read_cell(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    t, force = read_columns(path, ("t", "force"))
+    if len(t) < 2 or (np.diff(t) <= 0).any():
+        raise BadLog(f"{path}: the time of a load cell must increase from row to row")
+    return t, force
+
+
+def _write(
+    history: StrutHistory,
+    limit: float | None,
+    summary: dict[str, Any],
+    out: Path,
+    measured: tuple[np.ndarray, np.ndarray] | None,
+    where: tuple[str, str],
+) -> None:
+    from robodyn_pin.viz.force_plot import force_figure
+    from robodyn_pin.viz.plots import svg
+
+    named = {"t": history.t}
+    for end in ENDS:
+        named |= {f"{end}_{name}": getattr(history, end)[:, k] for k, name in enumerate(history.names)}
+    note = f"axial strut forces [N], tension positive, {history.model} model" + (
+        ", SIMULATED log" if summary["simulated"] else ""
+    )
+    write_table(out, named, note)
+    title = f"{summary['robot']}{' (SIMULATED log)' if summary['simulated'] else ''}"
+    figure = force_figure(history, limit, title, measured, where if measured else None)
+    text = '<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure, "struts")
+    write_whole(out.with_suffix(".svg"), lambda target: target.write_text(text, encoding="utf-8"))
+    write_whole(out.with_suffix(".json"), lambda target: target.write_text(json.dumps(summary, indent=1) + "\n"))

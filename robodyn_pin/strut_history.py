@@ -1,0 +1,142 @@
+"""Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.forces import constraint_forces_at
+from robodyn_pin.motion import Log, resample, uniform
+from robodyn_pin.observations import Preparation, blocks, close_log
+from robodyn_pin.reduced import Lump, reduced_model, tree_forces
+from robodyn_pin.robot import Robot, State
+from robodyn_pin.struts import strut_loads
+
+BLOCK = 5_000  # samples closed at once
+DELAY = 0.25  # [s] largest delay of a load cell that is looked for
+
+
+@dataclass(frozen=True)
+class StrutHistory:
+    """Forces of k struts at the rows of a log [N], tension positive."""
+
+    model: str  # "full" or "reduced"
+    t: np.ndarray  # (N,) [s]
+    names: tuple[str, ...]
+    lower: np.ndarray  # (N, k) along the strut at its closed end
+    upper: np.ndarray  # (N, k) along the strut at the end that the tree carries
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The worst of one strut."""
+
+    strut: str
+    least: float  # [N]
+    greatest: float  # [N]
+    worst_at: float  # [s] where the size is largest
+    end: str  # "upper" or "lower", where that is
+    margin: float | None  # [N] limit less the largest size; None: no limit known
+
+
+@dataclass(frozen=True)
+class CellComparison:
+    """A load cell in a strut against the model; delay is how much later the cell shows the same."""
+
+    rmse: float  # [N] as logged
+    bias: float  # [N] mean of measured less computed, the delay taken out
+    delay: float  # [s]
+    rmse_aligned: float  # [N] with the delay taken out
+
+
+def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None = None) -> StrutHistory:
+    """Forces in the struts of a robot along a log with positions; parameters of the robot's files.
+
+    Args:
+        reduced: where the reduced model lumps the bar; None: the full multipliers.
+
+    Raises:
+        RobodynError: the robot has no struts; with `reduced`, it is no Delta.
+        ClosureFailed, BadLog: the log leaves the workspace; names the time and what fails to close, or the joint.
+    """
+    if not robot.file.struts:
+        raise RobodynError(
+            f"robot {robot.name!r} has no struts; name them in its file, 'struts: {{NAME: [link at one end, link at the "
+            "closed end]}', or ask rp.constraint_forces for the forces in its closures"
+        )
+    even, names = uniform(log), tuple(robot.file.struts)
+    lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
+    model = None if reduced is None else reduced_model(robot, reduced)
+    for low, begin, end, high in blocks(even, preparation, [], 0, even.size, BLOCK):
+        part, keep = even.section(low, high), slice(begin - low, end - low)
+        state = close_log(robot, part, preparation)
+        _check_reach(robot, state, part)
+        if model is None:
+            loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+            lower[begin:end], upper[begin:end] = loads.lower[keep], loads.upper[keep]
+        else:
+            found = tree_forces(model, state.q, state.v, state.a)
+            lower[begin:end], upper[begin:end] = found.lower[keep], found.upper[keep]
+    if even is not log:
+        lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
+    return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper)
+
+
+def _check_reach(robot: Robot, state: State, log: Log) -> None:
+    """Joints and motors inside the positions that the robot file allows."""
+    rows = dict(zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True))
+    rows |= dict(zip(robot.motors.names, robot.motors.S, strict=True))
+    for name, limit in robot.file.limits.items():
+        if name in rows and limit.position:
+            shift = robot.motors.offset[robot.motors.names.index(name)] if name in robot.motors.names else 0.0
+            at = state.q @ rows[name] + shift
+            beyond = np.maximum(limit.position[0] - at, at - limit.position[1])
+            i = int(beyond.argmax())
+            if beyond[i] > 0:
+                raise BadLog(
+                    f"{log.row(i)}: {name!r} stands at {at[i]:.4g} rad or m, outside its limits {limit.position[0]:g} to "
+                    f"{limit.position[1]:g}; the robot cannot be there"
+                )
+
+
+def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:
+    """The worst of each strut, at either end; limit [N] of its size."""
+    found = []
+    for k, name in enumerate(history.names):
+        both = np.stack([history.lower[:, k], history.upper[:, k]])
+        end, i = np.unravel_index(int(np.abs(both).argmax()), both.shape)
+        margin = None if limit is None else limit - float(np.abs(both[end, i]))
+        found.append(
+            Extreme(name, float(both.min()), float(both.max()), float(history.t[i]), ("lower", "upper")[end], margin)
+        )
+    return found
+
+
+def compare_cell(t: np.ndarray, computed: np.ndarray, cell_t: np.ndarray, measured: np.ndarray) -> CellComparison:
+    """Compare a load cell (n,) at its own times with the computed force (N,); both clocks start at the same instant.
+
+    The delay is where the sum of squared differences, bias left out, is least: to a tenth of a sample.
+
+    Raises:
+        BadLog: the two overlap in fewer than ten samples.
+    """
+    inside = (cell_t >= t[0]) & (cell_t <= t[-1])
+    if inside.sum() < 10:
+        raise BadLog(
+            f"the load cell's times {cell_t[0]:.4g} to {cell_t[-1]:.4g} s and the log's {t[0]:.4g} to {t[-1]:.4g} s have fewer "
+            "than ten samples in common; both clocks are expected to start together"
+        )
+    cell_t, measured = cell_t[inside], measured[inside]
+
+    def difference(delay: float) -> np.ndarray:
+        return measured - np.interp(cell_t - delay, t, computed)
+
+    step, reach = float(np.median(np.diff(t))), min(DELAY, (cell_t[-1] - cell_t[0]) / 4)
+    delays = np.arange(-reach, reach + step, step)
+    best = delays[int(np.argmin([np.var(difference(delay)) for delay in delays]))]
+    fine = best + step * np.arange(-1, 1.05, 0.1)
+    best = fine[int(np.argmin([np.var(difference(delay)) for delay in fine]))]
+    now, aligned = difference(0.0), difference(float(best))
+    return CellComparison(
+        float(np.sqrt(np.mean(now**2))), float(aligned.mean()), float(best), float(np.sqrt(np.mean(aligned**2)))
+    )
