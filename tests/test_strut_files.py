@@ -1,6 +1,7 @@
 """`robodyn forces`: table, summary and plot of strut forces, and a load cell beside them."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -68,7 +69,7 @@ def test_delay_and_bias_of_a_cell_are_found():
     found = compare_cell(t, force, cell_t, late)
     assert found.delay == pytest.approx(0.0123, abs=2e-4)
     assert found.bias == pytest.approx(-1.5, abs=0.05)
-    assert found.rmse > 1.9
+    assert found.rmse > 1.7  # the delay alone leaves 1.2 N
     assert found.rmse_aligned == pytest.approx(1.5, abs=0.02)
 
 
@@ -104,5 +105,5 @@ def test_a_motion_that_leaves_the_workspace_names_time_and_place(robodyn, tmp_pa
     write_log(tmp_path / "log.csv", Log("far", log.t, q, None), rp.load("irb360"))
     run = robodyn("forces", "irb360", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
     assert run.returncode == 1
-    assert "(t = 1.995 s): 'ext' stands at" in run.stderr
+    assert re.search(r"row \d+ of log.csv \(t = 1.9\d+ s\): .ext. stands at", run.stderr)
     assert "outside its limits -0.1304 to 0.4696" in run.stderr
