@@ -12,7 +12,7 @@ from robodyn_pin.identification.prior import LENGTH, UNIT
 SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
 INSET = 1e-6  # likewise for masses, in parts of their bounds
 ROUND_OFF = 1e-12  # of a fixed mass
-NEAR = 1e-5  # [m] what centres and, in parts, total masses may miss their bounds by
+NEAR = 1e-5  # [m] what centres and, in parts, total masses may miss their bounds by; scalars in units of their columns
 
 
 def pseudo_inertias(x: cp.Expression, n: int) -> list[cp.Expression]:

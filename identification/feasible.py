@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds, reduction
-from robodyn_pin.identification.constraints import conflict, constraints, pseudo_inertias, still_met
+from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.objective import stacked_rows
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues
@@ -77,8 +77,9 @@ def fit_feasible(
         status = _solve(problem, solver, prior.distance == "entropic")
         if x.value is not None and status == cp.OPTIMAL:
             values = x.value * scale
-            values[nonnegative] = np.maximum(values[nonnegative], 0.0)  # a solver's zero may be -1e-12
-            if still_met(values, layout, bounds):
+            least = x.value[nonnegative].min(initial=0.0)
+            values[nonnegative] = np.maximum(values[nonnegative], 0.0)  # a solver's zero may be -1e-12, not more
+            if least > -NEAR and still_met(values, layout, bounds):
                 eigenvalues = smallest_eigenvalues(values[: 10 * n].reshape(n, 10))
                 return FeasibleEstimate(values, status, solver, eigenvalues, int(z.size))
             status = "optimal, but its bodies fail the check"

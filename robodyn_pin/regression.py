@@ -42,11 +42,17 @@ def columns(robot: Robot) -> Columns:
     separate = robot.file.identical if robot.file.separate else []
     layout = Layout(
         bodies=tuple(group_name(group) for group in robot.body_groups),
-        scalars=tuple(label for e in unknown for label in e.labels),
+        scalars=distinct([label for e in unknown for label in e.labels]),
         nonnegative=tuple(e.spec.model not in FREE_SIGN for e in unknown for _ in e.labels),
         copies=tuple(tuple(place[name] for name in group) for group in separate),
     )
     return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))
+
+
+def distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels that can be told apart: two Coulomb terms along one rate are `coulomb(j1)` and `coulomb(j1) 2`."""
+    counts = [labels[: k + 1].count(label) for k, label in enumerate(labels)]
+    return tuple(label if count == 1 else f"{label} {count}" for label, count in zip(labels, counts, strict=True))
 
 
 def group_name(group: Sequence[str]) -> str:

@@ -8,14 +8,16 @@ import pytest
 from simulated import SIGMA, exact_rows, fold_seeds, noise_of, rows_of
 from workspaces import WORKSPACES
 
+from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, ordinary, weighted_least_squares
 from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.regression import columns
-from robodyn_pin.robot import load
+from robodyn_pin.robot import build, load
 from robodyn_pin.run import read_run
+from robodyn_pin.run_file import RunFile
 
 ROBOT = load("irb360")
 TRUTH = columns(ROBOT).values
@@ -78,3 +80,20 @@ def test_without_noise_the_base_parameters_are_exact(name):
     found = ordinary(fold_seeds(rows_of(robot, c, cd, cdd), np.zeros((*c.shape, 1)))[0])
     truth = found.base.of(columns(robot).values)
     np.testing.assert_allclose(found.values, truth, rtol=1e-6, atol=1e-12)
+
+
+def test_two_terms_along_one_rate_have_two_names_and_neither_is_negative():
+    """Under one name the constraint of the first was lost, and its value was cut off after the fit."""
+    arms = load("irb360_arms")
+    low, high = (EffortSpec(of="phi1", model="coulomb", width=w, initial=i) for w, i in ((0.05, -3.0), (0.5, 2.0)))
+    file = arms.file.model_copy(update={"efforts": [*arms.file.efforts, low, high]})
+    robot = build(arms.name, file, arms.urdf_xml, arms.urdf_path)
+    layout = columns(robot).layout
+    assert layout.scalars[-2:] == ("coulomb(phi1) 2", "coulomb(phi1) 3")
+    (factors,) = fold_seeds(exact_rows(robot, end=FIT), noise_of([0], SAMPLES))
+    run = RunFile.model_validate({"robot": "irb360_arms", "fit": [{"file": "log.csv"}]})
+    known = SIGMA, layout, bounds_of(run, robot), prior_of(run, robot)
+    first, second = fit_feasible(factors, *known).values, fit_log_cholesky(factors, *known).values
+    assert (first[layout.first_scalar :][np.array(layout.nonnegative)] >= 0).all()
+    apart = [np.linalg.norm(f.R[:, :-1] @ (first - second)) / np.sqrt(f.rows) for f in factors]
+    assert (apart <= 0.01 * SIGMA).all()
