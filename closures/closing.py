@@ -53,6 +53,32 @@ def close(
     return q + turned
 
 
+def reachable(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Joint positions (N, nv), and which samples of a sequence close (N,): the positions of the others mean nothing.
+
+    For searches that often ask for what is out of reach. Neighbours may lie further apart than in a trajectory that
+    `close` follows; what a search ends with must be closed by `close`, which names what is wrong.
+    """
+    if loops.size == 0 or len(c) == 0:
+        return close(loops, S, offset, c, start), np.ones(len(c), bool)
+    away, turned = _whole_turns(loops, S, offset, c[:1], start)
+    c, q, closed = c - away, np.empty((len(c), len(start))), np.empty(len(c), bool)
+    if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
+        follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow(*compiled, *fast.ready(S, offset, c, start), False, q, closed)
+        return q + turned, closed
+    for begin in range(0, len(c), loops.chunk):
+        part = slice(begin, begin + loops.chunk)
+        with np.errstate(all="ignore"):  # far out of reach numbers may overflow; they are not kept
+            q[part] = _walk(loops, S, offset, c[part], np.broadcast_to(start, (len(c[part]), len(start))))
+            q[part], phi = _newton(loops, S, offset, c[part], q[part], 30)
+            away_from = np.abs(q[part] @ S.T + offset - c[part]).max(axis=1)
+            closed[part] = np.maximum(np.abs(phi).max(axis=1), away_from) <= TOLERANCE
+    return q + turned, closed
+
+
 def newton(
     loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray, steps: int = 30
 ) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from robodyn_pin.console import bar, print_json, print_result, print_table, status
+from robodyn_pin.console import bar, print_excitation, print_json, print_result, print_table, status
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
@@ -192,6 +192,41 @@ def simulate(
     )
     write_log(out, log, model, note)
     print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
+
+
+@app.command()
+def excite(
+    run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the run file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the motion inside the limits whose log says most about the parameters; it starts and ends at rest.
+
+    Writes the motion for `robodyn simulate`, as a log, as a table for a controller, and as a picture. Ends with exit
+    code 3 if something stays unknown that was asked for.
+
+    Example: robodyn excite examples/irb360_excite.yaml --out results/irb360_excite
+    """
+    from robodyn_pin.excitation import ExcitationFile
+    from robodyn_pin.excitation import excite as search
+    from robodyn_pin.excitation_files import write_excitation
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.result import prepare_folder
+
+    settings = read_yaml(run, ExcitationFile)
+    folder = out or settings.output or Path("results") / run.stem
+    prepare_folder(folder)
+    with bar("searching") as step:
+        found = search(settings, run.parent, step)
+    write_excitation(found, folder)
+    if as_json:
+        print_json(found.summary())
+    else:
+        print_excitation(found, folder)
+    if found.unknown:
+        raise typer.Exit(NEGATIVE)
 
 
 @app.command()

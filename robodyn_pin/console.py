@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robodyn_pin.excitation import Excitation
     from robodyn_pin.identification.copies import Comparison
     from robodyn_pin.result import Result
 
@@ -123,6 +124,22 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
         })  # fmt: skip
     print_table("Identical bodies, estimated separately", rows)
     print(f"not equal: noise alone would make equal bodies differ as much with a probability below {SIGNIFICANT:g}")
+
+
+def print_excitation(found: "Excitation", folder: Path) -> None:
+    closest = sorted(found.loads, key=lambda load: -float(str(load["used_percent"])))[:8]
+    rows = [
+        {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"],
+         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}  # type: ignore[attr-defined]
+        for load in closest
+    ]  # fmt: skip
+    print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
+    print(
+        f"{found.shown.size} of {found.base.size} base parameters, condition number {found.condition:.0f}; log det "
+        f"{found.gain:.1f} nats above the best of {len(found.random)} random motions"
+    )
+    print("\n".join(found.unknown) or "nothing stays unknown that a motion can show")
+    print(f"motion, log, controller table and picture: {folder}")
 
 
 @contextmanager

@@ -47,10 +47,7 @@ def constraint_forces_at(
     asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
     tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
     lam = multipliers(robot, state, asked - tau @ robot.motors.S)
-    named = {
-        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
-        for closure in robot.loops.closures
-    }
+    named = closure_forces(robot, lam)
     return ConstraintForces(named, axial_forces(robot, state, named), tau)
 
 
@@ -64,6 +61,14 @@ def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
     if K.shape[1] == K.shape[2]:
         return np.linalg.solve(K.transpose(0, 2, 1), rest[..., None])[:, :m, 0]
     return (np.linalg.pinv(K[:, :m].transpose(0, 2, 1), rcond=1e-9) @ rest[..., None])[..., 0]
+
+
+def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:
+    """Multipliers lam (N, m) by closure, (N, rows) each."""
+    return {
+        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
+        for closure in robot.loops.closures
+    }
 
 
 def reactions(

@@ -24,6 +24,7 @@ class FourierMotion(Strict):
     rate: float = Field(gt=0)  # [Hz]
     duration: float = Field(gt=0)  # [s]
     period: float = Field(gt=0)  # [s]
+    coordinates: list[str] | None = None  # that the series describe; default: the robot's
     centre: dict[str, float]  # [rad or m]
     sin: dict[str, list[float]] = {}
     cos: dict[str, list[float]] = {}
@@ -91,12 +92,15 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
 
     Raises:
         ClosureFailed: the motion leaves the workspace.
+        UnknownName, WrongMobility: the motion's coordinates are not there, or do not determine the robot.
         RobodynError: as many noise figures as motors are expected.
     """
     if noise.torque.shape != (len(robot.motors.names),):
         raise RobodynError(
             f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
         )
+    if isinstance(motion, FourierMotion) and motion.coordinates is not None:
+        robot = robot.with_coordinates(motion.coordinates)
     names = robot.coordinates.names
     t, c, cd, cdd = fourier(motion, names) if isinstance(motion, FourierMotion) else stepped(motion, names)
     q, tau, start = [], [], robot.home

@@ -1,0 +1,381 @@
+"""An exciting motion from run file to result: random motions first, the best of them improved, checked densely."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from robodyn_pin.check import check
+from robodyn_pin.dynamics import coordinate_efforts, motor_torques
+from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, UnknownName
+from robodyn_pin.excitation_model import ExcitationModel
+from robodyn_pin.files import Strict, resolve
+from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.excitation import (
+    Series,
+    highest,
+    largest_amplitude,
+    log_information,
+    maximise,
+    scaled,
+)  # fmt: skip
+from robodyn_pin.identification.fold import absorb
+from robodyn_pin.limits import Limits, limits_of
+from robodyn_pin.regression import columns
+from robodyn_pin.robot import DESCRIPTIONS, Robot, load
+from robodyn_pin.robot_file import Limit
+from robodyn_pin.simulation import FourierMotion
+from robodyn_pin.workspace import Workspace, translations, workspace
+
+SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
+SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
+ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
+STILL = 1e-6  # of the typical amplitudes: less is no motion
+TRIMS = 5  # how often a motion that is denser checked is made smaller
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class ControllerSpec(Strict):
+    """The table that a controller plays."""
+
+    rate: Positive = 250.0  # [Hz]
+    angle: Literal["rad", "deg"] = "rad"  # prismatic motors stay in m
+
+
+class ExcitationFile(Strict):
+    """What a motion for identification shall be."""
+
+    robot: str
+    coordinates: list[str] | None = None  # that the series describe; default: the robot's
+    period: Positive  # [s] length of the motion
+    harmonics: Annotated[int, Field(ge=2)] = 5  # one alone cannot start and end at rest
+    bandwidth: Positive = 10.0  # [Hz] up to which the drives follow
+    centre: dict[str, float] = {}  # where random motions begin; default: the middle of the limits, or home
+    limits: dict[str, Limit] = {}  # by joint or motor, and `struts`; before those of the robot's files
+    margin: Annotated[float, Field(ge=0, lt=1)] = 0.05  # part of every limit that is kept free
+    noise: dict[str, Positive] = {}  # of one sample, by coordinate of the robot [N m or N]
+    asked: dict[str, Positive] = {}  # standard deviation wanted of parameters, by label as `robodyn check` prints them
+    random: Annotated[int, Field(ge=1)] = 200  # motions that are drawn to begin with, and to compare with
+    starts: Annotated[int, Field(ge=1)] = 3  # how many of the best are improved
+    iterations: Annotated[int, Field(ge=1)] = 100
+    rate: Positive = 1000.0  # [Hz] of the log, and of the last check
+    controller: ControllerSpec = ControllerSpec()
+    output: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A motion at every sample of its log."""
+
+    t: np.ndarray  # (N,) [s]
+    q: np.ndarray  # (N, nv)
+    v: np.ndarray  # (N, nv)
+    a: np.ndarray  # (N, nv)
+    tau: np.ndarray  # (N, n_motors)
+    quantities: np.ndarray  # (N, m) as the labels of the limits
+    R: np.ndarray  # (p, p) triangular factor of all columns, in units of the noise
+
+    def load(self, limits: Limits) -> np.ndarray:
+        """Largest part of each limit that is used (m,)."""
+        centre, half = limits.scale
+        return np.asarray(np.abs((self.quantities - centre) / half).max(axis=0))
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """An exciting motion and what its log will show."""
+
+    run: ExcitationFile
+    robot: Robot  # in the coordinates that are identified
+    moved: Robot  # in the coordinates of the series
+    motion: FourierMotion
+    limits: Limits  # less the margin
+    dense: Dense
+    base: BaseSet  # what any motion can show
+    shown: BaseSet  # what this motion shows of it: columns are numbers of base.columns
+    labels: tuple[str, ...]  # of the base parameters
+    values: np.ndarray  # (r,) of the base parameters in the robot's files
+    deviations: np.ndarray  # (r,) predicted for one log; infinite where not shown
+    gain: float  # [nats] log det above the best random motion
+    random: np.ndarray  # (n,) log det of the random motions, at the samples of the comparison
+    region: Workspace | None  # of a platform
+    information: float  # log det at the log's rate
+
+    @property
+    def unknown(self) -> list[str]:
+        """What the log will not show: combinations without excitation, and what was asked for and cannot be had."""
+        found = [f"{self.labels[k]} stays unknown: the motion does not show it" for k in self.shown.dropped]
+        for name, wanted in self.run.asked.items():
+            rows = [k for k, label in enumerate(self.labels) if _mentions(label, name)]
+            alone = len(rows) == 1 and self.labels[rows[0]] == name
+            if not rows:
+                found.append(f"{name} stays unknown: no motion shows it")
+            elif not alone:
+                found.append(f"{name} stays unknown alone; shown is {' and '.join(self.labels[k] for k in rows)}")
+            elif self.deviations[rows[0]] > wanted:
+                found.append(f"{name} is asked to {wanted:g}, the log gives {self.deviations[rows[0]]:.3g}")
+        return found
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the base columns, each scaled to length one."""
+        return self.shown.condition
+
+    @property
+    def plain_condition(self) -> float:
+        """Condition number of the base columns in SI units, rows in units of the noise."""
+        return float(np.linalg.cond(self.dense.R[:, self.base.columns]))
+
+    @property
+    def loads(self) -> list[dict[str, object]]:
+        """What the motion uses of each limit, margin included."""
+        used, ranges = self.dense.quantities, self.limits.ranges
+        return [
+            {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max()),
+             "allowed": [float(low), float(high)], "used_percent": float(100 * part)}
+            for (kind, name), x, (low, high), part in zip(
+                self.limits.labels, used.T, ranges, self.dense.load(self.limits), strict=True)
+        ]  # fmt: skip
+
+    def summary(self) -> dict[str, object]:
+        """What excitation.json says."""
+        return {
+            "robot": self.robot.name, "coordinates": list(self.moved.coordinates.names), "period": self.run.period,
+            "harmonics": self.run.harmonics, "seed": self.run.seed, "margin": self.run.margin,
+            "rest": "rate and acceleration are zero at both ends: sum k a_k = 0, sum k^2 b_k = 0",
+            "log_det": self.information, "gain_nats": self.gain, "random_motions": len(self.random),
+            "condition": self.condition, "condition_si": self.plain_condition, "base_parameters": self.base.size,
+            "shown": self.shown.size, "unknown": self.unknown, "limits": self.loads,
+            "parameters": [
+                {"parameter": label, "file_value": float(x), "predicted_deviation": None if np.isinf(d) else float(d)}
+                for label, x, d in zip(self.labels, self.values, self.deviations, strict=True)
+            ],
+            "note": "planned with the parameters of the robot's files; not measured",
+        }  # fmt: skip
+
+
+Progress = Callable[[float], None]
+
+
+def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lambda share: None) -> Excitation:
+    """Find the motion; paths start from `folder`.
+
+    Raises:
+        BadFile, UnknownName: what is wrong in the run file.
+        RobodynError: limits that forbid any motion.
+    """
+    path = resolve(folder, run.robot)
+    robot = load(path if path.suffix in DESCRIPTIONS or path.is_dir() else run.robot)
+    _check_bandwidth(run)
+    moved = robot if run.coordinates is None else robot.with_coordinates(run.coordinates)
+    labels = columns(robot).layout.labels
+    for name in run.asked:
+        if name not in labels:
+            raise UnknownName("parameter", name, "'asked' of the run file", labels)
+    base = check(robot).base
+    limits = limits_of(robot, run.limits, run.margin)
+    model = ExcitationModel(moved, robot, limits, _noise(run, robot), base.columns)
+    region = workspace(moved, limits) if translations(moved) else None
+    series, centre = Series(run.period, run.harmonics), _centre(run, model, region)
+    unit = _amplitudes(run, model, region)
+
+    compared = series.basis(series.clock(CHECK * run.harmonics))
+    rough = series.basis(series.clock(SEARCH * run.harmonics))
+
+    def drawn(rng: np.random.Generator) -> np.ndarray:
+        X = series.draw(rng, centre, unit)
+        X = scaled(X, largest_amplitude(lambda Y: _load(model, rough, Y), X))
+        return scaled(X, largest_amplitude(lambda Y: _load(model, compared, Y), X, most=1.0))
+
+    def information(X: np.ndarray) -> float:
+        return log_information(model.at(*(compared @ X)).rows)
+
+    rng, random = np.random.default_rng(run.seed), []
+    for k in range(run.random):
+        X = drawn(rng)
+        random.append((information(X), X))
+        progress(0.4 * (k + 1) / run.random)
+    if max(np.abs(X[1:] / unit).max() for _, X in random) < STILL:
+        raise RobodynError("the limits forbid any motion about the centre; widen them or give another 'centre'")
+    random.sort(key=lambda pair: -pair[0])
+    if np.isinf(random[0][0]):
+        raise RobodynError("no random motion shows all base parameters; allow more harmonics or a longer period")
+
+    found = []
+    for k, (_, X) in enumerate(random[: run.starts]):
+        begin, part = 0.4 + 0.55 * k / run.starts, 0.55 / run.starts
+
+        def step(share: float, begin: float = begin, part: float = part) -> None:
+            progress(begin + part * share)
+
+        smooth = softened(model, compared @ X)
+        X = maximise(smooth, series, scaled(X, 0.9), unit, SEARCH * run.harmonics, run.iterations, step)
+        X = scaled(X, largest_amplitude(lambda Y: _load(model, compared, Y), X, most=1.0))
+        found.append((information(X), X))
+    best, X = max(found, key=lambda pair: pair[0])
+    X, dense = _trimmed(model, series, X, run.rate)
+    progress(1.0)
+    return _finished(run, model, base, series, X, dense, best - random[0][0], np.array([x for x, _ in random]), region)
+
+
+def _finished(
+    run: ExcitationFile, model: ExcitationModel, base: BaseSet, series: Series, X: np.ndarray, dense: Dense,
+    gain: float, random: np.ndarray, region: Workspace | None,
+) -> Excitation:  # fmt: skip
+    robot, named = model.identified, columns(model.identified)
+    R = dense.R[:, base.columns]
+    shown = base_set(R)
+    deviations = np.full(base.size, np.inf)
+    deviations[shown.columns] = np.linalg.norm(np.linalg.inv(np.linalg.qr(R[:, shown.columns], mode="r")), axis=1)
+    centres, sines, cosines = series.amplitudes(X)
+    names = model.robot.coordinates.names
+    motion = FourierMotion(
+        rate=run.rate, duration=run.period, period=run.period, coordinates=run.coordinates,
+        centre=dict(zip(names, centres.tolist(), strict=True)),
+        sin=dict(zip(names, sines.T.tolist(), strict=True)), cos=dict(zip(names, cosines.T.tolist(), strict=True)),
+        note=f"found by robodyn excite, seed {run.seed}: starts and ends at rest, inside {100 * (1 - run.margin):g} % of the limits",
+    )  # fmt: skip
+    return Excitation(
+        run, robot, model.robot, motion, model.limits, dense, base, shown, tuple(base.labels(named.layout.labels)),
+        base.of(named.values), deviations, gain, random, region, log_information(R[None]),
+    )  # fmt: skip
+
+
+def _mentions(label: str, name: str) -> bool:
+    """Whether a combination as `BaseSet.labels` writes it contains a parameter."""
+    return name in label.replace(" + ", " ").replace(" - ", " ").split(" ")
+
+
+def _check_bandwidth(run: ExcitationFile) -> None:
+    fastest = run.harmonics / run.period
+    if fastest > run.bandwidth:
+        raise BadFile(
+            f"{run.harmonics} harmonics of a period of {run.period:g} s reach {fastest:.4g} Hz, the drives follow up to "
+            f"{run.bandwidth:g} Hz ('bandwidth'); make the period at least {run.harmonics / run.bandwidth:.4g} s"
+        )
+
+
+def _noise(run: ExcitationFile, robot: Robot) -> np.ndarray:
+    names = robot.coordinates.names
+    for name in run.noise:
+        if name not in names:
+            raise UnknownName("coordinate", name, "noise of the run file", names)
+    if run.noise:
+        missing = [name for name in names if name not in run.noise]
+        if missing:
+            raise BadFile(f"noise of the run file: {', '.join(missing)} missing; name all of {', '.join(names)}")
+        return np.array([run.noise[name] for name in names])
+    limits = {name: half for b in limits_of(robot, run.limits, 0.0).bounds if b.kind == "torque"
+              for name, half in zip(b.names, b.half, strict=True)}  # fmt: skip
+    if any(name not in limits for name in names):
+        raise BadFile(f"the run file needs 'noise' of {', '.join(names)} [N m or N]: not all have a torque limit")
+    return np.array([ASSUMED_NOISE * limits[name] for name in names])
+
+
+def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
+    """Where random motions begin: as the run file says, else in the middle of the limits, else at home."""
+    axes = model.robot.coordinates
+    for name in run.centre:
+        if name not in axes.names:
+            raise UnknownName("coordinate", name, "centre of the run file", axes.names)
+    home = axes.S @ model.robot.home + axes.offset
+    middle = {name: centre for b in model.limits.bounds if b.kind == "position"
+              for name, centre in zip(b.names, b.centre, strict=True)}  # fmt: skip
+    if region is not None:
+        middle |= dict(zip(_platform(model.robot), region.hemisphere.centroid.tolist(), strict=True))
+    candidates = [
+        np.array([run.centre.get(n, middle.get(n, h)) for n, h in zip(axes.names, home, strict=True)]),
+        np.array([run.centre.get(n, h) for n, h in zip(axes.names, home, strict=True)]),
+    ]
+    for c in candidates:
+        still = np.zeros((1, len(c)))
+        try:
+            loads = np.abs(model.at(c[None], still, still).loads[0])
+        except ClosureFailed:
+            continue
+        if loads.max(initial=0.0) < 1:
+            return c
+    try:
+        worst = int(loads.argmax())
+    except UnboundLocalError:
+        raise RobodynError("neither the middle of the limits nor home is in reach; give 'centre'") from None
+    (kind, name), (low, high) = model.limits.labels[worst], model.limits.ranges[worst]
+    raise RobodynError(
+        f"the limits forbid any motion: at rest in the centre of the motion {kind} of {name!r} is outside [{low:.4g}, "
+        f"{high:.4g}] (margin {model_margin(run)}); widen the limit or give another 'centre'"
+    )
+
+
+def model_margin(run: ExcitationFile) -> str:
+    return f"{100 * run.margin:g} % kept free"
+
+
+def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
+    """Typical amplitude of each coordinate (d,): half its range, less where its speed limit asks."""
+    half = {(b.kind, name): float(h) for b in model.limits.bounds for name, h in zip(b.names, b.half, strict=True)}
+    if region is not None:
+        half |= {("position", name): region.hemisphere.radius / 2 for name in _platform(model.robot)}
+    fastest = 2 * np.pi * run.harmonics / run.period
+    return np.array([
+        min(half.get(("position", n), np.inf), half.get(("velocity", n), np.inf) / fastest, 1e2)
+        for n in model.robot.coordinates.names
+    ])  # fmt: skip
+
+
+def _platform(robot: Robot) -> list[str]:
+    return [robot.coordinates.names[k] for k in translations(robot)]
+
+
+def _load(model: ExcitationModel, basis: np.ndarray, X: np.ndarray) -> float:
+    try:
+        return highest(model.at(*(basis @ X)).loads)
+    except ClosureFailed:
+        return np.inf
+
+
+def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
+    """The model with Coulomb friction as wide as a search needs; motion (3, N, d)."""
+    state = model.robot.close(*motion)
+    widths = [SMOOTH * float(np.sqrt(np.mean((state.v @ e.row) ** 2))) for e in model.identified.efforts]
+
+    def soft(robot: Robot) -> Robot:
+        return replace(robot, efforts=tuple(
+            replace(e, spec=e.spec.model_copy(update={"width": max(w, e.spec.width or 0.0, 1e-6)}))
+            for e, w in zip(robot.efforts, widths, strict=True)
+        ))  # fmt: skip
+
+    return replace(model, robot=soft(model.robot), identified=soft(model.identified))
+
+
+def _trimmed(model: ExcitationModel, series: Series, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:
+    """The motion at the log's rate, made smaller until no limit is exceeded at any sample."""
+    for _ in range(TRIMS):
+        dense = _dense(model, series, X, rate)
+        load = float(dense.load(model.limits).max(initial=0.0))
+        if load <= 1:
+            return X, dense
+        X = scaled(X, (1 - 1e-4) / load)
+    raise RobodynError(f"the motion exceeds a limit by {100 * load - 100:.2g} % between the samples of the search")
+
+
+def _dense(model: ExcitationModel, series: Series, X: np.ndarray, rate: float) -> Dense:
+    t = np.arange(round(series.period * rate) + 1) / rate
+    c, cd, cdd = series.basis(t) @ X
+    start, parts = model.robot.home, []
+    p = columns(model.identified).layout.size
+    R = np.zeros((p, p))
+    for begin in range(0, len(t), 5000):
+        part = slice(begin, begin + 5000)
+        state = model.robot.close(c[part], cd[part], cdd[part], start, label=lambda i, b=begin: f"t = {t[b + i]:.4g} s")  # type: ignore[misc]
+        start = state.q[-1]
+        rows, quantities = model.every(state)
+        R = absorb(R, rows.reshape(-1, p))
+        tau = motor_torques(model.robot, state, coordinate_efforts(model.robot, state))
+        parts.append((state.q, state.v, state.a, tau, quantities))
+    q, v, a, tau, quantities = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Dense(t, q, v, a, tau, quantities, R)

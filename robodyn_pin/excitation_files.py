@@ -1,0 +1,58 @@
+"""The files of an exciting motion: to simulate, to identify with, to play on a controller, to look at."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import yaml
+
+from robodyn_pin.excitation import Excitation
+from robodyn_pin.files import write_whole
+from robodyn_pin.log_files import write_log
+from robodyn_pin.motion import Log
+from robodyn_pin.simulation import fourier
+
+
+def write_excitation(found: Excitation, folder: Path) -> None:
+    """Write motion.yaml, motion.csv, controller.csv, excitation.svg, excitation.json and, of a platform, workspace.html.
+
+    Raises:
+        BadFile: the folder cannot be written.
+    """
+    from robodyn_pin.viz.excitation import excitation_figure, workspace_scene
+    from robodyn_pin.viz.plots import svg
+
+    motion = found.motion.model_dump(exclude_none=True)
+    write_whole(folder / "motion.yaml", lambda path: path.write_text(yaml.safe_dump(motion, sort_keys=False)))
+    dense, motors, run = found.dense, found.robot.motors, found.run
+    note = (
+        f"SIMULATED by robodyn_pin, not measured: planned motion of {found.robot.name}, torques of the robot's files; "
+        f"{run.period:g} s, {run.harmonics} harmonics, seed {run.seed}; SI units"
+    )
+    q = dense.q @ motors.S.T + motors.offset
+    log = Log("planned", dense.t, q, dense.tau, dense.v @ motors.S.T, dense.a @ motors.S.T, simulated=True)
+    write_log(folder / "motion.csv", log, found.robot, note)
+    write_whole(folder / "controller.csv", lambda path: path.write_text(_table(found)))
+    write_whole(folder / "excitation.svg", lambda path: path.write_text(svg(excitation_figure(found), "excitation")))
+    if found.region is not None:
+        with workspace_scene(found) as scene:
+            scene.write_html(folder / "workspace.html")
+    text = json.dumps(found.summary(), indent=1) + "\n"
+    write_whole(folder / "excitation.json", lambda path: path.write_text(text))
+
+
+def _table(found: Excitation) -> str:
+    """Motor positions at the controller's rate, both ends of the period included."""
+    spec, robot, motors = found.run.controller, found.moved, found.robot.motors
+    whole = {"rate": spec.rate, "duration": found.run.period + 1 / spec.rate}
+    t, c, cd, cdd = fourier(found.motion.model_copy(update=whole), robot.coordinates.names)
+    q = robot.close(c, cd, cdd).q @ motors.S.T + motors.offset
+    slides = [robot.loops.sliding[row != 0].all() for row in motors.S]
+    if spec.angle == "deg":
+        q *= [1.0 if s else 180 / np.pi for s in slides]
+    units = ["m" if s else spec.angle for s in slides]
+    listed = ", ".join(f"q_{m} [{u}]" for m, u in zip(motors.names, units, strict=True))
+    head = f"# planned motion of {found.robot.name}, {spec.rate:g} Hz: t [s], {listed}; starts and ends at rest\n"
+    named = {"t": t} | {f"q_{m}": q[:, k] for k, m in enumerate(motors.names)}
+    return head + pl.DataFrame(named).write_csv(float_precision=9)
