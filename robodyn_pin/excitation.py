@@ -33,7 +33,7 @@ from robodyn_pin.workspace import Workspace, translations, workspace
 SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
 SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
 ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
-STILL = 1e-6  # of the typical amplitudes: less is no motion
+STILL = 1e-6  # [rad or m] less is no motion
 TRIMS = 5  # how often a motion that is denser checked is made smaller
 
 Positive = Annotated[float, Field(gt=0)]
@@ -60,8 +60,8 @@ class ExcitationFile(Strict):
     noise: dict[str, Positive] = {}  # of one sample, by coordinate of the robot [N m or N]
     asked: dict[str, Positive] = {}  # standard deviation wanted of parameters, by label as `robodyn check` prints them
     random: Annotated[int, Field(ge=1)] = 200  # motions that are drawn to begin with, and to compare with
-    starts: Annotated[int, Field(ge=1)] = 3  # how many of the best are improved
-    iterations: Annotated[int, Field(ge=1)] = 100
+    starts: Annotated[int, Field(ge=1)] = 2  # how many of the best are improved
+    iterations: Annotated[int, Field(ge=1)] = 80
     rate: Positive = 1000.0  # [Hz] of the log, and of the last check
     controller: ControllerSpec = ControllerSpec()
     output: Path | None = None
@@ -200,8 +200,12 @@ def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lamb
         X = drawn(rng)
         random.append((information(X), X))
         progress(0.4 * (k + 1) / run.random)
-    if max(np.abs(X[1:] / unit).max() for _, X in random) < STILL:
-        raise RobodynError("the limits forbid any motion about the centre; widen them or give another 'centre'")
+    amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in random], axis=0)
+    for name, amplitude in zip(moved.coordinates.names, amplitudes, strict=True):
+        if amplitude < STILL:
+            raise RobodynError(
+                f"the limits forbid any motion of {name!r} about the centre; widen them or give another 'centre'"
+            )
     random.sort(key=lambda pair: -pair[0])
     if np.isinf(random[0][0]):
         raise RobodynError("no random motion shows all base parameters; allow more harmonics or a longer period")
@@ -341,7 +345,7 @@ def _load(model: ExcitationModel, basis: np.ndarray, X: np.ndarray) -> float:
 def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
     """The model with Coulomb friction as wide as a search needs; motion (3, N, d)."""
     state = model.robot.close(*motion)
-    widths = [SMOOTH * float(np.sqrt(np.mean((state.v @ e.row) ** 2))) for e in model.identified.efforts]
+    widths = [SMOOTH * float(np.sqrt(np.mean(e.rates(state.q, state.v) ** 2))) for e in model.identified.efforts]
 
     def soft(robot: Robot) -> Robot:
         return replace(robot, efforts=tuple(

@@ -15,7 +15,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.limits import Limits
 from robodyn_pin.robot import Robot
 
-GRID = 50  # points along the longest axis
+GRID = 40  # points along the longest axis
 CHUNK = 20_000
 
 
