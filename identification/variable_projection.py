@@ -8,7 +8,7 @@ Source: Golub & Pereyra, SIAM J. Numer. Anal. 10(2), 1973; Kaufman, BIT 15(1), 1
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -42,8 +42,14 @@ class ShapeEstimate:
     """Where the steps settled."""
 
     values: np.ndarray  # (s,)
-    deviations: np.ndarray  # (s,) standard deviations, the linear parameters unknown as well
+    covariance: np.ndarray  # (s, s), the linear parameters unknown as well
+    rows: tuple[Factor, ...]  # [W, dW, y] there
     steps: int
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations (s,)."""
+        return np.sqrt(np.diag(self.covariance))
 
 
 def fit_shapes(
@@ -71,9 +77,10 @@ def fit_shapes(
         estimate = weigh([_linear(g, len(slopes.column)) for g in groups])
         left, bend = _projected(groups, estimate, slopes, theta)
         step = lsq_linear(bend, left, (-LONGEST, LONGEST)).x
-        deviations = np.sqrt(np.diag(np.linalg.pinv(bend.T @ bend)) / independent)
-        if (np.abs(step) <= np.maximum(SETTLED, NOISE * deviations)).all():
-            return ShapeEstimate(theta, theta * deviations, count)
+        covariance = np.linalg.pinv(bend.T @ bend) / independent
+        found = ShapeEstimate(theta, covariance * np.outer(theta, theta), tuple(groups), count)
+        if (np.abs(step) <= np.maximum(SETTLED, NOISE * np.sqrt(np.diag(covariance)))).all():
+            return found
         for _ in range(SHORTER):
             groups = fold(theta * np.exp(step))
             remaining = _unexplained(weighted(groups, estimate.sigma), estimate.base)[0]
@@ -82,12 +89,23 @@ def fit_shapes(
             longest = np.abs(step).max() / 4
             step = lsq_linear(bend, left, (-longest, longest)).x
         else:  # the gradient is exact: only round-off is left to gain
-            return ShapeEstimate(theta, theta * deviations, count)
+            return found
         theta = theta * np.exp(step)
     raise SolverFailed(
         f"the shape parameters {', '.join(slopes.names)} do not settle in {STEPS} steps; start nearer, or fit fewer",
         "steps",
     )
+
+
+def with_unknown_shapes(estimate: BaseEstimate, found: ShapeEstimate, slopes: Slopes) -> BaseEstimate:
+    """The linear estimate with the covariance that it has because the shapes are estimated as well."""
+    R = weighted(found.rows, estimate.sigma)
+    p = R.shape[1] - len(slopes.column) - 1
+    A = R[:, estimate.base.columns]
+    length = np.linalg.norm(A, axis=0)
+    follows = -np.linalg.lstsq(A / length, _bend(R, p, estimate, slopes, len(found.values)), rcond=None)[0]
+    follows /= length[:, None]  # dx/dtheta
+    return replace(estimate, covariance=estimate.covariance + follows @ found.covariance @ follows.T)
 
 
 def _linear(group: Factor, k: int) -> Factor:
@@ -110,12 +128,10 @@ def _projected(
     Raises:
         RobodynError: a column of the latter is zero.
     """
-    R, k = weighted(groups, estimate.sigma), len(slopes.column)
-    p = R.shape[1] - k - 1
+    R = weighted(groups, estimate.sigma)
+    p = R.shape[1] - len(slopes.column) - 1
     left, Q = _unexplained(R, estimate.base)
-    bend = np.zeros((len(theta), len(R)))
-    np.add.at(bend, slopes.shape, (R[:, p : p + k] * estimate.full(p)[slopes.column]).T)
-    bend = bend.T * theta
+    bend = _bend(R, p, estimate, slopes, len(theta)) * theta
     projected = bend - Q @ (Q.T @ bend)
     unseen = np.linalg.norm(projected, axis=0) <= SEEN * np.linalg.norm(bend, axis=0)
     if unseen.any():
@@ -124,3 +140,10 @@ def _projected(
             "or other columns bend alike; take it out of 'fit', or give a log with slower and faster motion"
         )
     return left, projected
+
+
+def _bend(R: np.ndarray, p: int, estimate: BaseEstimate, slopes: Slopes, shapes: int) -> np.ndarray:
+    """(dW/dtheta) x of rows [W, dW, y] with p columns W: (n, shapes)."""
+    bend = np.zeros((shapes, len(R)))
+    np.add.at(bend, slopes.shape, (R[:, p:-1] * estimate.full(p)[slopes.column]).T)
+    return bend.T

@@ -22,7 +22,7 @@ from robodyn_pin.regression import columns
 from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.shapes import FittedShape, with_fitted_shapes
+from robodyn_pin.shapes import FittedShape, Widen, with_fitted_shapes
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # samples of a log that show how fast its joints move
@@ -43,6 +43,7 @@ class Fitted:
     weigh: Weigh  # how the coordinates are weighed
     choices: tuple[Choice, ...]
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
+    widen: Widen = lambda estimate: estimate
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -70,9 +71,11 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         run = best.run
     progress("regressor of the fit logs")
     best = best or refold(run)
-    bent, shapes = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+    bent, shapes, widen = with_fitted_shapes(
+        best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress
+    )
     if shapes:
-        best = replace(_fold(bent, run, logs, rates), shapes=shapes)
+        best = replace(_fold(bent, run, logs, rates), shapes=shapes, widen=widen)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)

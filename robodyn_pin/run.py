@@ -113,7 +113,7 @@ def estimate(
     progress("least squares")
     base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1], layout.order)
     ols = ordinary(groups, base)
-    wls = fitted.weigh(groups, ols.base, fitted.independent)
+    wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     check_sign(robot, wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)

@@ -7,10 +7,13 @@ import numpy as np
 
 from robodyn_pin.effort_models import Shape
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.variable_projection import Slopes, fit_shapes
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.variable_projection import Slopes, fit_shapes, with_unknown_shapes
 from robodyn_pin.knowledge import Weigh
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot
+
+Widen = Callable[[BaseEstimate], BaseEstimate]  # the same values, their covariance with the shapes unknown as well
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,10 @@ def with_fitted_shapes(
     weigh: Weigh,
     independent: float,
     progress: Callable[[str], None],
-) -> tuple[Robot, tuple[FittedShape, ...]]:
-    """The robot with the shape parameters that its efforts want fitted, and what was found; one pass over the logs a step.
+) -> tuple[Robot, tuple[FittedShape, ...], Widen]:
+    """The robot with the shape parameters that its efforts want fitted, what was found, and what that does to other estimates.
+
+    Every step is a pass over the logs.
 
     Args:
         fold: the fit rows of a robot's columns, per coordinate. weigh, independent: as the fit weighs its rows.
@@ -40,7 +45,7 @@ def with_fitted_shapes(
     """
     wanted = [(k, shape) for k, effort in enumerate(robot.efforts) for shape in effort.spec.fit]
     if not wanted:
-        return robot, ()
+        return robot, (), lambda estimate: estimate
     labels = tuple(f"{shape}({robot.efforts[k].name})" for k, shape in wanted)
     start = np.array([getattr(robot.efforts[k].spec, shape) for k, shape in wanted])
 
@@ -53,11 +58,14 @@ def with_fitted_shapes(
     def tell(theta: np.ndarray) -> None:
         progress("shapes of friction: " + ", ".join(f"{a} {x:.4g}" for a, x in zip(labels, theta, strict=True)))
 
-    found = fit_shapes(
-        start, fold_at, _slopes(robot, wanted, labels), lambda rows: weigh(rows, None, 1.0), independent, tell
-    )
+    slopes = _slopes(robot, wanted, labels)
+    found = fit_shapes(start, fold_at, slopes, lambda rows: weigh(rows, None, 1.0), independent, tell)
     shapes = zip(labels, start.tolist(), found.values.tolist(), found.deviations.tolist(), strict=True)
-    return _bent(robot, wanted, found.values), tuple(FittedShape(*shape) for shape in shapes)
+    return (
+        _bent(robot, wanted, found.values),
+        tuple(FittedShape(*shape) for shape in shapes),
+        lambda estimate: with_unknown_shapes(estimate, found, slopes),
+    )
 
 
 def _bent(robot: Robot, wanted: Sequence[tuple[int, Shape]], theta: np.ndarray) -> Robot:
