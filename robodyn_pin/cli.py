@@ -262,6 +262,38 @@ def identify(
 
 
 @app.command()
+def friction(
+    run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, logs, motor, model.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Friction curve of a motor that turns freely, from logs that hold one speed after the other, in both directions.
+
+    Hold each speed for a second and for a turn, slow to fast, the other motors still: at constant speed the torque is
+    friction alone. Steady parts are found and averaged, one point a speed; three models are fitted.
+
+    Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
+    """
+    from robodyn_pin.console import print_friction
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.friction import FrictionFile, measure
+    from robodyn_pin.result import prepare_folder
+    from robodyn_pin.run import load_named
+
+    settings = read_yaml(run, FrictionFile)
+    folder = out or settings.output or Path("results") / run.stem
+    prepare_folder(folder)
+    result = measure(settings, run.parent, load_named(settings.robot, run.parent))
+    result.write(folder)
+    if as_json:
+        print_json(result.summary())
+    else:
+        print_friction(result, folder)
+
+
+@app.command()
 def predict(
     robot: RobotArg,
     log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],

@@ -59,6 +59,12 @@ def read_run(path: Path) -> RunFile:
     return read_yaml(path, RunFile)
 
 
+def load_named(robot: str, folder: Path) -> Robot:
+    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
+    is_path = Path(robot).suffix in DESCRIPTIONS
+    return load(resolve(folder, robot) if is_path else robot)
+
+
 def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None) -> Result:
     """Run an identification; paths start from `folder`. Nothing is written.
 
@@ -67,8 +73,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
         SolverFailed: no trustworthy parameters.
     """
     progress("robot and logs")
-    is_path = Path(run.robot).suffix in DESCRIPTIONS
-    robot = load(resolve(folder, run.robot) if is_path else run.robot)
+    robot = load_named(run.robot, folder)
     if run.separate is not None:
         robot = robot.separated(run.separate)
     if isinstance(run.noise, PosesSpec):
