@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,9 +28,7 @@ def desk(tmp_path_factory) -> Path:
     """A folder with the examples, after the commands of the first tutorial."""
     folder = tmp_path_factory.mktemp("readme")
     # The run file names ../results from its own folder: a copy keeps the tutorial away from the real one.
-    (folder / "examples").mkdir()
-    for path in (ROOT / "examples").iterdir():
-        (folder / "examples" / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(ROOT / "examples", folder / "examples")
     commands = re.findall(r"(?m)^    (robodyn (?:.*\\\n)*.*)$", README)
     assert len(commands) >= 4
     for command in commands:
