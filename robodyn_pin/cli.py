@@ -362,9 +362,9 @@ def forces(
 
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
     """
+    from robodyn_pin.differentiation import Preparation
     from robodyn_pin.files import read_yaml
     from robodyn_pin.motion import read_log
-    from robodyn_pin.observations import Preparation
     from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.strut_files import forces_of_log
 

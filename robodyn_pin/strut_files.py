@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import write_whole
 from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log, read_columns
-from robodyn_pin.observations import Preparation
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
 from robodyn_pin.strut_history import StrutHistory, compare_cell, extremes, strut_history

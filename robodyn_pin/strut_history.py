@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.motion import Log, resample, uniform
-from robodyn_pin.observations import Preparation, blocks, close_log
+from robodyn_pin.observations import blocks, close_log
 from robodyn_pin.reduced import Lump, reduced_model, tree_forces
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.struts import strut_loads
@@ -66,10 +67,11 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         )
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
+    rates = rates_of(even, preparation)
     model = None if reduced is None else reduced_model(robot, reduced)
-    for low, begin, end, high in blocks(even, preparation, [], 0, even.size, BLOCK):
+    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
         part, keep = even.section(low, high), slice(begin - low, end - low)
-        state = close_log(robot, part, preparation)
+        state = close_log(robot, part, rates)
         _check_reach(robot, state, part)
         if model is None:
             loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
