@@ -19,6 +19,7 @@ from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.robot_file import RobotFile
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.viz.units import coefficient_units
 
 RATES = np.concatenate([-np.geomspace(60, 1e-4, 40), [0.0], np.geomspace(1e-4, 60, 40)])
 
@@ -198,6 +199,11 @@ def test_shared_coefficients_are_columns_added_and_are_written_back():
     text = identified_robot_file(one, named.layout, named.values, simulated=True)
     (spec,) = parse_yaml(text, RobotFile, "written").efforts
     assert (spec.of, spec.name, spec.initial) == ([*BALLS, *ELBOWS], "balls", 0.2)
+
+
+def test_units_of_friction_in_closures_are_those_of_turning():
+    robot = irb360({"of": BALLS, "model": "viscous"}, {"of": ["ball_1a", "ext"], "model": "saturating", "speed": 1.0})
+    assert [coefficient_units(robot, e) for e in robot.efforts] == [["N m s/rad"], ["N m or N", "N m or N"]]
 
 
 @pytest.mark.parametrize(
