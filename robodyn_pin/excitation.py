@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,6 +34,7 @@ from robodyn_pin.workspace import Workspace, translations, workspace
 SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
 SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
 ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
+INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
 STILL = 1e-6  # [rad or m] less is no motion
 TRIMS = 5  # how often a motion that is denser checked is made smaller
 
@@ -94,6 +96,7 @@ class Excitation:
     robot: Robot  # in the coordinates that are identified
     moved: Robot  # in the coordinates of the series
     motion: FourierMotion
+    rival: FourierMotion  # the best random motion
     limits: Limits  # less the margin
     dense: Dense
     base: BaseSet  # what any motion can show
@@ -169,85 +172,125 @@ def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lamb
         BadFile, UnknownName: what is wrong in the run file.
         RobodynError: limits that forbid any motion.
     """
+    plan = _planned(run, folder)
+    random = _random_motions(plan, lambda share: progress(0.4 * share))
+    X = _improved(plan, [X for _, X in random[: run.starts]], lambda share: progress(0.4 + 0.55 * share))
+    gain = plan.information(X) - random[0][0]
+    X, dense = _trimmed(plan.model, plan.series, X, run.rate)
+    progress(1.0)
+    robot, named = plan.model.identified, columns(plan.model.identified)
+    R = dense.R[:, plan.base.columns]
+    shown = base_set(R)
+    deviations = np.full(plan.base.size, np.inf)
+    deviations[shown.columns] = np.linalg.norm(np.linalg.inv(np.linalg.qr(R[:, shown.columns], mode="r")), axis=1)
+    return Excitation(
+        run=run, robot=robot, moved=plan.model.robot, limits=plan.model.limits, dense=dense,
+        motion=plan.written(X, f"starts and ends at rest, uses at most {100 * (1 - run.margin):g} % of the limits"),
+        rival=plan.written(random[0][1], f"the best of {run.random} random motions inside the same limits"),
+        base=plan.base, shown=shown, labels=tuple(plan.base.labels(named.layout.labels)),
+        values=plan.base.of(named.values), deviations=deviations, gain=gain, random=np.array([x for x, _ in random]),
+        region=plan.region, information=log_information(R[None]),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all motions of a search share."""
+
+    run: ExcitationFile
+    model: ExcitationModel
+    series: Series
+    base: BaseSet
+    region: Workspace | None
+    centre: np.ndarray  # (d,) of random motions
+    unit: np.ndarray  # (d,) typical amplitudes
+
+    @cached_property
+    def rough(self) -> np.ndarray:
+        """Basis at the times of the search."""
+        return self.series.basis(self.series.clock(SEARCH * self.run.harmonics))
+
+    @cached_property
+    def fine(self) -> np.ndarray:
+        """Basis at the times at which motions are compared."""
+        return self.series.basis(self.series.clock(CHECK * self.run.harmonics))
+
+    def information(self, X: np.ndarray) -> float:
+        return log_information(self.model.at(*(self.fine @ X)).rows)
+
+    def fitted(self, X: np.ndarray, basis: np.ndarray, most: float) -> np.ndarray:
+        """X with its amplitudes as large as the limits allow, at most `most` times."""
+
+        def load(Y: np.ndarray) -> float:
+            try:
+                return highest(self.model.at(*(basis @ Y)).loads)
+            except ClosureFailed:
+                return np.inf
+
+        return scaled(X, largest_amplitude(load, X, most))
+
+    def written(self, X: np.ndarray, note: str) -> FourierMotion:
+        run, names = self.run, self.model.robot.coordinates.names
+        centres, sines, cosines = ([x.tolist() for x in part.T] for part in self.series.amplitudes(X))
+        return FourierMotion(
+            rate=run.rate, duration=run.period, period=run.period, coordinates=run.coordinates,
+            centre=dict(zip(names, centres, strict=True)), sin=dict(zip(names, sines, strict=True)),
+            cos=dict(zip(names, cosines, strict=True)), note=f"robodyn excite, seed {run.seed}: {note}",
+        )  # fmt: skip
+
+
+def _planned(run: ExcitationFile, folder: Path) -> _Plan:
     path = resolve(folder, run.robot)
     robot = load(path if path.suffix in DESCRIPTIONS or path.is_dir() else run.robot)
     _check_bandwidth(run)
-    moved = robot if run.coordinates is None else robot.with_coordinates(run.coordinates)
     labels = columns(robot).layout.labels
     for name in run.asked:
         if name not in labels:
             raise UnknownName("parameter", name, "'asked' of the run file", labels)
-    base = check(robot).base
-    limits = limits_of(robot, run.limits, run.margin)
+    moved = robot if run.coordinates is None else robot.with_coordinates(run.coordinates)
+    base, limits = check(robot).base, limits_of(robot, run.limits, run.margin)
     model = ExcitationModel(moved, robot, limits, _noise(run, robot), base.columns)
     region = workspace(moved, limits) if translations(moved) else None
-    series, centre = Series(run.period, run.harmonics), _centre(run, model, region)
-    unit = _amplitudes(run, model, region)
+    return _Plan(
+        run, model, Series(run.period, run.harmonics), base, region, _centre(run, model, region),
+        _amplitudes(run, model, region),
+    )  # fmt: skip
 
-    compared = series.basis(series.clock(CHECK * run.harmonics))
-    rough = series.basis(series.clock(SEARCH * run.harmonics))
 
-    def drawn(rng: np.random.Generator) -> np.ndarray:
-        X = series.draw(rng, centre, unit)
-        X = scaled(X, largest_amplitude(lambda Y: _load(model, rough, Y), X))
-        return scaled(X, largest_amplitude(lambda Y: _load(model, compared, Y), X, most=1.0))
-
-    def information(X: np.ndarray) -> float:
-        return log_information(model.at(*(compared @ X)).rows)
-
-    rng, random = np.random.default_rng(run.seed), []
+def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
+    """Random motions as large as the limits allow, with their log det, the best one first."""
+    run, rng, found = plan.run, np.random.default_rng(plan.run.seed), []
     for k in range(run.random):
-        X = drawn(rng)
-        random.append((information(X), X))
-        progress(0.4 * (k + 1) / run.random)
-    amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in random], axis=0)
-    for name, amplitude in zip(moved.coordinates.names, amplitudes, strict=True):
+        X = plan.series.draw(rng, plan.centre, plan.unit)
+        X = plan.fitted(plan.fitted(X, plan.rough, most=1e3), plan.fine, most=1.0)
+        found.append((plan.information(X), X))
+        progress((k + 1) / run.random)
+    amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in found], axis=0)
+    for name, amplitude in zip(plan.model.robot.coordinates.names, amplitudes, strict=True):
         if amplitude < STILL:
             raise RobodynError(
                 f"the limits forbid any motion of {name!r} about the centre; widen them or give another 'centre'"
             )
-    random.sort(key=lambda pair: -pair[0])
-    if np.isinf(random[0][0]):
+    found.sort(key=lambda pair: -pair[0])
+    if np.isinf(found[0][0]):
         raise RobodynError("no random motion shows all base parameters; allow more harmonics or a longer period")
-
-    found = []
-    for k, (_, X) in enumerate(random[: run.starts]):
-        begin, part = 0.4 + 0.55 * k / run.starts, 0.55 / run.starts
-
-        def step(share: float, begin: float = begin, part: float = part) -> None:
-            progress(begin + part * share)
-
-        smooth = softened(model, compared @ X)
-        X = maximise(smooth, series, scaled(X, 0.9), unit, SEARCH * run.harmonics, run.iterations, step)
-        X = scaled(X, largest_amplitude(lambda Y: _load(model, compared, Y), X, most=1.0))
-        found.append((information(X), X))
-    best, X = max(found, key=lambda pair: pair[0])
-    X, dense = _trimmed(model, series, X, run.rate)
-    progress(1.0)
-    return _finished(run, model, base, series, X, dense, best - random[0][0], np.array([x for x, _ in random]), region)
+    return found
 
 
-def _finished(
-    run: ExcitationFile, model: ExcitationModel, base: BaseSet, series: Series, X: np.ndarray, dense: Dense,
-    gain: float, random: np.ndarray, region: Workspace | None,
-) -> Excitation:  # fmt: skip
-    robot, named = model.identified, columns(model.identified)
-    R = dense.R[:, base.columns]
-    shown = base_set(R)
-    deviations = np.full(base.size, np.inf)
-    deviations[shown.columns] = np.linalg.norm(np.linalg.inv(np.linalg.qr(R[:, shown.columns], mode="r")), axis=1)
-    centres, sines, cosines = series.amplitudes(X)
-    names = model.robot.coordinates.names
-    motion = FourierMotion(
-        rate=run.rate, duration=run.period, period=run.period, coordinates=run.coordinates,
-        centre=dict(zip(names, centres.tolist(), strict=True)),
-        sin=dict(zip(names, sines.T.tolist(), strict=True)), cos=dict(zip(names, cosines.T.tolist(), strict=True)),
-        note=f"found by robodyn excite, seed {run.seed}: starts and ends at rest, inside {100 * (1 - run.margin):g} % of the limits",
-    )  # fmt: skip
-    return Excitation(
-        run, robot, model.robot, motion, model.limits, dense, base, shown, tuple(base.labels(named.layout.labels)),
-        base.of(named.values), deviations, gain, random, region, log_information(R[None]),
-    )  # fmt: skip
+def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
+    """The best motion that a search from each start leads to; the first start itself where none is better."""
+    run, found = plan.run, [starts[0]]
+    for k, X in enumerate(starts):
+
+        def step(share: float, k: int = k) -> None:
+            progress((k + share) / len(starts))
+
+        smooth = softened(plan.model, plan.fine @ X)
+        X = maximise(
+            smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step
+        )  # fmt: skip
+        found.append(plan.fitted(X, plan.fine, most=1.0))
+    return max(found, key=plan.information)
 
 
 def _mentions(label: str, name: str) -> bool:
@@ -292,31 +335,23 @@ def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | Non
               for name, centre in zip(b.names, b.centre, strict=True)}  # fmt: skip
     if region is not None:
         middle |= dict(zip(_platform(model.robot), region.hemisphere.centroid.tolist(), strict=True))
-    candidates = [
-        np.array([run.centre.get(n, middle.get(n, h)) for n, h in zip(axes.names, home, strict=True)]),
-        np.array([run.centre.get(n, h) for n, h in zip(axes.names, home, strict=True)]),
-    ]
-    for c in candidates:
-        still = np.zeros((1, len(c)))
+    still, worst = np.zeros((1, len(home))), -1
+    for default in (middle, {}):
+        c = np.array([run.centre.get(n, default.get(n, h)) for n, h in zip(axes.names, home, strict=True)])
         try:
             loads = np.abs(model.at(c[None], still, still).loads[0])
         except ClosureFailed:
             continue
         if loads.max(initial=0.0) < 1:
             return c
-    try:
         worst = int(loads.argmax())
-    except UnboundLocalError:
-        raise RobodynError("neither the middle of the limits nor home is in reach; give 'centre'") from None
+    if worst < 0:
+        raise RobodynError("the centre of the motion is out of reach; give 'centre' in the run file, within the limits")
     (kind, name), (low, high) = model.limits.labels[worst], model.limits.ranges[worst]
     raise RobodynError(
         f"the limits forbid any motion: at rest in the centre of the motion {kind} of {name!r} is outside [{low:.4g}, "
-        f"{high:.4g}] (margin {model_margin(run)}); widen the limit or give another 'centre'"
+        f"{high:.4g}] ({100 * run.margin:g} % kept free); widen the limit or give another 'centre'"
     )
-
-
-def model_margin(run: ExcitationFile) -> str:
-    return f"{100 * run.margin:g} % kept free"
 
 
 def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
@@ -333,13 +368,6 @@ def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace |
 
 def _platform(robot: Robot) -> list[str]:
     return [robot.coordinates.names[k] for k in translations(robot)]
-
-
-def _load(model: ExcitationModel, basis: np.ndarray, X: np.ndarray) -> float:
-    try:
-        return highest(model.at(*(basis @ X)).loads)
-    except ClosureFailed:
-        return np.inf
 
 
 def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
