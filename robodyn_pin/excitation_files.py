@@ -23,8 +23,14 @@ def write_excitation(found: Excitation, folder: Path) -> None:
     from robodyn_pin.viz.excitation import excitation_figure, workspace_scene
     from robodyn_pin.viz.plots import svg
 
-    motion = found.motion.model_dump(exclude_none=True)
-    write_whole(folder / "motion.yaml", lambda path: path.write_text(yaml.safe_dump(motion, sort_keys=False)))
+    texts = {
+        "motion.yaml": yaml.safe_dump(found.motion.model_dump(exclude_none=True), sort_keys=False),
+        "controller.csv": _table(found),
+        "excitation.svg": svg(excitation_figure(found), "excitation"),
+        "excitation.json": json.dumps(found.summary(), indent=1) + "\n",
+    }
+    for name, text in texts.items():
+        write_whole(folder / name, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
     dense, motors, run = found.dense, found.robot.motors, found.run
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {found.robot.name}, torques of the robot's files; "
@@ -33,13 +39,9 @@ def write_excitation(found: Excitation, folder: Path) -> None:
     q = dense.q @ motors.S.T + motors.offset
     log = Log("planned", dense.t, q, dense.tau, dense.v @ motors.S.T, dense.a @ motors.S.T, simulated=True)
     write_log(folder / "motion.csv", log, found.robot, note)
-    write_whole(folder / "controller.csv", lambda path: path.write_text(_table(found)))
-    write_whole(folder / "excitation.svg", lambda path: path.write_text(svg(excitation_figure(found), "excitation")))
     if found.region is not None:
         with workspace_scene(found) as scene:
             scene.write_html(folder / "workspace.html")
-    text = json.dumps(found.summary(), indent=1) + "\n"
-    write_whole(folder / "excitation.json", lambda path: path.write_text(text))
 
 
 def _table(found: Excitation) -> str:

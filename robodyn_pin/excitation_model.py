@@ -15,7 +15,6 @@ from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import Robot, State
 
 STEP = 1e-5  # [rad, m or per s] of differences: the loops stay closed to 1e-15, slopes are right to about 1e-5
-CHUNK = 4000  # samples held at once
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ class ExcitationModel:
         """The state with each of c, c', c'' moved a little, and by how much."""
         loops, S = self.robot.loops, self.robot.coordinates.S
         axes = np.eye(c.shape[1])
-
         for axis in axes:  # along the loops to second order: what is left open is below round-off
             bend = project(loops, S, state.q, np.broadcast_to(axis, cd.shape))[0].g
             yield self._state(state.q + STEP * state.T @ axis + STEP**2 / 2 * bend, cd, cdd), STEP

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,7 @@ from robodyn_pin.robot import load
 from robodyn_pin.simulation import FourierMotion, fourier
 from robodyn_pin.workspace import workspace
 
+ROOT = Path(__file__).parents[1]
 RUN = "robot: arm.yaml\nperiod: 6\nharmonics: 3\nrandom: 30\nstarts: 1\niterations: 30\nrate: 500\n"
 
 
@@ -163,6 +165,32 @@ def test_hemisphere_of_the_delta_is_inside_arms_and_telescope_by_closed_form(pla
     # Universal joints 0.80 to 1.40 m apart.
     assert 0.80 <= bar.min() < bar.max() <= 1.40
     assert not region.allowed.all()
+
+
+QUICK = {"random": 5, "starts": 1, "iterations": 15}
+
+
+def test_a_short_search_for_the_delta_stays_inside_telescope_and_arms_by_closed_form():
+    run = read_yaml(ROOT / "examples/irb360_excite.yaml", ExcitationFile).model_copy(update=QUICK)
+    found = excite(run)
+    assert found.gain > 2
+    _, c, _, _ = fourier(found.motion.model_copy(update={"rate": 2000.0}), ("x", "y", "z", "psi"))
+    p = c[:, :3] + np.array([0, 0, IRB360.home])
+    arms = delta_angles(IRB360, p)
+    bar = np.linalg.norm(p + np.array([0, 0, U2 - U1]), axis=1)
+    assert -0.703 < arms.min() < arms.max() < 1.745
+    assert 0.80 < bar.min() < bar.max() < 1.40
+    assert np.abs(c[:, 3]).max() < 3.14
+    assert np.array_equal(found.shown.columns, np.arange(found.base.size))
+
+
+def test_a_short_search_for_the_panda_conditions_its_regressor(measured_logs):
+    run = read_yaml(ROOT / "tests/runs/panda_excite.yaml", ExcitationFile).model_copy(update=QUICK)
+    found = excite(run, ROOT / "tests/runs")
+    assert found.base.size == 64
+    assert found.condition < 120
+    assert found.gain > 2
+    assert max(float(str(load["used_percent"])) for load in found.loads) <= 100
 
 
 @pytest.fixture(scope="module")
