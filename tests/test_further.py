@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from robodyn_pin.console import print_result
+from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.validation import apart
 from robodyn_pin.motion import uniform
-from robodyn_pin.observations import Preparation, close_log
+from robodyn_pin.observations import close_log
 from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import load
 from robodyn_pin.run import Selected, estimate
@@ -46,7 +47,8 @@ def result(log):
 def test_gauss_markov_meets_the_normal_equations_of_whole_samples(result, log):
     """sum W' noise^-1 (W x - y) = 0 over the fitted samples, with the noise that the residuals have."""
     robot, found = load("irb360_arms"), result.further.gauss_markov
-    state = close_log(robot, log.window(0, USED), Preparation())
+    part = log.window(0, USED)
+    state = close_log(robot, part, rates_of(part, Preparation()))
     W = state_regressor(robot, state)[:, :, found.estimate.base.columns]
     e = W @ found.estimate.values - (log.tau[:USED] - known_efforts(robot, state))
     left = np.einsum("njk,ji,ni->k", W, np.linalg.inv(found.noise), e)
