@@ -1,192 +1,32 @@
-"""Torques of every catalogue robot against MuJoCo: its mass matrix, its bias forces, its Jacobians of the cut joints.
+"""Torques and strut forces against MuJoCo (mujoco_twin.py): its mass matrix, its bias forces, its Jacobians of the cut joints.
 
-The same URDF is written into a MuJoCo tree here, the loops are put on it with MuJoCo's point Jacobians and their
-derivatives, and B'tau = T'(M a + bias) is formed from that alone. States come from closed forms (workspaces.py), so the
+B'tau = T'(M a + bias) is formed from those alone. States come from closed forms (workspaces.py), so the
 package is asked for nothing but its answer. Friction is left out on both sides; rotors (armature) stay.
 """
 
-import xml.etree.ElementTree as ET
-from dataclasses import dataclass
-
-import mujoco
 import numpy as np
 import pytest
-import yaml
+from mujoco_twin import asked, tensions, twin
 from workspaces import WORKSPACES
 
 from robodyn_pin.dynamics import inverse_dynamics
+from robodyn_pin.forces import constraint_forces
 from robodyn_pin.robot import Robot, build, load
+from robodyn_pin.struts import strut_loads
 
 STATES = 50
 
 
-@dataclass(frozen=True)
-class Twin:
-    """A robot in MuJoCo."""
-
-    model: mujoco.MjModel
-    joints: list[str]  # in MuJoCo's order
-    closures: list[dict]
-    motors: np.ndarray  # (n_motors, nv) rows of S
-    coordinates: np.ndarray  # (d, nv)
-
-
-def numbers(element: ET.Element | None, key: str, default: str = "0 0 0") -> np.ndarray:
-    return np.array([float(x) for x in (default if element is None else element.get(key, default)).split()])
-
-
-def rotation(rpy: np.ndarray) -> np.ndarray:
-    """URDF's convention: about fixed x, then y, then z."""
-    (a, b, c), (sa, sb, sc) = np.cos(rpy), np.sin(rpy)
-    Rx = np.array([[1, 0, 0], [0, a, -sa], [0, sa, a]])
-    Ry = np.array([[b, 0, sb], [0, 1, 0], [-sb, 0, b]])
-    Rz = np.array([[c, -sc, 0], [sc, c, 0], [0, 0, 1]])
-    return Rz @ Ry @ Rx
-
-
-def quaternion(R: np.ndarray) -> np.ndarray:
-    out = np.empty(4)
-    mujoco.mju_mat2Quat(out, R.ravel())
-    return out
-
-
-def inertial(link: ET.Element) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, centre of mass, principal axes, principal moments."""
-    entry = link.find("inertial")
-    if entry is None:
-        return 0.0, np.zeros(3), np.eye(3), np.zeros(3)
-    i = {key: float(value) for key, value in entry.find("inertia").attrib.items()}
-    I = np.array([[i["ixx"], i["ixy"], i["ixz"]], [i["ixy"], i["iyy"], i["iyz"]], [i["ixz"], i["iyz"], i["izz"]]])
-    moments, axes = np.linalg.eigh(I)
-    axes = axes * np.linalg.det(axes)  # right-handed
-    origin = entry.find("origin")
-    return (
-        float(entry.find("mass").get("value")),
-        numbers(origin, "xyz"),
-        rotation(numbers(origin, "rpy")) @ axes,
-        moments,
-    )
-
-
-def twin(robot: Robot) -> Twin:
-    """The URDF and YAML of a robot as MuJoCo sees them."""
-    urdf = ET.parse(robot.urdf_path).getroot()
-    spec = yaml.safe_load(robot.urdf_path.with_suffix(".yaml").read_text())
-    armature = {e["of"]: e["initial"] for e in spec.get("efforts", []) if e["model"] == "armature"}
-    links = {link.get("name"): link for link in urdf.findall("link")}
-    below: dict[str, list[ET.Element]] = {}
-    for joint in urdf.findall("joint"):
-        below.setdefault(joint.find("parent").get("link"), []).append(joint)
-    mj = mujoco.MjSpec()
-    mj.option.gravity = spec.get("gravity", [0, 0, -9.81])
-    refused = []
-
-    def hang(parent: mujoco.MjsBody, joint: ET.Element) -> None:
-        name, origin = joint.find("child").get("link"), joint.find("origin")
-        mass, com, axes, moments = inertial(links[name])
-        body = parent.add_body(name=name, pos=numbers(origin, "xyz"), quat=quaternion(rotation(numbers(origin, "rpy"))))
-        body.explicitinertial, body.ipos, body.iquat = True, com, quaternion(axes)
-        # MuJoCo's compiler refuses bodies that are massless or cannot exist; its equations do not mind them.
-        fine = moments[0] > 0 and moments[0] + moments[1] > moments[2]
-        body.mass, body.inertia = (mass, moments) if fine else (1.0, np.ones(3))
-        if not fine:
-            refused.append((name, mass, moments))
-        if joint.get("type") != "fixed":
-            kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.get("type") == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
-            axis = numbers(joint.find("axis"), "xyz", "1 0 0")
-            body.add_joint(name=joint.get("name"), type=kind, axis=axis, armature=armature.get(joint.get("name"), 0.0))
-        for further in below.get(name, []):
-            hang(body, further)
-
-    for joint in below["base"]:
-        hang(mj.worldbody, joint)
-    model = mj.compile()
-    for name, mass, moments in refused:
-        k = model.body(name).id
-        assert not model.body_simple[k]  # MuJoCo would keep the mass matrix of such a body from compilation
-        model.body_mass[k], model.body_inertia[k] = mass, moments
-    names = [model.joint(k).name for k in range(model.njnt)]
-
-    def row(of: dict[str, float]) -> np.ndarray:
-        return np.array([of.get(name, 0.0) for name in names])
-
-    motors = {
-        m if isinstance(m, str) else m["name"]: {m: 1.0} if isinstance(m, str) else m["of"] for m in spec["motors"]
-    }
-    coordinates = [motors.get(c, {c: 1.0}) for c in spec.get("coordinates", motors)]
-    S = np.array([row(of) for of in motors.values()])
-    return Twin(model, names, spec.get("closures", []), S, np.array([row(of) for of in coordinates]))
-
-
-def loop_rows(at: Twin, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gap, its Jacobian, and the gap's acceleration where all joints have none, of all cut joints.
-
-    Points must meet in all three directions: in a planar robot the third row says nothing new, and does no harm. The
-    axes of a revolute joint must not turn against each other across the free axis.
-    """
-    gaps, rows, drifts = [], [], []
-    nv = at.model.nv
-    for closure in at.closures:
-        J, Jdot = np.zeros((2, 2, 3, nv)), np.zeros((2, 2, 3, nv))
-        ends, R = [], []
-        for k, name in enumerate(closure["between"]):
-            body = at.model.body(name).id
-            ends.append(data.xpos[body].copy())
-            R.append(data.xmat[body].reshape(3, 3).copy())
-            mujoco.mj_jac(at.model, data, J[k, 0], J[k, 1], ends[k], body)
-            mujoco.mj_jacDot(at.model, data, Jdot[k, 0], Jdot[k, 1], ends[k], body)
-        gaps.append(ends[1] - ends[0])
-        (linear, angular), (linear_rate, angular_rate) = J[1] - J[0], Jdot[1] - Jdot[0]
-        rows.append(linear)
-        drifts.append(linear_rate @ data.qvel)
-        if closure["kind"] == "revolute":
-            assert closure["axis"] == [1, 0, 0]
-            across = R[0][:, 1:].T  # y and z of the first frame, fixed to it
-            rates = np.cross(J[0, 1] @ data.qvel, across)
-            gaps.append(across @ R[1][:, 0])
-            rows.append(across @ angular)
-            drifts.append(across @ (angular_rate @ data.qvel) + rates @ (angular @ data.qvel))
-        else:
-            assert closure["kind"] in ("point", "planar_point")
-    return (
-        np.concatenate([np.zeros(0), *gaps]),
-        np.concatenate([np.zeros((0, nv)), *rows]),
-        np.concatenate([np.zeros(0), *drifts]),
-    )
-
-
-def solve(J: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.linalg.lstsq(np.concatenate([J, S]), right, rcond=1e-10)[0]
-
-
-def mujoco_efforts(
-    at: Twin, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """B, B'tau and the largest gap of the loops at one state."""
-    model, data = at.model, mujoco.MjData(at.model)
-    m, d = len(loop_rows(at, data)[0]), len(cd)
-    data.qpos[:] = q
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    gap, J, _ = loop_rows(at, data)
-    T = solve(J, at.coordinates, np.concatenate([np.zeros((m, d)), np.eye(d)]))
-    data.qvel[:] = T @ cd
-    mujoco.mj_comVel(model, data)
-    drift = loop_rows(at, data)[2]
-    a = solve(J, at.coordinates, np.concatenate([-drift, cdd]))
-    mujoco.mj_makeM(model, data)
-    M, bias = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
-    mujoco.mj_fullM(model, data, M)
-    mujoco.mj_rne(model, data, 0, bias)
-    return at.motors @ T, T.T @ (M @ a + bias), np.abs(gap).max(initial=0)
+def without_friction(name: str) -> Robot:
+    catalogue = load(name)
+    rotors = [effort for effort in catalogue.file.efforts if effort.model == "armature"]
+    file = catalogue.file.model_copy(update={"efforts": rotors})
+    return build(name, file, catalogue.urdf_xml, catalogue.urdf_path)
 
 
 def relative_errors(name: str, states: int = STATES) -> tuple[float, float, float]:
     """Largest over the states: error of B'tau, error of the motor torques, both relative, and the gap in MuJoCo."""
-    catalogue = load(name)
-    rotors = [effort for effort in catalogue.file.efforts if effort.model == "armature"]
-    file = catalogue.file.model_copy(update={"efforts": rotors})
-    robot = build(name, file, catalogue.urdf_xml, catalogue.urdf_path)
+    robot = without_friction(name)
     rng = np.random.default_rng(sum(map(ord, name)))
     reach = WORKSPACES[name](rng, states)
     cd, cdd = 2 * rng.normal(size=reach.c.shape), 20 * rng.normal(size=reach.c.shape)
@@ -194,7 +34,8 @@ def relative_errors(name: str, states: int = STATES) -> tuple[float, float, floa
     at, worst = twin(robot), np.zeros(3)
     for k in range(states):
         q = np.array([reach.joints[joint][k] for joint in at.joints])
-        B, efforts, gap = mujoco_efforts(at, q, cd[k], cdd[k])
+        found = asked(at, q, cd[k], cdd[k])
+        B, efforts, gap = at.motors @ found.T, found.T.T @ found.efforts, found.gap
         least_norm = np.linalg.pinv(B.T) @ efforts
         off = np.linalg.norm(B.T @ tau[k] - efforts) / np.linalg.norm(efforts)
         off_motors = np.linalg.norm(tau[k] - least_norm) / np.linalg.norm(least_norm)
@@ -208,3 +49,26 @@ def test_torques_are_those_of_mujoco(name):
     assert gap < 1e-12  # the closed-form states are closed in MuJoCo, too
     assert efforts < 1e-7
     assert motors < 1e-7  # of least norm where there are more motors than degrees of freedom
+
+
+@pytest.mark.parametrize("name", ["irb360", "irb360_measure", "delta3"])
+def test_strut_forces_are_those_of_mujoco_up_to_the_torque_limits(name):
+    """The forces that close MuJoCo's rigid equations at the state: J'lambda = M a + bias - S'tau."""
+    robot, rng = without_friction(name), np.random.default_rng(7)
+    reach, limits = WORKSPACES[name](rng, STATES), np.array([robot.file.limits[m].torque for m in robot.motors.names])
+    cd, direction = 2 * rng.normal(size=reach.c.shape), rng.normal(size=reach.c.shape)
+    still, more = (inverse_dynamics(robot, reach.c, cd, x) for x in (0 * direction, direction))
+    room = np.abs(np.where(more > still, limits, -limits) - still) / np.abs(more - still)
+    cdd = room.min(axis=1, keepdims=True) * direction
+    forces = constraint_forces(robot, reach.c, cd, cdd)
+    np.testing.assert_allclose((np.abs(forces.tau) / limits).max(axis=1), 1, rtol=1e-9)
+    loads = strut_loads(robot, robot.close(reach.c, cd, cdd), forces.multipliers)
+    at, largest = twin(robot), 0.0
+    for k in range(STATES):
+        q = np.array([reach.joints[joint][k] for joint in at.joints])
+        found = tensions(at, robot, q, cd[k], cdd[k])
+        for column, (strut, (lower, upper)) in enumerate(found.items()):
+            assert forces.struts[strut][k] == pytest.approx(lower, abs=1e-6)
+            assert loads.upper[k, column] == pytest.approx(upper, abs=1e-6)
+            largest = max(largest, abs(upper))
+    assert largest > limits[0] / 2  # of the order of arm torque over arm length

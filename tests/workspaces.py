@@ -220,5 +220,6 @@ WORKSPACES: dict[str, Callable[[np.random.Generator, int], Reachable]] = {
     "irb2400_spindle": irb2400,
     "irb360": irb360,
     "irb360_arms": irb360_arms,
+    "irb360_measure": irb360,
     "irb6660": irb6660,
 }
