@@ -16,6 +16,19 @@ STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
     "passive_friction", "shapes", "excitation",
 )  # fmt: skip
+STUDIES = (
+    "main_job",
+    "states",
+    "estimators",
+    "solvers",
+    "priors",
+    "uncertainty",
+    "payload",
+    "identifiability",
+    "passive_friction",
+    "shapes",
+    "instruments",
+)
 
 
 @dataclass(frozen=True)

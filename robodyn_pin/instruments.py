@@ -1,0 +1,54 @@
+"""Instruments of a log: the regressor of its motion without whatever is faster than the motion."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodyn_pin.filters import Lowpass
+from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.log_files import AnyLog
+from robodyn_pin.observations import blocks, close_log, motor_map
+from robodyn_pin.regression import known_efforts, state_regressor
+from robodyn_pin.robot import Robot
+from robodyn_pin.run_file import RunFile
+
+MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
+MARGIN = 1.5  # times the band
+LOOKED_AT = 60_000  # samples of a log that are checked
+BLOCK = 4000
+
+
+def band(log: AnyLog) -> float:
+    """Frequency [Hz] below which 99.99 % of the positions' variance lies, of the liveliest motor."""
+    part = log.section(0, min(log.size, LOOKED_AT))
+    x = part.q - np.linspace(part.q[0], part.q[-1], part.size)
+    power = np.abs(np.fft.rfft(x * np.hanning(part.size)[:, None], axis=0)) ** 2
+    share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
+    return float(np.argmax(share >= MOTION, axis=0).max() * part.rate / part.size)
+
+
+def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: BaseSet) -> tuple[list[Factor], float]:
+    """Rows [Z, W, y] of the base columns, folded per coordinate, and the cut-off [Hz] of the instruments' motion.
+
+    W and y as the run file fits them; Z from positions (and measured rates) through a zero-phase low-pass just above the
+    band of the motion. Assumed: what is faster is noise of the encoders, not motion; the noise below is negligible.
+    """
+    cutoff = MARGIN * max(band(log) for log in logs)
+    smooth = run.preparation.model_copy(update={"filter": Lowpass(order=4, cutoff=cutoff)})
+    d, r = len(robot.coordinates.names), base.size
+    factors = [empty(2 * r)] * d
+    for log in logs:
+        end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
+        for low, first, stop, high in blocks(log, smooth, [lowpass, run.preparation.filter], 0, end, BLOCK):
+            part = log.section(low, high)
+            state, calm = (close_log(robot, part, preparation) for preparation in (run.preparation, smooth))
+            y = np.einsum("nij,ni->nj", motor_map(robot, state), part.tau) - known_efforts(robot, state)
+            Z, W = (state_regressor(robot, s)[:, :, base.columns] for s in (calm, state))
+            rows = np.concatenate([Z, W, y[:, :, None]], axis=2)
+            rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
+            index = np.arange(low, high)
+            kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
+            kept &= index % run.rows.every == 0
+            factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
+    return [merge([f]) for f in factors], cutoff
