@@ -14,21 +14,8 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
-    "passive_friction", "shapes", "excitation",
+    "passive_friction", "shapes", "excitation", "instruments",
 )  # fmt: skip
-STUDIES = (
-    "main_job",
-    "states",
-    "estimators",
-    "solvers",
-    "priors",
-    "uncertainty",
-    "payload",
-    "identifiability",
-    "passive_friction",
-    "shapes",
-    "instruments",
-)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ def print_result(result: "Result", folder: Path) -> None:
     if result.copies:
         print_copies(result.copies)
     print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
+    print(f"it is about {result.verdict.scope}")
+    for caution in result.verdict.cautions:
+        print(f"caution: {caution}")
     print(f"report: {folder / 'report.html'}")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.base import BaseSet
-from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.identification.fold import Factor, empty, fold
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import blocks, close_log, motor_map
 from robodyn_pin.regression import known_efforts, state_regressor
@@ -43,12 +43,15 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
         for low, first, stop, high in blocks(log, smooth, [lowpass, run.preparation.filter], 0, end, BLOCK):
             part = log.section(low, high)
             state, calm = (close_log(robot, part, preparation) for preparation in (run.preparation, smooth))
+            assert part.tau is not None  # the same log was folded before
             y = np.einsum("nij,ni->nj", motor_map(robot, state), part.tau) - known_efforts(robot, state)
-            Z, W = (state_regressor(robot, s)[:, :, base.columns] for s in (calm, state))
-            rows = np.concatenate([Z, W, y[:, :, None]], axis=2)
+            Z, W = (state_regressor(robot, s) for s in (calm, state))
+            if not log.loaded:
+                Z[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] = 0.0
+            rows = np.concatenate([Z[:, :, base.columns], W[:, :, base.columns], y[:, :, None]], axis=2)
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
             index = np.arange(low, high)
             kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
             kept &= index % run.rows.every == 0
             factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
-    return [merge([f]) for f in factors], cutoff
+    return factors, cutoff

@@ -28,14 +28,13 @@ from robodyn_pin.payload import Quantity, loaded_urdf, payload_summary, quantiti
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.shapes import FittedShape
+from robodyn_pin.verdict import Verdict
 
 if TYPE_CHECKING:
+    from robodyn_pin.diagnosis import Diagnosis
     from robodyn_pin.further import Further
 
 STILL = 1  # label of samples that stand still; the others have 0
-WORSE_UNSEEN = 1.5  # times the fit error on unseen data: more than that is over-fitting
-MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one norm"}
-TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,7 @@ class Sample:
     q: np.ndarray  # (n, nv) joint positions [rad or m]
     measured: np.ndarray  # (n, d)
     predicted: dict[str, np.ndarray]  # estimate -> (n, d)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the result can be used, and why (not)."""
-
-    accepted: bool
-    reasons: tuple[str, ...]
+    deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
 
 
 @dataclass(frozen=True)
@@ -111,6 +103,7 @@ class Result:
     simulated: bool
     verdict: Verdict
     sample: Sample
+    diagnosis: "Diagnosis"
 
     @property
     def name(self) -> str:
@@ -200,7 +193,10 @@ class Result:
         return {
             "robot": self.name,
             "simulated": self.simulated,
-            "verdict": {"accepted": self.verdict.accepted, "reasons": list(self.verdict.reasons)},
+            "verdict": {
+                "accepted": self.verdict.accepted, "scope": self.verdict.scope, "reasons": list(self.verdict.reasons),
+                "cautions": list(self.verdict.cautions),
+            },
             "base": {
                 "count": base.size, "inertial": inertial, "condition": base.condition,
                 "parameters": [
@@ -222,6 +218,7 @@ class Result:
             },
             "payload": payload_summary(self.robot_before, base.labels(names), base, self.payload),
             "shapes": [s.__dict__ for s in self.shapes],
+            **self.diagnosis.summary(names, d),
             "errors": {
                 name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
                 for name, s in self.scored.items()
@@ -256,28 +253,6 @@ def _errors(e: Errors, names: list[str]) -> dict[str, object]:
 def versions() -> dict[str, str]:
     """Versions of what the numbers depend on."""
     return {name: version(name) for name in ("robodyn_pin", "pin", "numpy", "scipy", "cvxpy", "clarabel")}
-
-
-def judge(scored: Scored, measure: str) -> Verdict:
-    """Accept a result whose error is about the same on unseen data and that explains the torques."""
-    reasons = []
-    # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
-    ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
-    unseen = scored.held_out.by(measure)
-    if ratio > WORSE_UNSEEN:
-        reasons.append(
-            f"over-fitted: the error is {ratio:.3g} times larger on held-out data than on the fit data; give a longer or richer log"
-        )
-    if unseen > TOO_MUCH_LEFT:
-        reasons.append(
-            f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order"
-        )
-    if reasons:
-        return Verdict(False, tuple(reasons))
-    return Verdict(True, (
-        f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
-        "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
-    ))  # fmt: skip
 
 
 def prepare_folder(folder: Path) -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.choose import Fitted, choose
+from robodyn_pin.diagnosis import diagnose
 from robodyn_pin.differentiation import rates_of
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
-from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
+from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.log_files import AnyLog, open_log
@@ -23,9 +25,10 @@ from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.payload import carrying, check_sign
 from robodyn_pin.poses import noise_along, read_poses
-from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored, judge
+from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
+from robodyn_pin.verdict import judge
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
 DRAWN = 3000  # samples of the held-out log that are kept for pictures
@@ -136,11 +139,16 @@ def estimate(
         )
         for name, x in vectors.items()
     }  # fmt: skip
+    progress("how sure")
+    first = held_out[0]
+    found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
+    measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=_records(run, fit, held_out),
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], run.score.measure), sample=_sample(fitted, held_out[0], vectors),
+        verdict=judge(scored["feasible"], measure, wls, found, labels, names), diagnosis=found,
+        sample=_sample(fitted, first, vectors, wls, scored["WLS"].fit.rmse),
     )  # fmt: skip
 
 
@@ -155,11 +163,13 @@ def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
     return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
 
 
-def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) -> Sample:
-    """Measured and predicted torques of the held-out log, thinned for pictures."""
+def _sample(
+    fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray
+) -> Sample:
+    """Measured and predicted torques of the held-out log, thinned for pictures; noise (d,) of torques as scored."""
     log, robot, run = selected.log, fitted.robot, fitted.run
     every = max(1, (selected.end - selected.begin) // DRAWN)
-    t, q, measured, predicted = [], [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
+    t, q, measured, deviations, predicted = [], [], [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
     for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
         W, known, y = filtered(block, run.score.filter, log)
         index = block.begin + np.arange(len(W))
@@ -167,10 +177,11 @@ def _sample(fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray]) 
         t.append(index[drawn] / log.rate)
         q.append(block.q[block.keep][drawn])
         measured.append(y[drawn])
+        deviations.append(prediction_deviations(wls, W[drawn], noise))
         for name, x in vectors.items():
             predicted[name].append(W[drawn] @ x + known[drawn])
     stacked = {name: np.concatenate(p) for name, p in predicted.items()}
-    return Sample(np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked)
+    return Sample(np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked, np.concatenate(deviations))
 
 
 def _records(run: RunFile, fit: list[Selected], held_out: list[Selected]) -> tuple[LogRecord, ...]:

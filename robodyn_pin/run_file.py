@@ -176,6 +176,8 @@ class RunFile(Strict):
     essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
     gauss_markov: bool = False  # least squares once more, noise correlated between the coordinates
     second_opinion: bool = False  # the feasible fit once more, over log-Cholesky variables
+    intervals: bool = False  # of the feasible fit too: two convex programmes for each parameter
+    instruments: bool = True  # compare with instrumental variables
     choose: ChooseSpec = ChooseSpec()
     score: ScoreSpec = ScoreSpec()
     output: Path | None = None

@@ -16,6 +16,7 @@ from robodyn_pin.regression import columns, regressor
 from robodyn_pin.robot import Robot
 
 LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
+USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
 STATES = 300  # of each kind of motion
 AGAIN = "the same motion once more"
 
@@ -50,20 +51,29 @@ def known(
 
 def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) -> dict[str, np.ndarray]:
     """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations."""
-    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
-    picked = np.linspace(0, len(state.q) - 1, STATES).astype(int)
-    S = robot.coordinates.S
-    c, cd, cdd = state.q @ S.T + robot.coordinates.offset, state.v @ S.T, state.a @ S.T
-    fast, sharp = (np.quantile(np.abs(x), 0.99, axis=0) for x in (cd, cdd))
+    c, cd, cdd = moved(robot, log, preparation)
+    fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
+    picked = np.linspace(0, len(c) - 1, STATES).astype(int)
     c, cd, cdd = c[picked], cd[picked], cdd[picked]
     rng, still = np.random.default_rng(seed), np.zeros_like(c)
     kinds = {AGAIN: (cd, cdd), "standing still in many poses": (still, still)}
     for i, name in enumerate(robot.coordinates.names):
-        alone = np.eye(len(S))[i] * rng.uniform(-1, 1, c.shape)
+        alone = np.eye(c.shape[1])[i] * rng.uniform(-1, 1, c.shape)
         kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
         kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
     kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, c.shape) * fast, rng.uniform(-1, 1, c.shape) * sharp)
-    return {name: regressor(robot, c, *rates) for name, rates in kinds.items()}
+    rows = {name: regressor(robot, c, *rates) for name, rates in kinds.items()}
+    if not log.loaded:
+        for W in rows.values():
+            W[:, :, robot.payload_columns] = 0.0
+    return rows
+
+
+def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coordinates and rates c, c', c'' (N, d) of the log's first samples."""
+    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
+    S = robot.coordinates.S
+    return state.q @ S.T + robot.coordinates.offset, state.v @ S.T, state.a @ S.T
 
 
 def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:

@@ -1,0 +1,113 @@
+"""Whether a result can be used, for what, and what to keep in mind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_pin.identification.essential import relative_deviations
+from robodyn_pin.identification.least_squares import BaseEstimate
+
+if TYPE_CHECKING:
+    from robodyn_pin.diagnosis import Diagnosis
+    from robodyn_pin.result import Scored
+
+WORSE_UNSEEN = 1.5  # times the fit error on unseen data: more than that is over-fitting
+MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one norm"}
+TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
+ENOUGH = 15  # independent values a parameter; with fewer, regressions do not hold elsewhere (Harrell 2015, section 4.4)
+UNKNOWN = 1.0  # relative standard deviation from which a parameter's sign is not even known
+COLOURED = 1.5  # widening of deviations by coloured residuals that is worth saying
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the result can be used, and why (not)."""
+
+    accepted: bool
+    reasons: tuple[str, ...]
+    scope: str = ""  # which motions it holds for
+    cautions: tuple[str, ...] = ()  # what to keep in mind, accepted or not
+
+
+def judge(
+    scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str]
+) -> Verdict:
+    """Accept a result that has data enough, whose error is about the same on unseen data, and that explains the torques.
+
+    Args:
+        labels: of the base parameters. names: of the coordinates.
+    """
+    reasons = []
+    # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
+    ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
+    unseen, each = scored.held_out.by(measure), found.rows / max(wls.base.size, 1)
+    unknown = np.flatnonzero(relative_deviations(wls) > UNKNOWN)
+    if ratio > WORSE_UNSEEN:
+        reasons.append(
+            f"over-fitted: the error is {ratio:.3g} times larger on held-out data than on the fit data; give a longer or richer log"
+        )
+    if each < ENOUGH:
+        reasons.append(
+            f"over-fitted: {found.seconds:.3g} s of log have {each:.3g} independent values for each of {wls.base.size} base "
+            f"parameters, {ENOUGH} are the least that hold elsewhere, and {len(unknown)} of the parameters are smaller than their "
+            "standard deviation; give a longer log"
+        )
+    if unseen > TOO_MUCH_LEFT:
+        reasons.append(
+            f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order"
+        )
+    accepted = not reasons
+    if accepted:
+        reasons = [
+            f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
+            "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
+        ]
+    return Verdict(accepted, tuple(reasons), _scope(found, names), tuple(_cautions(wls, found, labels, names, unknown)))
+
+
+def _scope(found: "Diagnosis", names: Sequence[str]) -> str:
+    speeds = ", ".join(
+        f"{name} {v:.3g} and {a:.3g}" for name, v, a in zip(names, found.fastest, found.sharpest, strict=True)
+    )
+    return (
+        f"motions like the fitted {found.seconds:.3g} s, no faster than these speeds [rad/s or m/s] and accelerations "
+        f"[rad/s² or m/s²]: {speeds}"
+    )
+
+
+def _cautions(
+    wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str], unknown: np.ndarray
+) -> list[str]:
+    said = []
+    if missing := found.known.base.size - wls.base.size:
+        said.append(
+            f"the fit data show {wls.base.size} of the {wls.base.size + missing} combinations that the robot's motion can show"
+        )
+    if len(unknown):
+        worst = unknown[np.argmax(relative_deviations(wls)[unknown])]
+        said.append(
+            f"{len(unknown)} of {wls.base.size} base parameters are smaller than their standard deviation (most of all "
+            f"{_short(labels[worst])}): they are near zero, or the log hardly shows them"
+        )
+    beside = found.instruments
+    if beside is not None and beside.biased:
+        k = int(np.argmax(np.abs(beside.shifts)))
+        said.append(
+            f"OLS and instrumental variables disagree (chi-square {beside.statistic:.3g} with {beside.freedom} degrees of "
+            f"freedom), most of all in {_short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: noise in the "
+            f"positions, or something unmodelled above {found.cutoff:.3g} Hz, moves the estimates; filter more"
+        )
+    wide = found.residuals.widening
+    if wide.max() > COLOURED:
+        j = int(np.argmax(wide))
+        said.append(
+            f"the held-out residuals are not white: where the motion is, {names[j]} has {wide[j] ** 2:.3g} times the power that "
+            f"white noise would have, so standard deviations are too small by up to {wide[j]:.3g} times"
+        )
+    return said
+
+
+def _short(label: str, most: int = 60) -> str:
+    return label if len(label) <= most else label[: most - 4].rsplit(" ", 1)[0] + " ..."
