@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from robodyn_pin.console import bar, print_excitation, print_json, print_result, print_table, status
+from robodyn_pin.console import bar, print_comparison, print_excitation, print_json, print_result, print_table, status
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
@@ -291,6 +291,26 @@ def friction(
         print_json(result.summary())
     else:
         print_friction(result, folder)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="Result folder.")],
+    second: Annotated[Path, typer.Argument(help="Result folder of the same robot.")],
+    as_json: JsonOption = False,
+) -> None:
+    """What changed between two results of one robot, and is it more than chance?
+
+    Example: robodyn compare results/monday results/tuesday
+    """
+    from robodyn_pin.compare import compare as compare_results
+    from robodyn_pin.compare import read_result
+
+    found = compare_results(read_result(first), read_result(second))
+    if as_json:
+        print_json(found.summary())
+    else:
+        print_comparison(found)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from robodyn_pin.compare import Compared
     from robodyn_pin.excitation import Excitation
     from robodyn_pin.friction import FrictionResult
     from robodyn_pin.identification.copies import Comparison
@@ -168,6 +169,36 @@ def print_friction(result: "FrictionResult", folder: Path) -> None:
     for warning in result.warnings:
         print(f"note: {warning}")
     print(f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg")
+
+
+def print_comparison(found: "Compared") -> None:
+    from robodyn_pin.verdict import short
+
+    change = found.change
+    rows: list[dict[str, Any]] = [
+        {"what": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change in deviations": f"{(b - a) / s:+.1f}",
+         "probability": f"{p:.2g}", "changed": "yes" if yes else ""}
+        for label, a, b, s, p, yes in zip(
+            found.labels, change.first, change.second, change.deviations, change.probability, change.significant, strict=True
+        )
+    ]  # fmt: skip
+    rows += [
+        {"what": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
+         "change in deviations": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
+        for name, (a, b) in found.errors.items()
+    ]  # fmt: skip
+    print_table(f"{found.robot}: first and second result (weighted least squares)", rows)
+    many = int(change.significant.sum())
+    print(
+        f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, probability {change.joint:.2g} by chance; "
+        f"{many} changed by more than chance (5 % in all, Holm)"
+    )
+    if found.not_common:
+        print(f"not known to the second result: {', '.join(found.not_common)}")
+    if found.same_log:
+        print("caution: both fitted the same log, so they are not independent and the probabilities are too large")
+    words = ["accepted" if yes else "NOT ACCEPTED" for yes in found.accepted]
+    print(f"verdicts: {words[0]}, then {words[1]}")
 
 
 @contextmanager

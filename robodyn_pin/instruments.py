@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.fold import Factor, empty, fold
@@ -35,14 +36,15 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
     band of the motion. Assumed: what is faster is noise of the encoders, not motion; the noise below is negligible.
     """
     cutoff = MARGIN * max(band(log) for log in logs)
-    smooth = run.preparation.model_copy(update={"filter": Lowpass(order=4, cutoff=cutoff)})
+    smooth = Preparation(rates=run.preparation.rates, filter=Lowpass(order=4, cutoff=cutoff))
     d, r = len(robot.coordinates.names), base.size
     factors = [empty(2 * r)] * d
     for log in logs:
         end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
-        for low, first, stop, high in blocks(log, smooth, [lowpass, run.preparation.filter], 0, end, BLOCK):
+        ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
+        for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
             part = log.section(low, high)
-            state, calm = (close_log(robot, part, preparation) for preparation in (run.preparation, smooth))
+            state, calm = (close_log(robot, part, way) for way in ways)
             assert part.tau is not None  # the same log was folded before
             y = np.einsum("nij,ni->nj", motor_map(robot, state), part.tau) - known_efforts(robot, state)
             Z, W = (state_regressor(robot, s) for s in (calm, state))

@@ -89,14 +89,14 @@ def _cautions(
         worst = unknown[np.argmax(relative_deviations(wls)[unknown])]
         said.append(
             f"{len(unknown)} of {wls.base.size} base parameters are smaller than their standard deviation (most of all "
-            f"{_short(labels[worst])}): they are near zero, or the log hardly shows them"
+            f"{short(labels[worst])}): they are near zero, or the log hardly shows them"
         )
     beside = found.instruments
     if beside is not None and beside.biased:
         k = int(np.argmax(np.abs(beside.shifts)))
         said.append(
             f"OLS and instrumental variables disagree (chi-square {beside.statistic:.3g} with {beside.freedom} degrees of "
-            f"freedom), most of all in {_short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: noise in the "
+            f"freedom), most of all in {short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: noise in the "
             f"positions, or something unmodelled above {found.cutoff:.3g} Hz, moves the estimates; filter more"
         )
     wide = found.residuals.widening
@@ -109,5 +109,6 @@ def _cautions(
     return said
 
 
-def _short(label: str, most: int = 60) -> str:
+def short(label: str, most: int = 60) -> str:
+    """A combination that is cut where it gets too long for a sentence."""
     return label if len(label) <= most else label[: most - 4].rsplit(" ", 1)[0] + " ..."
