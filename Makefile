@@ -1,4 +1,5 @@
 # make demo   set up and run the main job: simulate an IRB 360 log, identify it, write results/irb360/report.html
+# make campaign   the IRB 360 from the disassembled robot to the verified model, simulated: results/irb360_campaign/campaign.md
 # make test   set up and run the tests
 # Both make a virtual environment in .venv; nothing outside this folder is touched.
 PYTHON ?= python3
@@ -6,13 +7,16 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(wildcard pyproject.toml */*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
-.PHONY: demo test figures bench docs clean
+.PHONY: demo campaign test figures bench docs clean
 
 demo: $(VENV)/.installed
 	@echo "Simulating an IRB 360 log (called simulated everywhere) and identifying it; results lie in results/irb360."
 	$(BIN)/robodyn simulate irb360 --motion examples/irb360_motion.yaml --out results/irb360_log.csv \
 	    --noise 1.5,1.5,1.6,0.16 --encoder-bits 15 --seed 1
 	$(BIN)/robodyn identify examples/irb360.yaml --out results/irb360
+
+campaign: $(VENV)/.installed
+	$(BIN)/python examples/irb360_campaign/campaign.py
 
 test: $(VENV)/.tested
 	@echo "Running the tests; those on measured logs skip where ROBODYN_DATA names no folder, those of pages without chromium."
