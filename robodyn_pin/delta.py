@@ -30,9 +30,9 @@ class Turning:
     cosine: np.ndarray  # (k, 3)
     sine: np.ndarray  # (k, 3)
 
-    def at(self, angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Offset from the centre and its derivative by the angle (N, k), both (N, k, 3)."""
-        c, s = np.cos(angle)[..., None], np.sin(angle)[..., None]
+    def at(self, cos: np.ndarray, sin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Offset from the centre and its derivative by the angle, of which cos and sin are given (N, k); both (N, k, 3)."""
+        c, s = cos[..., None], sin[..., None]
         return self.cosine * c + self.sine * s, self.sine * c - self.cosine * s
 
 
@@ -182,7 +182,7 @@ def arm_motion(delta: Delta, phi: np.ndarray, phid: np.ndarray, phidd: np.ndarra
     Raises:
         ClosureFailed: the arms stand too far apart for the struts to meet; names the sample.
     """
-    radius, tangent = delta.arms.at(phi)
+    radius, tangent = delta.arms.at(np.cos(phi), np.sin(phi))
     centres = radius - delta.hanging[delta.first]
     x = _meet(delta, centres)
     struts = x[:, None] - centres
@@ -200,7 +200,7 @@ def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:
     Raises:
         ClosureFailed: the arms stand too far apart for the struts to meet; names the sample.
     """
-    return _meet(delta, delta.arms.at(phi)[0] - delta.hanging[delta.first])
+    return _meet(delta, delta.arms.at(np.cos(phi), np.sin(phi))[0] - delta.hanging[delta.first])
 
 
 def _meet(delta: Delta, centres: np.ndarray) -> np.ndarray:

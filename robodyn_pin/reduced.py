@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
-from robodyn_pin.delta import Delta, DeltaMotion, Turning, delta_parts, tree_motion, turning
+from robodyn_pin.delta import Delta, DeltaMotion, delta_parts, tree_motion, turning
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot import Robot
 
@@ -42,7 +42,9 @@ class ReducedModel:
     share: np.ndarray  # (6, 1) how far down the strut its centre lies, in parts of its length
     levers: np.ndarray  # (6, 6, 3) wrench about the platform origin of a unit force, for each strut
     arm_inertia: np.ndarray  # (3,) about the axis, with what turns along [kg m^2]
-    arm_weight: Turning  # (3,) first moment from the axis times gravity, component by component [N m]
+    arm_weight: (
+        np.ndarray
+    )  # (2, 3) how far gravity works on the arms: first times cos, second times sin of their angles [N m]
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def reduced_forces(
         carried, on_platform = _carried(reduced.tool, lifted, psi, psid, psidd)
         end_effector, bar = carried[:, :5], carried[:, 5]
         wrench += on_platform
-    radius, tangent = delta.elbow.at(motion.phi[:, delta.arm_of])
+    cos, sin = np.cos(motion.phi), np.sin(motion.phi)
+    radius, tangent = delta.elbow.at(cos[:, delta.arm_of], sin[:, delta.arm_of])
     along = (motion.x[:, None] + delta.hanging - radius) / delta.length[:, None]
     unit = (reduced.levers @ along[..., None])[
         ..., 0
@@ -116,7 +119,7 @@ def reduced_forces(
     centre = above + reduced.share * (lifted[:, None] - above)
     upper = lower - reduced.strut_mass * (along * centre).sum(axis=2)
     pulled = upper * (along * tangent).sum(axis=2)
-    weight = reduced.arm_weight.at(motion.phi)[1].sum(axis=2)
+    weight = reduced.arm_weight[1] * cos - reduced.arm_weight[0] * sin
     arms = reduced.arm_inertia * motion.phidd - weight - pulled @ delta.pairs
     return ReducedForces(end_effector, bar, lower, upper, arms)
 
@@ -203,7 +206,7 @@ def _arm_inertia(robot: Robot, delta: Delta) -> np.ndarray:
     return np.array(total) + sum(((unit @ e.rows.T) ** 2).sum(axis=1) * e.initial[0] for e in rotors)
 
 
-def _arm_weight(model: pin.Model, delta: Delta) -> Turning:
+def _arm_weight(model: pin.Model, delta: Delta) -> np.ndarray:
     centres = turning(model, delta.arm_joints, delta.arm_joints, [model.inertias[j].lever for j in delta.arm_joints])
-    scale = np.array([[model.inertias[j].mass] for j in delta.arm_joints]) * model.gravity.linear
-    return Turning(scale * centres.centre, scale * centres.cosine, scale * centres.sine)
+    mass = np.array([model.inertias[j].mass for j in delta.arm_joints])
+    return mass * (np.array([centres.cosine, centres.sine]) @ model.gravity.linear)

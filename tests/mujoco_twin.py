@@ -63,7 +63,7 @@ def inertial(link: ET.Element) -> tuple[float, np.ndarray, np.ndarray, np.ndarra
 
 def twin(robot: Robot) -> Twin:
     """The URDF and YAML of a robot as MuJoCo sees them."""
-    urdf = ET.parse(robot.urdf_path).getroot()
+    urdf = ET.fromstring(robot.urdf_xml)
     spec = yaml.safe_load(robot.urdf_path.with_suffix(".yaml").read_text())
     armature = {e["of"]: e["initial"] for e in spec.get("efforts", []) if e["model"] == "armature"}
     links = {link.get("name"): link for link in urdf.findall("link")}
