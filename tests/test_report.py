@@ -359,8 +359,9 @@ def test_page_fits_a_laptop_and_draws_every_plot(opened):
     assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert opened.evaluate("() => [...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
     sizes = [plot.bounding_box() for plot in opened.query_selector_all("figure svg")]
-    assert len(sizes) == 2
-    assert all(size["width"] > 900 and size["height"] > 200 for size in sizes)
+    assert len(sizes) == 2 + 2 + 1  # torques and residual spectra of two motors, the mass matrix
+    assert all(size["width"] > 900 and size["height"] > 200 for size in [*sizes[:2], sizes[-1]])
+    assert all(size["width"] > 300 and size["height"] > 150 for size in sizes[2:4])
     # Nothing outside the 3D view asks for another file either.
     assert not opened.query_selector_all("link[href^=http], script[src], img[src^=http]")
 

@@ -28,6 +28,7 @@ def torque_figure(
     title: str,
     unit: str,
     legend: Mapping[str, str] | None = None,
+    reach: np.ndarray | None = None,
 ) -> Figure:
     """Measured and predicted effort of one motor, and below what the predictions leave.
 
@@ -35,6 +36,7 @@ def torque_figure(
         t: (n,) [s]. measured: (n,) [unit].
         predicted: estimate -> (n,) [unit], of "WLS" and "feasible" those that are there.
         legend: estimate -> how the legend calls it, where not by its name.
+        reach: (n,) [unit] half width of the 95 % band about the feasible prediction.
     """
     figure = Figure(figsize=(9.5, 2.9))
     # The same margins for all, so that the motors' time axes stand below each other.
@@ -47,6 +49,10 @@ def torque_figure(
             upper.plot(*thinned(t, predicted[name]), **line, label=(legend or {}).get(name, name))
             lower.plot(*thinned(t, measured - predicted[name]), **line)
     lower.axhline(0, color=MEASURED, linewidth=0.6)
+    if reach is not None:
+        for sign in (1, -1):
+            style = {"color": MEASURED, "linewidth": 0.6, "linestyle": ":", "label": "95 % band" if sign > 0 else None}
+            lower.plot(t[:: max(1, len(t) // DRAWN)], sign * reach[:: max(1, len(t) // DRAWN)], **style)
     what = {"N m": "torque", "N": "force"}.get(unit, "effort")
     upper.set_ylabel(f"{what} [{unit}]")
     lower.set_ylabel(f"residual [{unit}]")

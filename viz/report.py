@@ -15,10 +15,12 @@ from robodyn_pin.choose import NEXT_TO_NOTHING
 from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
 from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.motion import GAP, IRREGULAR
 from robodyn_pin.result import Choice, LogRecord, Result, Scored, versions
 from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
 from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.trust import trust_of
 from robodyn_pin.viz.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
 
 ESTIMATES = ("OLS", "WLS", "feasible")
@@ -40,7 +42,7 @@ def write_report(result: Result, path: Path) -> None:
         fit=[_used(r) for r in result.logs if r.use == "fit"],
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
-        torques=_torque_plots(result, units),
+        torques=_torque_plots(result, units), trust=trust_of(result, units),
         choices=[(choice, _choice_plot(result, choice), _at_end(choice)) for choice in result.choices],
         base=_base_rows(result, result.wls),
         essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
@@ -109,11 +111,12 @@ def _shared(logs: Sequence[LogRecord]) -> int:
 
 def _torque_plots(result: Result, units: list[str]) -> list[Markup]:
     sample, plots = result.sample, []
+    reach = quantile(result.diagnosis.freedom) * sample.deviations
     for j, (name, unit) in enumerate(zip(result.robot_before.coordinates.names, units, strict=True)):
         found = {e: result.scored[e].held_out for e in ("WLS", "feasible")}
         legend = {e: f"{e}: RMSE {_plain(x.rmse[j])} {unit}, {_plain(x.percent[j])} %" for e, x in found.items()}
         predicted = {e: sample.predicted[e][:, j] for e in found}
-        figure = torque_figure(sample.t, sample.measured[:, j], predicted, name, unit, legend)
+        figure = torque_figure(sample.t, sample.measured[:, j], predicted, name, unit, legend, reach[:, j])
         plots.append(Markup(svg(figure, f"torque-{j}")))
     return plots
 

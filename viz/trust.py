@@ -1,0 +1,137 @@
+"""Pictures of how far a result can be trusted: what residuals still hold, intervals beside priors, masses along the log."""
+
+from dataclasses import dataclass
+
+import matplotlib
+import numpy as np
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from robodyn_pin.diagnosis import Residuals, mass_eigenvalues
+from robodyn_pin.identification.uncertainty import quantile
+from robodyn_pin.identification.whiteness import spectrum
+from robodyn_pin.result import Result
+from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg
+
+BANDS = 40  # of a spectrum, evenly spaced in the logarithm of the frequency
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What trust.html shows besides the result's own diagnosis."""
+
+    inside: float  # share of the held-out torques inside their 95 % band
+    shift: float  # largest difference of OLS and instrumental variables, in standard deviations
+    shifted: str  # the combination that it is of
+    masses: Markup  # empty where there are no intervals
+    alone: list[str]
+    combined: list[str]
+    unseen: list[str]
+    gains: list[tuple[str, float, str, float]]  # combination, deviation, motion, factor
+    spectra: list[tuple[Markup, float, float]]  # picture, widening, probability
+    eigenvalues: Markup
+    least: float
+
+
+def trust_of(result: Result, units: list[str]) -> Trust:
+    """Collect the pictures and tables; units of the coordinates' efforts."""
+    d, sample, labels = result.diagnosis, result.sample, result.layout.labels
+    away = np.abs(sample.measured - sample.predicted["feasible"])
+    shifts = np.abs(d.instruments.shifts) if d.instruments else np.zeros(1)
+    masses = Markup("")
+    if d.feasible is not None:
+        figure = mass_figure(
+            list(result.layout.bodies),
+            d.feasible[: result.layout.first_scalar : 10],
+            result.feasible.values[: result.layout.first_scalar : 10],
+            result.prior.bodies[:, 0],
+        )
+        masses = Markup(svg(figure, "masses"))
+    kinds: dict[str, list[str]] = {"alone": [], "combination": [], "not at all": []}
+    for parameter in d.known.parameters:
+        kinds[parameter.kind].append(parameter.label)
+    gain, names = d.known.gain, result.robot_before.coordinates.names
+    spectra = [
+        (Markup(svg(spectrum_figure(d.residuals, j, name, unit), f"spectrum-{j}")), float(w), float(p))
+        for j, (name, unit, w, p) in enumerate(
+            zip(names, units, d.residuals.widening, d.residuals.probability, strict=True)
+        )
+    ]
+    eigenvalues = mass_eigenvalues(result.robot, sample.q)
+    return Trust(
+        float(np.mean(away <= quantile(d.freedom) * sample.deviations)),
+        float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses,
+        kinds["alone"], kinds["combination"], kinds["not at all"],
+        list(zip(d.known.base.labels(labels), gain.deviations.tolist(), gain.motion, gain.factor.tolist(), strict=True)),
+        spectra, Markup(svg(eigenvalue_figure(eigenvalues), "eigenvalues")), float(eigenvalues.min()),
+    )  # fmt: skip
+
+
+@matplotlib.rc_context(STYLE)
+def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figure:
+    """Power density of one coordinate's held-out residual, in bands, and the level that white noise would have."""
+    frequency, density = spectrum(residuals.series[:, j : j + 1], residuals.rate)
+    frequency, density = frequency[:-1], density[:-1]  # the window leaves half of the last
+    band = np.digitize(frequency, np.geomspace(frequency[0], 1.001 * frequency[-1], BANDS + 1))
+    used = np.unique(band)
+    x, y = (np.array([np.mean(v[band == k]) for k in used]) for v in (frequency, density[:, 0]))
+    figure = Figure(figsize=(4.6, 2.3))
+    figure.subplots_adjust(left=0.16, right=0.98, top=0.87, bottom=0.2)
+    axes = figure.subplots()
+    axes.loglog(x, y, color=FEASIBLE, linewidth=1.2, label="residual")
+    white = float(np.var(residuals.series[:, j]) / (residuals.rate / 2))
+    axes.axhline(white, color=MEASURED, linewidth=0.8, linestyle="--", label="white noise of the same power")
+    axes.set_xlabel("frequency [Hz]")
+    axes.set_ylabel(f"density [({unit})²/Hz]")
+    axes.set_title(title)
+    axes.legend(loc="best")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prior: np.ndarray) -> Figure:
+    """Masses [kg]: what bodies that can exist may have while the log still agrees, estimate and prior.
+
+    Args:
+        intervals: (n, 2) 95 %, infinite ends are cut at the drawing's edge. found, prior: (n,).
+    """
+    figure = Figure(figsize=(9.5, 0.5 + 0.27 * len(names)))
+    figure.subplots_adjust(
+        left=0.33, right=0.97, top=1 - 0.22 / figure.get_figheight(), bottom=0.42 / figure.get_figheight()
+    )
+    axes, rows = figure.subplots(), np.arange(len(names))
+    finite = intervals[np.isfinite(intervals)]
+    low, high = 0.8 * min([*finite, *found, *prior]), 1.25 * max([*finite, *found, *prior])
+    ends = np.clip(np.nan_to_num(intervals, nan=low, neginf=low, posinf=high), low, high)
+    axes.hlines(
+        rows,
+        ends[:, 0],
+        ends[:, 1],
+        color=WLS,
+        linewidth=5,
+        alpha=0.6,
+        label="95 % interval over bodies that can exist",
+    )
+    axes.plot(found, rows, "D", color=FEASIBLE, markersize=5, label="feasible fit")
+    axes.plot(prior, rows, "|", color=MEASURED, markersize=10, label="prior")
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_yticks(rows, [name if len(name) < 44 else f"{name[:40]} ..." for name in names])
+    axes.invert_yaxis()
+    axes.set_xlabel("mass [kg]")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def eigenvalue_figure(eigenvalues: np.ndarray) -> Figure:
+    """Eigenvalues (n, d) of the mass matrix along the held-out motion: positive, or no forward simulation."""
+    figure = Figure(figsize=(9.5, 2.1))
+    figure.subplots_adjust(left=0.085, right=0.995, top=0.95, bottom=0.2)
+    axes = figure.subplots()
+    axes.plot(np.linspace(0, 100, len(eigenvalues)), eigenvalues, color=FEASIBLE, linewidth=0.9)
+    axes.set_yscale("log" if eigenvalues.min() > 0 else "symlog")
+    axes.margins(x=0)
+    axes.set_xlabel("along the held-out motion [%]")
+    axes.set_ylabel("eigenvalues of M [SI]")
+    return figure
