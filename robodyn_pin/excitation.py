@@ -241,7 +241,8 @@ class _Plan:
 
 def _planned(run: ExcitationFile, folder: Path) -> _Plan:
     path = resolve(folder, run.robot)
-    robot = load(path if path.suffix in DESCRIPTIONS or path.is_dir() else run.robot)
+    identified = path.is_dir() and any(path.glob("*_identified.yaml"))
+    robot = load(path if path.suffix in DESCRIPTIONS or identified else run.robot)
     _check_bandwidth(run)
     labels = columns(robot).layout.labels
     for name in run.asked:

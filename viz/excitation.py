@@ -79,6 +79,7 @@ def draw_workspace(scene: Scene, region: Workspace) -> None:
     """The border of the allowed region as points, the hemisphere as a surface."""
     border = _border(region.allowed)
     points = (region.points[border.ravel()] + region.origin).T
+    scene.contain(points.T)
     blue = np.tile(np.array([[0.0], [0.45], [0.70]]), (1, points.shape[1]))
     scene.world["workspace/allowed"].set_object(
         g.Points(g.PointsGeometry(points.astype(np.float32), blue.astype(np.float32)), g.PointsMaterial(size=0.02))

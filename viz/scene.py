@@ -121,6 +121,12 @@ class Scene:
         self._page.send(Animation(clips))
         self._animated = True
 
+    def contain(self, points: np.ndarray) -> None:
+        """Let every view from now on contain points of the world as well, shape (n, 3) [m]."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        corners = np.array([*product(*zip(low, high, strict=True), [1.0])]).T
+        self._corners[0] = np.hstack([self._corners.get(0, np.empty((4, 0))), corners])
+
     @property
     def url(self) -> str:
         """Address of the live page; the first call starts its server."""
