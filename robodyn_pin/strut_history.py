@@ -26,6 +26,7 @@ class StrutHistory:
     names: tuple[str, ...]
     lower: np.ndarray  # (N, k) along the strut at its closed end
     upper: np.ndarray  # (N, k) along the strut at the end that the tree carries
+    edge: int = 0  # samples at both ends where the filter of the rates swings
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
             lower[begin:end], upper[begin:end] = found.lower[keep], found.upper[keep]
     if even is not log:
         lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
-    return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper)
+    return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper, rates.reach)
 
 
 def _check_reach(robot: Robot, state: State, log: Log) -> None:
@@ -102,14 +103,17 @@ def _check_reach(robot: Robot, state: State, log: Log) -> None:
 
 
 def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:
-    """The worst of each strut, at either end; limit [N] of its size."""
-    found = []
+    """The worst of each strut, at either of its ends; limit [N] of its size. The edges of the log do not count."""
+    edge = history.edge if len(history.t) > 2 * history.edge else 0
+    inside, found = slice(edge, len(history.t) - edge), []
     for k, name in enumerate(history.names):
-        both = np.stack([history.lower[:, k], history.upper[:, k]])
+        both = np.stack([history.lower[inside, k], history.upper[inside, k]])
         end, i = np.unravel_index(int(np.abs(both).argmax()), both.shape)
         margin = None if limit is None else limit - float(np.abs(both[end, i]))
         found.append(
-            Extreme(name, float(both.min()), float(both.max()), float(history.t[i]), ("lower", "upper")[end], margin)
+            Extreme(
+                name, float(both.min()), float(both.max()), float(history.t[edge + i]), ("lower", "upper")[end], margin
+            )
         )
     return found
 
