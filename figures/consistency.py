@@ -13,8 +13,9 @@ import numpy as np
 from make import Row, Section
 from matplotlib.figure import Figure
 
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.files import read_yaml
-from robodyn_pin.regression import body_regressor
+from robodyn_pin.regression import body_regressor, known_efforts, state_regressor
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run import Selected, estimate, read_run
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
@@ -28,6 +29,7 @@ SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # published
 POSES, CHUNK, SEED = 10_000, 500, 100
 # The motion of the examples, as it is and poorer: times slower, times smaller.
 LOGS = {"as it is": (1, 1.0), "3 times slower": (3, 1.0), "0.3 times as wide": (1, 0.3), "5 times slower": (5, 1.0)}
+FAST = 500.0  # [rad/s] no joint gets there
 SHOWN = "0.3 times as wide"
 
 
@@ -54,6 +56,22 @@ def study() -> Section:
         ]  # fmt: skip
         if what == SHOWN:
             picture(robot, lows, c)
+            goal = c[lows["base"].argmin()]
+            ends = {name: forward(robot, getattr(found, name), goal) for name in lows}
+            rows += [
+                Row(
+                    f"motion {what}: forward simulation with a PD controller to the worst pose, base parameters",
+                    "fails",
+                    ends["base"].said,
+                    ends["base"].failed,
+                ),
+                Row(
+                    f"motion {what}: the same, consistent",
+                    "runs",
+                    ends["consistent"].said,
+                    not ends["consistent"].failed,
+                ),
+            ]
     return Section(
         "Consistency", "python figures/make.py consistency", tuple(rows),
         f"Log of 20 s with the published torque noise and encoders of 15 bits (SIMULATED), fitted on its first 70 %. M at {POSES} "
@@ -93,6 +111,46 @@ def smallest(robot: Robot, x: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Smallest eigenvalue of M (N,) [kg m^2]."""
     parts = [c[k : k + CHUNK] for k in range(0, len(c), CHUNK)]
     return np.concatenate([np.linalg.eigvalsh(mass_matrices(robot, x, part))[:, 0] for part in parts])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A forward simulation."""
+
+    failed: bool
+    said: str
+
+
+def forward(robot: Robot, x: np.ndarray, goal: np.ndarray, seconds: float = 0.4) -> Run:
+    """Runge-Kutta steps of 1 ms from the middle to a pose (d,), held by a PD controller; Coulomb friction left out of both
+    models: its width would make them stiff."""
+    smooth = replace(robot, efforts=tuple(e for e in robot.efforts if e.spec.model != "coulomb"))
+    labels = [label for e in robot.efforts if not e.spec.known for label in e.labels]
+    x = x[[True] * (10 * len(robot.body_groups)) + [not label.startswith("coulomb") for label in labels]]
+    stiff, damp, start = np.array([400, 400, 400, 4.0]), np.array([20, 20, 20, 0.2]), robot.home
+
+    def accelerate(c: np.ndarray, cd: np.ndarray) -> np.ndarray:
+        state = smooth.close(c[None], cd[None], 0 * c[None], start)
+        asked = (state_regressor(smooth, state) @ x + known_efforts(smooth, state))[0]
+        return np.linalg.solve(mass_matrices(smooth, x, c[None])[0], stiff * (goal - c) - damp * cd - asked)
+
+    c, cd, h = np.array([0.3, 0.3, 0.3, 0.0]), np.zeros(4), 1e-3
+    for k in range(round(seconds / h)):
+        try:
+            a1 = accelerate(c, cd)
+            a2 = accelerate(c + h / 2 * cd, v2 := cd + h / 2 * a1)
+            a3 = accelerate(c + h / 2 * v2, v3 := cd + h / 2 * a2)
+            a4 = accelerate(c + h * v3, v4 := cd + h * a3)
+        except ClosureFailed:
+            return Run(True, f"leaves the workspace after {1e3 * k * h:.0f} ms, at {np.abs(cd).max():.3g} rad/s")
+        c, cd = c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        if np.abs(cd).max() > FAST:
+            return Run(True, f"diverges after {1e3 * k * h:.0f} ms")
+        start = smooth.close(c[None], cd[None], 0 * c[None], start).q[0]
+    return Run(
+        False,
+        f"{np.abs(goal - c).max():.3f} rad from the pose after {1e3 * seconds:.0f} ms, at {np.abs(cd).max():.2g} rad/s",
+    )
 
 
 def platform(robot: Robot, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
