@@ -53,14 +53,17 @@ def constraint_forces_at(
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
     """lam (N, m) with J'lam = rest (N, nv)."""
-    m = robot.loops.size
-    if m == 0:
-        return np.zeros((len(rest), 0))
-    J, S = robot.loops.jacobian(state.q), robot.coordinates.S
-    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-    if K.shape[1] == K.shape[2]:
-        return np.linalg.solve(K.transpose(0, 2, 1), rest[..., None])[:, :m, 0]
-    return (np.linalg.pinv(K[:, :m].transpose(0, 2, 1), rcond=1e-9) @ rest[..., None])[..., 0]
+    m, S = robot.loops.size, robot.coordinates.S
+    lam = np.zeros((len(rest), m))
+    for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
+        part = slice(begin, begin + robot.loops.chunk)
+        J = robot.loops.jacobian(state.q[part])
+        K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1).transpose(0, 2, 1)
+        if K.shape[1] == K.shape[2]:
+            lam[part] = np.linalg.solve(K, rest[part, :, None])[:, :m, 0]
+        else:
+            lam[part] = (np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part, :, None])[..., 0]
+    return lam
 
 
 def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:

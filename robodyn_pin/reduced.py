@@ -110,9 +110,7 @@ def reduced_forces(
     cos, sin = np.cos(motion.phi), np.sin(motion.phi)
     radius, tangent = delta.elbow.at(cos[:, delta.arm_of], sin[:, delta.arm_of])
     along = (motion.x[:, None] + delta.hanging - radius) / delta.length[:, None]
-    unit = (reduced.levers @ along[..., None])[
-        ..., 0
-    ]  # wrench on the platform that a compression of one asks, by strut
+    unit = (reduced.levers @ along[..., None])[..., 0]  # wrench of one newton along each strut
     lower = np.linalg.solve(unit.transpose(0, 2, 1), -wrench[..., None])[..., 0]
     phid, phidd = motion.phid[:, delta.arm_of, None], motion.phidd[:, delta.arm_of, None]
     above = tangent * phidd - radius * (phid * phid) - g
@@ -139,10 +137,10 @@ def _carried(
     moved[:, :3] = (lifted[:, None] @ turn)[:, 0]
     moved[:, 3], moved[:, 4] = psidd, psid * psid
     own = moved @ tool.wrench
-    given = own.copy()
-    given[:, 5] = 0.0  # the torque about the axis comes from the bar
-    force, moment = ((turn @ given[:, part, None])[..., 0] for part in (slice(3), slice(3, 6)))
-    return own, np.concatenate([force, moment + force @ tool.lever], axis=1)
+    given = own.reshape(-1, 2, 3) @ turn.transpose(0, 2, 1)
+    given[:, 1] -= own[:, 5:] * turn[:, :, 2]  # the torque about the axis comes from the bar
+    given[:, 1] += given[:, 0] @ tool.lever
+    return own, given.reshape(-1, 6)
 
 
 def _axis(model: pin.Model, joint: int) -> np.ndarray:
