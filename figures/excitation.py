@@ -10,7 +10,9 @@ from make import Row, Section
 from scipy.linalg import eigh
 
 from robodyn_pin.differentiation import Preparation
-from robodyn_pin.excitation import Excitation, ExcitationFile, excite
+from robodyn_pin.excitation import excite
+from robodyn_pin.excitation_result import Excitation
+from robodyn_pin.excitation_run import ExcitationFile
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.least_squares import known_noise
 from robodyn_pin.limits import limited, limits_of

@@ -209,9 +209,9 @@ def excite(
 
     Example: robodyn excite examples/irb360_excite.yaml --out results/irb360_excite
     """
-    from robodyn_pin.excitation import ExcitationFile
     from robodyn_pin.excitation import excite as search
     from robodyn_pin.excitation_files import write_excitation
+    from robodyn_pin.excitation_run import ExcitationFile
     from robodyn_pin.files import read_yaml
     from robodyn_pin.result import prepare_folder
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from robodyn_pin.compare import Compared
-    from robodyn_pin.excitation import Excitation
+    from robodyn_pin.excitation_result import Excitation
     from robodyn_pin.friction import FrictionResult
     from robodyn_pin.identification.copies import Comparison
     from robodyn_pin.result import Result

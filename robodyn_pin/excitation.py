@@ -4,16 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
 
 from robodyn_pin.check import check
 from robodyn_pin.dynamics import coordinate_efforts, motor_torques
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.excitation_model import ExcitationModel
-from robodyn_pin.files import Strict, resolve
+from robodyn_pin.excitation_result import Dense, Excitation
+from robodyn_pin.excitation_run import ExcitationFile
+from robodyn_pin.files import resolve
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
     Series,
@@ -24,10 +24,9 @@ from robodyn_pin.identification.excitation import (
     scaled,
 )  # fmt: skip
 from robodyn_pin.identification.fold import absorb
-from robodyn_pin.limits import Limits, limits_of
+from robodyn_pin.limits import limits_of
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
-from robodyn_pin.robot_file import Limit
 from robodyn_pin.simulation import FourierMotion
 from robodyn_pin.workspace import Workspace, translations, workspace
 
@@ -37,130 +36,6 @@ ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
 STILL = 1e-6  # [rad or m] less is no motion
 TRIMS = 5  # how often a motion that is denser checked is made smaller
-
-Positive = Annotated[float, Field(gt=0)]
-
-
-class ControllerSpec(Strict):
-    """The table that a controller plays."""
-
-    rate: Positive = 250.0  # [Hz]
-    angle: Literal["rad", "deg"] = "rad"  # prismatic motors stay in m
-
-
-class ExcitationFile(Strict):
-    """What a motion for identification shall be."""
-
-    robot: str
-    coordinates: list[str] | None = None  # that the series describe; default: the robot's
-    period: Positive  # [s] length of the motion
-    harmonics: Annotated[int, Field(ge=2)] = 5  # one alone cannot start and end at rest
-    bandwidth: Positive = 10.0  # [Hz] up to which the drives follow
-    centre: dict[str, float] = {}  # where random motions begin; default: the middle of the limits, or home
-    limits: dict[str, Limit] = {}  # by joint or motor, and `struts`; before those of the robot's files
-    margin: Annotated[float, Field(ge=0, lt=1)] = 0.05  # part of every limit that is kept free
-    noise: dict[str, Positive] = {}  # of one sample, by coordinate of the robot [N m or N]
-    asked: dict[str, Positive] = {}  # standard deviation wanted of parameters, by label as `robodyn check` prints them
-    random: Annotated[int, Field(ge=1)] = 200  # motions that are drawn to begin with, and to compare with
-    starts: Annotated[int, Field(ge=1)] = 2  # how many of the best are improved
-    iterations: Annotated[int, Field(ge=1)] = 80
-    rate: Positive = 1000.0  # [Hz] of the log, and of the last check
-    controller: ControllerSpec = ControllerSpec()
-    output: Path | None = None
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Dense:
-    """A motion at every sample of its log."""
-
-    t: np.ndarray  # (N,) [s]
-    q: np.ndarray  # (N, nv)
-    v: np.ndarray  # (N, nv)
-    a: np.ndarray  # (N, nv)
-    tau: np.ndarray  # (N, n_motors)
-    quantities: np.ndarray  # (N, m) as the labels of the limits
-    R: np.ndarray  # (p, p) triangular factor of all columns, in units of the noise
-
-    def load(self, limits: Limits) -> np.ndarray:
-        """Largest part of each limit that is used (m,)."""
-        centre, half = limits.scale
-        return np.asarray(np.abs((self.quantities - centre) / half).max(axis=0))
-
-
-@dataclass(frozen=True)
-class Excitation:
-    """An exciting motion and what its log will show."""
-
-    run: ExcitationFile
-    robot: Robot  # in the coordinates that are identified
-    moved: Robot  # in the coordinates of the series
-    motion: FourierMotion
-    rival: FourierMotion  # the best random motion
-    limits: Limits  # less the margin
-    dense: Dense
-    base: BaseSet  # what any motion can show
-    shown: BaseSet  # what this motion shows of it: columns are numbers of base.columns
-    labels: tuple[str, ...]  # of the base parameters
-    values: np.ndarray  # (r,) of the base parameters in the robot's files
-    deviations: np.ndarray  # (r,) predicted for one log; infinite where not shown
-    gain: float  # [nats] log det above the best random motion
-    random: np.ndarray  # (n,) log det of the random motions, at the samples of the comparison
-    region: Workspace | None  # of a platform
-    information: float  # log det at the log's rate
-
-    @property
-    def unknown(self) -> list[str]:
-        """What the log will not show: combinations without excitation, and what was asked for and cannot be had."""
-        found = [f"{self.labels[k]} stays unknown: the motion does not show it" for k in self.shown.dropped]
-        for name, wanted in self.run.asked.items():
-            rows = [k for k, label in enumerate(self.labels) if _mentions(label, name)]
-            alone = len(rows) == 1 and self.labels[rows[0]] == name
-            if not rows:
-                found.append(f"{name} stays unknown: no motion shows it")
-            elif not alone:
-                found.append(f"{name} stays unknown alone; shown is {' and '.join(self.labels[k] for k in rows)}")
-            elif self.deviations[rows[0]] > wanted:
-                found.append(f"{name} is asked to {wanted:g}, the log gives {self.deviations[rows[0]]:.3g}")
-        return found
-
-    @property
-    def condition(self) -> float:
-        """Condition number of the base columns, each scaled to length one."""
-        return self.shown.condition
-
-    @property
-    def plain_condition(self) -> float:
-        """Condition number of the base columns in SI units, rows in units of the noise."""
-        return float(np.linalg.cond(self.dense.R[:, self.base.columns]))
-
-    @property
-    def loads(self) -> list[dict[str, object]]:
-        """What the motion uses of each limit, margin included."""
-        used, ranges = self.dense.quantities, self.limits.ranges
-        return [
-            {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max()),
-             "allowed": [float(low), float(high)], "used_percent": float(100 * part)}
-            for (kind, name), x, (low, high), part in zip(
-                self.limits.labels, used.T, ranges, self.dense.load(self.limits), strict=True)
-        ]  # fmt: skip
-
-    def summary(self) -> dict[str, object]:
-        """What excitation.json says."""
-        return {
-            "robot": self.robot.name, "coordinates": list(self.moved.coordinates.names), "period": self.run.period,
-            "harmonics": self.run.harmonics, "seed": self.run.seed, "margin": self.run.margin,
-            "rest": "rate and acceleration are zero at both ends: sum k a_k = 0, sum k^2 b_k = 0",
-            "log_det": self.information, "gain_nats": self.gain, "random_motions": len(self.random),
-            "condition": self.condition, "condition_si": self.plain_condition, "base_parameters": self.base.size,
-            "shown": self.shown.size, "unknown": self.unknown, "limits": self.loads,
-            "parameters": [
-                {"parameter": label, "file_value": float(x), "predicted_deviation": None if np.isinf(d) else float(d)}
-                for label, x, d in zip(self.labels, self.values, self.deviations, strict=True)
-            ],
-            "note": "planned with the parameters of the robot's files; not measured",
-        }  # fmt: skip
-
 
 Progress = Callable[[float], None]
 
@@ -292,11 +167,6 @@ def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.n
         )  # fmt: skip
         found.append(plan.fitted(X, plan.fine, most=1.0))
     return max(found, key=plan.information)
-
-
-def _mentions(label: str, name: str) -> bool:
-    """Whether a combination as `BaseSet.labels` writes it contains a parameter."""
-    return name in label.replace(" + ", " ").replace(" - ", " ").split(" ")
 
 
 def _check_bandwidth(run: ExcitationFile) -> None:

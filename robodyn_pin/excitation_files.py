@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import yaml
 
-from robodyn_pin.excitation import Excitation
+from robodyn_pin.excitation_result import Excitation
 from robodyn_pin.files import write_whole
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log

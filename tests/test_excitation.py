@@ -12,8 +12,9 @@ from test_bad_input import ARM, ROBOT
 from workspaces import IRB360, U1, U2, delta_angles
 
 from robodyn_pin.errors import ClosureFailed, RobodynError
-from robodyn_pin.excitation import ExcitationFile, excite, softened
+from robodyn_pin.excitation import excite, softened
 from robodyn_pin.excitation_model import ExcitationModel
+from robodyn_pin.excitation_run import ExcitationFile
 from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.excitation import (
     Sampled,

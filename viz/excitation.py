@@ -7,7 +7,7 @@ import meshcat.geometry as g
 import numpy as np
 from matplotlib.figure import Figure
 
-from robodyn_pin.excitation import Excitation
+from robodyn_pin.excitation_result import Excitation
 from robodyn_pin.viz.plots import STYLE, thinned
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.workspace import Hemisphere, Workspace
