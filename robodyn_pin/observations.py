@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.closures.nearest import nearest
+from robodyn_pin.closures.projection import project, tangents
 from robodyn_pin.differentiation import Preparation, Rates, rates_of
 from robodyn_pin.dynamics import motor_map
-from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.errors import BadLog, ClosureFailed
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.log_files import AnyLog
@@ -46,30 +48,60 @@ class Job:
     groups: int
 
 
-def coordinates(
-    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The robot's coordinates and rates c, c', c'' (N, d) from those of its motors (N, n).
+def close_motors(
+    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str] = str
+) -> State:
+    """All joints' motion from that of the motors (N, n), projected onto the robot's coordinates.
+
+    With more motors than degrees of freedom no motion of the loops agrees with all encoders: positions are the nearest
+    ones, rates c' = B^+ q_m', accelerations c'' = B^+ (q_m'' - S g), all by least squares.
 
     Raises:
-        RobodynError: more motors than degrees of freedom.
+        ClosureFailed: positions out of reach; the coordinates do not determine a sample.
     """
     motors, chosen = robot.motors, robot.coordinates
-    if chosen.names == motors.names:
-        return q, dq, ddq
-    if len(motors.names) != len(chosen.names):
-        raise RobodynError(
-            f"robot {robot.name!r} has {len(motors.names)} motors for {len(chosen.names)} degrees of freedom; its motor "
-            "positions do not give the coordinates one to one"
+    if len(motors.names) == len(chosen.names):
+        driven = robot if chosen.names == motors.names else robot.with_coordinates(motors.names)
+        state = driven.close(q, dq, ddq, label=label)
+    else:
+        driven = robot.with_coordinates(
+            robot.file.coordinates or chosen.names
+        )  # chosen ones may be singular on the way
+        state = _least_squares(driven, q, dq, ddq, label)
+    return state if driven.coordinates.names == chosen.names else _along_chosen(robot, driven, state, label)
+
+
+def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:
+    loops, motors, axes = robot.loops, robot.motors, robot.coordinates
+    c = nearest(loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
+    still = robot.close(c, 0 * c, 0 * c, label=label)
+    inverse = np.linalg.pinv(motor_map(robot, still))
+    cd = (inverse @ dq[..., None])[..., 0]
+    projection, v = project(loops, axes.S, still.q, cd)
+    cdd = (inverse @ (ddq - projection.g @ motors.S.T)[..., None])[..., 0]
+    a = (projection.T @ cdd[..., None])[..., 0] + projection.g
+    return State(still.q, v, a, projection.T, projection.g)
+
+
+def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[int], str]) -> State:
+    """The state on the robot's own coordinates, which must not meet a singularity on the way from home."""
+    S, names = robot.coordinates.S, robot.coordinates.names
+    sense = np.linalg.slogdet(S @ tangents(robot.loops, driven.coordinates.S, robot.home[None]))[0]
+    bad = np.flatnonzero(np.linalg.slogdet(S @ state.T)[0] != sense)
+    if len(bad):
+        raise ClosureFailed(
+            f"the projection onto the coordinates {', '.join(names)} is singular on the way to {label(int(bad[0]))}: there they "
+            "do not determine the mechanism; choose other coordinates in the run file, or a motion that stays clear of it",
+            int(bad[0]),
+            "",
+            0.0,
         )
-    state = robot.with_coordinates(motors.names).close(q, dq, ddq)
-    return state.q @ chosen.S.T + chosen.offset, state.v @ chosen.S.T, state.a @ chosen.S.T
+    return state.along(S)
 
 
 def close_log(robot: Robot, log: Log, rates: Rates) -> State:
     """All joints' motion of a section of the log that `rates` are made for."""
-    c, cd, cdd = coordinates(robot, *rates.motion(log))
-    return robot.close(c, cd, cdd, label=log.row)
+    return close_motors(robot, *rates.motion(log), label=log.row)
 
 
 def observe(

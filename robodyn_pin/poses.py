@@ -11,7 +11,7 @@ from robodyn_pin.files import resolve
 from robodyn_pin.identification.least_squares import noise_of_poses
 from robodyn_pin.identification.steady import WINDOW, still_parts
 from robodyn_pin.motion import Log, read_log
-from robodyn_pin.observations import coordinates
+from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
 
@@ -58,8 +58,7 @@ def _along_coordinates(robot: Robot, log: Log, part: slice, gear: np.ndarray) ->
     """B'tau (n, d) at the mean position of a part."""
     assert log.tau is not None
     q = log.q[part].mean(axis=0, keepdims=True)
-    c, cd, cdd = coordinates(robot, q, 0 * q, 0 * q)
-    state = robot.close(c, cd, cdd, label=lambda i: log.row(part.start))
+    state = close_motors(robot, q, 0 * q, 0 * q, label=lambda i: log.row(part.start))
     return (log.tau[part] * gear) @ motor_map(robot, state)[0]
 
 

@@ -34,6 +34,11 @@ class State:
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
 
+    def along(self, S: np.ndarray) -> "State":
+        """The same motion projected onto other coordinates, rows S (d, nv); they must determine every sample."""
+        T = self.T @ np.linalg.inv(S @ self.T)
+        return replace(self, T=T, g=self.a - np.einsum("nij,jk,nk->ni", T, S, self.a))
+
 
 @dataclass(frozen=True)
 class Payload:

@@ -11,6 +11,7 @@ import numpy as np
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.diagnosis import diagnose
 from robodyn_pin.differentiation import rates_of
+from robodyn_pin.errors import BadLog, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.base import base_set
@@ -31,6 +32,7 @@ from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
 from robodyn_pin.verdict import judge
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
+SAME_RATE = 0.01  # relative
 DRAWN = 3000  # samples of the held-out log that are kept for pictures
 
 Progress = Callable[[str], None]
@@ -77,17 +79,46 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     """
     progress("robot and logs")
     robot = load_named(run.robot, folder)
+    if run.coordinates is not None:
+        robot = _projected(robot, run.coordinates)
     if run.separate is not None:
         robot = robot.separated(run.separate)
     if isinstance(run.noise, PosesSpec):
         noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
         run = run.model_copy(update={"noise": noise})
     fit = [_select(robot, run, folder, spec) for spec in run.fit]
+    _check_rates(fit)
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
     else:
         held_out = [_select(robot, run, folder, spec) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)
+
+
+def _projected(robot: Robot, names: list[str]) -> Robot:
+    """The robot with other coordinates.
+
+    Raises:
+        UnknownName: no such joint or motor. WrongMobility: they do not determine the mechanism.
+    """
+    motors, freedom = robot.motors.names, len(robot.coordinates.names)
+    if set(names) < set(motors) and len(motors) == freedom:
+        raise WrongMobility(
+            f"robot {robot.name!r} has as many motors as degrees of freedom ({freedom}), so there is no torque to move to the "
+            f"left side: coordinates {', '.join(names)} are too few; leave 'coordinates' out of the run file"
+        )
+    return robot.with_coordinates(names)
+
+
+def _check_rates(fit: list[Selected]) -> None:
+    """Filters, decimation and deviations count samples: those of all fit logs must be worth the same."""
+    first = fit[0].log
+    for log in (s.log for s in fit):
+        if abs(log.rate / first.rate - 1) > SAME_RATE:
+            raise BadLog(
+                f"fit logs have different sampling rates, {first.name} {first.rate:.6g} Hz and {log.name} {log.rate:.6g} Hz; "
+                "resample them to one rate"
+            )
 
 
 def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:

@@ -158,6 +158,9 @@ class RunFile(Strict):
     """An identification: from logs to a robot."""
 
     robot: str
+    coordinates: list[str] | None = (
+        None  # joints or motors that torques are projected onto; default: as the robot file says
+    )
     separate: bool | None = None  # identical bodies have parameters of their own; default: as the robot file says
     fit: list[LogSpec] = Field(min_length=1)
     held_out: list[LogSpec] | None = None  # default: the last 30 % of every fit log

@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.motion import read_log, uniform
-from robodyn_pin.observations import coordinates
+from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.viz.scene import Scene
@@ -23,9 +23,9 @@ def scene_of(robot: Robot, log_path: Path | None, run: RunFile | None) -> Scene:
     t, q = np.zeros(1), robot.home[None]
     if log_path is not None:
         log = uniform(read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False))
-        c, cd, cdd = coordinates(robot, *rates_of(log, run.preparation if run else Preparation()).motion(log))
         thin = slice(None, None, max(1, round(log.rate / FRAMES)))
-        state = robot.close(c[thin], cd[thin], cdd[thin], label=lambda i: log.row(i * thin.step))
+        motion = [x[thin] for x in rates_of(log, run.preparation if run else Preparation()).motion(log)]
+        state = close_motors(robot, *motion, label=lambda i: log.row(i * thin.step))
         t, q = log.t[thin], state.q
     scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=robot.name)
     scene.display(q[0])

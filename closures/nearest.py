@@ -1,0 +1,90 @@
+"""Measured positions that no state on the loops has exactly, brought onto them by least squares: batched Gauss-Newton."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from robodyn_pin.closures.closing import COARSE, SMALL_MOVE, close, newton
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.projection import tangents
+from robodyn_pin.errors import ClosureFailed
+
+SETTLED = 1e-10  # [rad or m] a step as short as this ends it
+STEPS = 30  # the miss of real encoders makes each step shorten the next one a hundredfold at least
+FAR_STEPS = 200  # from home to the first sample, no more than SMALL_MOVE of a measured axis at once
+
+
+def nearest(
+    loops: Loops,
+    S: np.ndarray,
+    offset: np.ndarray,
+    measured: tuple[np.ndarray, np.ndarray],
+    x: np.ndarray,
+    start: np.ndarray,
+    label: Callable[[int], str] = str,
+) -> np.ndarray:
+    """Coordinates c (N, d) of the states on the loops whose measured axes are nearest to x (N, n), n >= d.
+
+    Minimises |M q + m - x|^2 over phi(q) = 0. A trajectory is followed coarsely in sequence from `start` (nv,), then all
+    samples are corrected at once.
+
+    Args:
+        S, offset: coordinates c = S q + offset. measured: M (n, nv) and m (n,).
+
+    Raises:
+        ClosureFailed: a sample that no state comes near to, or that the coordinates do not determine.
+    """
+    fastest = np.abs(np.diff(x, axis=0)).max(initial=1e-300)
+    stride = int(np.clip(SMALL_MOVE / fastest, 1, COARSE))
+    coarse = np.unique(np.append(np.arange(0, len(x), stride), len(x) - 1))
+    followed = _followed(loops, S, offset, measured, x[coarse], start)
+    c = np.stack([np.interp(np.arange(len(x)), coarse, column) for column in followed.T], axis=1)
+    for _ in range(STEPS):
+        q = close(loops, S, offset, c, start, label)
+        step = _step(loops, S, measured, x, q)
+        c = c + step
+        if np.abs(step).max() <= SETTLED:
+            return c
+    worst = int(np.abs(step).max(axis=1).argmax())
+    raise ClosureFailed(
+        f"no state on the loops is nearest to the measured positions at {label(worst)}; check the motors' order, offsets and "
+        "units",
+        worst,
+        loops.row_owner[0],
+        float(np.abs(step).max()),
+    )
+
+
+def _followed(
+    loops: Loops,
+    S: np.ndarray,
+    offset: np.ndarray,
+    measured: tuple[np.ndarray, np.ndarray],
+    x: np.ndarray,
+    start: np.ndarray,
+) -> np.ndarray:
+    """Coordinates (N, d) of a few samples, each found from the one before it in bounded steps."""
+    q, c = start[None], np.empty((len(x), len(S)))
+    for k, sample in enumerate(x):
+        for _ in range(FAR_STEPS):
+            step = _step(loops, S, measured, sample[None], q, SMALL_MOVE)
+            q = newton(loops, S, offset, q @ S.T + offset + step, q, steps=8)
+            if np.abs(step).max() <= 1e-6:
+                break
+        c[k] = q[0] @ S.T + offset
+    return c
+
+
+def _step(
+    loops: Loops,
+    S: np.ndarray,
+    measured: tuple[np.ndarray, np.ndarray],
+    x: np.ndarray,
+    q: np.ndarray,
+    longest: float = np.inf,
+) -> np.ndarray:
+    """Gauss-Newton step (N, d) at closed states q (N, nv), measured axes moving by no more than `longest`."""
+    M, m = measured
+    away = x - (q @ M.T + m)
+    away *= np.minimum(1.0, longest / np.maximum(np.abs(away).max(axis=1, keepdims=True), 1e-300))
+    return (np.linalg.pinv(M @ tangents(loops, S, q)) @ away[..., None])[..., 0]

@@ -1,0 +1,89 @@
+"""More motors than degrees of freedom: encoders that miss the loops, both projections, torques that move nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+from workspaces import five_bars
+
+from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.observations import close_motors
+from robodyn_pin.robot import load
+
+ROBOT = load("dualv")
+CASE_2 = [[f"m{k}" for k in range(1, 5) if k != left] for left in range(1, 5)]  # which torque moves to the left side
+T = np.linspace(0, 1, 200)
+
+
+def course(scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A smooth motion of the platform, its rates and accelerations."""
+    w, amplitude = np.array([6.0, 9.0, 7.0]), scale * np.array([0.04, 0.04, 0.25])
+    phase = w * T[:, None] + [0.0, 1.0, 2.0]
+    return amplitude * np.sin(phase), amplitude * w * np.cos(phase), -amplitude * w**2 * np.sin(phase)
+
+
+def motor_angles(pose: np.ndarray) -> np.ndarray:
+    """In closed form (N, 4), in the turn that home is in."""
+    home = five_bars(np.zeros((1, 3)))[0]
+    return home + np.angle(np.exp(1j * (five_bars(pose)[0] - home)))
+
+
+def test_encoders_that_miss_the_loops_go_to_the_nearest_pose():
+    """Against SciPy on the five-bar linkages in closed form."""
+    c, *_ = course()
+    q = motor_angles(c) + 1e-2 * np.random.default_rng(0).normal(size=(len(c), 4))
+    state = close_motors(ROBOT, q, 0 * q, 0 * q)
+    for i in range(0, len(c), 40):
+        nearest = least_squares(
+            lambda x, i=i: motor_angles(x[None])[0] - q[i], c[i], xtol=1e-15, ftol=1e-15, gtol=1e-15
+        )
+        np.testing.assert_allclose(state.q[i] @ ROBOT.coordinates.S.T, nearest.x, atol=1e-8)
+
+
+def test_rates_that_miss_the_loops_are_the_nearest_ones():
+    """Against least squares with central differences of the closed form: B of rates, its own rate in the accelerations."""
+    c, cd, cdd = course()
+    h, rng = 1e-5, np.random.default_rng(1)
+
+    def angles(t: float, i: int) -> np.ndarray:
+        return motor_angles((c[i] + t * cd[i] + t**2 / 2 * cdd[i])[None])[0]
+
+    i = 77
+    B = np.stack(
+        [(motor_angles((c[i] + h * e)[None]) - motor_angles((c[i] - h * e)[None]))[0] / (2 * h) for e in np.eye(3)], 1
+    )
+    dq = (angles(h, i) - angles(-h, i)) / (2 * h)
+    ddq = (angles(h, i) - 2 * angles(0, i) + angles(-h, i)) / h**2
+    off = rng.normal(size=4)
+    off -= B @ np.linalg.lstsq(B, off, rcond=None)[0]  # no motion of the loops has it
+    state = close_motors(ROBOT, angles(0, i)[None], (dq + off)[None], (ddq + 10 * off)[None])
+    S = ROBOT.coordinates.S
+    np.testing.assert_allclose(state.v[0] @ S.T, cd[i], rtol=1e-6)
+    np.testing.assert_allclose(state.a[0] @ S.T, cdd[i], rtol=1e-4)
+
+
+@pytest.mark.parametrize("names", CASE_2, ids=" ".join)
+def test_projections_onto_motors_are_those_of_the_closed_states(names):
+    """State.along against the projection that is solved for these coordinates from the start."""
+    robot = ROBOT.with_coordinates(names)
+    c, cd, cdd = course()
+    of_platform = ROBOT.close(c, cd, cdd)
+    M = ROBOT.motors
+    state = close_motors(robot, of_platform.q @ M.S.T + M.offset, of_platform.v @ M.S.T, of_platform.a @ M.S.T)
+    axes = robot.coordinates
+    direct = robot.close(state.q @ axes.S.T + axes.offset, state.v @ axes.S.T, state.a @ axes.S.T)
+    for name in ("q", "v", "a", "T", "g"):
+        np.testing.assert_allclose(getattr(state, name), getattr(direct, name), atol=1e-8, rtol=1e-8, err_msg=name)
+
+
+def test_motors_that_stop_determining_the_robot_are_named():
+    robot = ROBOT.with_coordinates(CASE_2[3])
+    pose = np.linspace(0, 1.3, 50)[:, None] * [-0.0184, 0.0543, -0.447]
+    wide = ROBOT.close(pose, 0 * pose, 0 * pose)
+    M = ROBOT.motors
+    with pytest.raises(ClosureFailed, match="projection onto the coordinates m1, m2, m3 is singular on the way to 3"):
+        close_motors(robot, wide.q @ M.S.T + M.offset, wide.v @ M.S.T, wide.a @ M.S.T)
+
+
+def test_two_motors_and_four_do_not_determine_three_degrees_of_freedom():
+    with pytest.raises(WrongMobility, match="3 degrees of freedom"):
+        ROBOT.with_coordinates(["m1", "m2"])
