@@ -45,7 +45,10 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
     total = np.empty_like(state.q)
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         total[i] = pin.rnea(model, data, q, v, a)
-    for effort in robot.efforts:
+    on_axes, in_closures = robot.effort_stacks
+    for stack in on_axes:
+        total += stack.tree(state.q, state.v, state.a)
+    for effort in in_closures:
         total += effort.columns(state.q, state.v, state.a) @ effort.initial
     return total
 
@@ -154,9 +157,14 @@ def forward_dynamics(
     start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors); `start` (nv,) as in `Robot.close`."""
-    state = robot.close(c, cd, np.zeros_like(c), start)
-    B = motor_map(robot, state)
-    driving = np.einsum("nij,ni->nj", B, tau) + load(robot, state, wrench) - coordinate_efforts(robot, state)
+    return accelerations(robot, robot.close(c, cd, np.zeros_like(c), start), tau, wrench)
+
+
+def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
+    """As `forward_dynamics`, at states (N) that were closed with zero c''."""
+    driving = np.einsum("nij,ni->nj", motor_map(robot, state), tau) - coordinate_efforts(robot, state)
+    if wrench is not None:
+        driving += load(robot, state, wrench)
     return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]
 
 

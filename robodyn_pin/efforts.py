@@ -4,6 +4,7 @@ Along a joint, a motor or a combination of joints with rate x' = k'v the tree ge
 the balls and pins of loops, cut joints whose members turn against each other with w = J_w v, it gets J_w' w/|w| f(|w|).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +82,38 @@ class Effort:
 
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
         return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Efforts along r axes whose columns are the same functions: evaluated at once, single samples cost calls only."""
+
+    spec: EffortSpec
+    rows: np.ndarray  # (r, nv)
+    shifts: np.ndarray  # (r,)
+    values: np.ndarray  # (r, k) coefficients
+
+    def tree(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """What they ask of the tree's joints (N, nv)."""
+        columns = basis(self.spec, q @ self.rows.T + self.shifts, v @ self.rows.T, a @ self.rows.T)
+        return np.asarray((columns * self.values).sum(axis=-1) @ self.rows)
+
+
+def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
+    """Efforts on axes, alike ones together, and those that rub in closures."""
+    alike: dict[str, list[Effort]] = {}
+    for effort in efforts:
+        if not effort.closures:
+            shape = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})
+            alike.setdefault(shape, []).append(effort)
+    found = tuple(
+        Stack(
+            same[0].spec, np.concatenate([e.rows for e in same]), np.concatenate([e.shifts for e in same]),
+            np.concatenate([np.tile(e.initial, (len(e.rows), 1)) for e in same]),
+        )
+        for same in alike.values()
+    )  # fmt: skip
+    return found, tuple(e for e in efforts if e.closures)
 
 
 def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loops, where: str) -> Effort:

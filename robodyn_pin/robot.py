@@ -14,7 +14,7 @@ from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
-from robodyn_pin.efforts import Effort, resolve_effort
+from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.foreign import describe
 from robodyn_pin.mobility import check_mobility, close_home, rank
@@ -179,6 +179,11 @@ class Robot:
         """Columns of the regressor that are zero while the robot carries nothing; none without payload."""
         end = 10 * len(self.body_groups)
         return slice(end - 10 if self.payload else end, end)
+
+    @cached_property
+    def effort_stacks(self) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
+        """Efforts on joints and motors, alike ones together, and those in closures."""
+        return stacks(self.efforts)
 
     @property
     def redundancy(self) -> int:

@@ -149,19 +149,27 @@ def roll_out(
 
     joints = [closed(t[0])]
     for k, h in enumerate(np.diff(t)):
-        start, middle = joints[-1], t[k] + h / 2
-        a1 = accelerate(t[k], c, cd)
-        v2 = cd + h / 2 * a1
-        a2 = accelerate(middle, c + h / 2 * cd, v2)
-        v3 = cd + h / 2 * a2
-        a3 = accelerate(middle, c + h / 2 * v2, v3)
-        v4 = cd + h * a3
-        a4 = accelerate(t[k + 1], c + h * v3, v4)
-        c, cd = c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        start = joints[-1]
+        c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
         states.append((c, cd))
         joints.append(closed(t[k + 1]))
     positions, rates = (np.array(x) for x in zip(*states, strict=True))
     return Trajectory(t, positions, rates, np.array(joints))
+
+
+def runge_kutta(
+    accelerate: Callable[[float, np.ndarray, np.ndarray], np.ndarray], t: float, c: np.ndarray, cd: np.ndarray,
+    a1: np.ndarray, h: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """c, c' (d,) after one step h [s] of order 4 from t, where the acceleration is a1 (d,)."""
+    middle = t + h / 2
+    v2 = cd + h / 2 * a1
+    a2 = accelerate(middle, c + h / 2 * cd, v2)
+    v3 = cd + h / 2 * a2
+    a3 = accelerate(middle, c + h / 2 * v2, v3)
+    v4 = cd + h * a3
+    a4 = accelerate(t + h, c + h * v3, v4)
+    return c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
 
 
 def encoded(robot: Robot, q: np.ndarray, bits: int | None) -> np.ndarray:
