@@ -161,21 +161,36 @@ def simulate(
         int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    controller: Annotated[
+        Path | None,
+        typer.Option(
+            help="Controller (.yaml) that moves the robot along the motion; without one the log follows the motion exactly."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Simulate a log of the robot; the file says that it is simulated.
 
+    With a controller, tracking errors (.csv or .parquet, .svg, .json) go beside the log; a loop that is unstable about
+    home ends with exit code 3.
+
     Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
+
+    Example: robodyn simulate dualv --motion examples/dualv_motion.yaml --controller examples/dualv_controller.yaml --out log.csv
     """
     import numpy as np
 
+    from robodyn_pin.console import print_tracking
+    from robodyn_pin.control import ControllerFile
     from robodyn_pin.files import read_yaml
     from robodyn_pin.log_files import write_log
     from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.simulation import Noise, read_motion
     from robodyn_pin.simulation import simulate as run_simulation
+    from robodyn_pin.tracking_files import controlled_log, known_model
 
     model, _ = _with_params(robot, params)
-    carried = ""
+    empty, carried = model, ""
     for file in payload or []:
         load = read_yaml(file, LoadSpec)
         model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
@@ -183,15 +198,31 @@ def simulate(
         sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
     except ValueError:
         raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
-    course = read_motion(motion)
-    with bar("simulating") as step:
-        log = run_simulation(model, course, Noise(sigma, encoder_bits, seed), step)
+    course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed)
     note = (
         f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
         f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
     )
+    if controller is not None:
+        law = read_yaml(controller, ControllerFile)
+        note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"
+        knows = known_model(law, controller.parent, empty)
+        with bar("simulating") as step:
+            summary = controlled_log(model, knows, course, law, disturbed, out, note, step)
+        if as_json:
+            print_json(summary)
+        else:
+            print_tracking(summary, out, carried)
+        if not summary["stable"]:
+            raise typer.Exit(NEGATIVE)
+        return
+    with bar("simulating") as step:
+        log = run_simulation(model, course, disturbed, step)
     write_log(out, log, model, note)
-    print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
+    if as_json:
+        print_json({"robot": model.name, "simulated": True, "rows": len(log.t), "out": str(out)})
+    else:
+        print(f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
 
 
 @app.command()

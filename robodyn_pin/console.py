@@ -201,6 +201,23 @@ def print_comparison(found: "Compared") -> None:
     print(f"verdicts: {words[0]}, then {words[1]}")
 
 
+def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
+    rows = [
+        {"motor": m["motor"], "largest error [1e-3 rad or m]": 1e3 * m["largest error [rad or m]"],
+         "rms error [1e-3 rad or m]": 1e3 * m["rms error [rad or m]"],
+         "largest torque [N m or N]": m["largest torque [N m or N]"]}
+        for m in summary["motors"]
+    ]  # fmt: skip
+    print_table(
+        f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}", rows
+    )
+    cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]
+    if cut:
+        print(f"torque limits cut in: {', '.join(cut)} of {summary['samples']} samples")
+    print(summary["stability"])
+    print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
+
+
 @contextmanager
 def status() -> Iterator[Any]:
     """A line on a terminal that says what is going on; nothing elsewhere."""

@@ -95,10 +95,7 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
         UnknownName, WrongMobility: the motion's coordinates are not there, or do not determine the robot.
         RobodynError: as many noise figures as motors are expected.
     """
-    if noise.torque.shape != (len(robot.motors.names),):
-        raise RobodynError(
-            f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
-        )
+    check_noise(robot, noise)
     if isinstance(motion, FourierMotion) and motion.coordinates is not None:
         robot = robot.with_coordinates(motion.coordinates)
     names = robot.coordinates.names
@@ -114,6 +111,14 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     rng = np.random.default_rng(noise.seed)
     torque = np.concatenate(tau) + rng.normal(size=(len(t), len(noise.torque))) * noise.torque
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
+
+
+def check_noise(robot: Robot, noise: Noise) -> None:
+    """Raise RobodynError unless there is one noise figure a motor."""
+    if noise.torque.shape != (len(robot.motors.names),):
+        raise RobodynError(
+            f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.closures import fast
+from robodyn_pin.control import (
+    Controller,
+    ControllerFile,
+    DisturbanceSpec,
+    Stability,
+    by_motor,
+    filtered_rate,
+    stability,
+)
+from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, motor_torques, state_mass_matrix
+from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
+from robodyn_pin.limits import limits_of
+from robodyn_pin.robot import Robot, State
+from robodyn_pin.simulation import FourierMotion, Motion, encoded, fourier, runge_kutta
+from robodyn_pin.steps import stepped
+
+LOST = 1.0  # [rad or m] of a motor from its reference: no controller is meant to come back from there
+STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
+SINES = 12  # of a disturbance
+
+
+class Diverged(RobodynError):
+    """A controlled robot that ran away from its reference."""
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """N samples of a controlled motion of n motors. Simulated."""
+
+    t: np.ndarray  # (N,) [s], at the controller's rate
+    reference: np.ndarray  # (N, n) motor positions [rad or m]
+    q: np.ndarray  # (N, n) as measured
+    tau: np.ndarray  # (N, n) of the motors, within their limits, held until the next sample [N m or N]
+    disturbance: np.ndarray  # (N, n) torques added to them
+    saturated: np.ndarray  # (N, n) where a limit cut the torque
+    joints: np.ndarray  # (N, nv) positions of the tree
+    rates: np.ndarray  # (N, nv)
+    stability: Stability
+
+    @property
+    def error(self) -> np.ndarray:
+        """Reference minus measured (N, n)."""
+        return self.reference - self.q
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Largest error of each motor (n,), as Briot et al. (DualV) give it in their table 4."""
+        return np.asarray(np.abs(self.error).max(axis=0))
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Root mean square error of each motor (n,)."""
+        return np.asarray(np.sqrt((self.error**2).mean(axis=0)))
+
+
+def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) -> tuple[Robot, Controller]:
+    """The robot in the motion's coordinates, and its controller on the model that it knows.
+
+    Raises:
+        ClosureFailed: the motion leaves the workspace.
+        BadFile, UnknownName: motors or rates that do not fit.
+    """
+    if model.motors.names != robot.motors.names:
+        raise BadFile(
+            f"the controller's model {model.name!r} has motors {', '.join(model.motors.names)}, the robot {robot.name!r} "
+            f"{', '.join(robot.motors.names)}"
+        )
+    if abs(spec.rate / motion.rate - round(spec.rate / motion.rate)) > 1e-9 or spec.rate < motion.rate:
+        raise BadFile(
+            f"the controller runs at {spec.rate:g} Hz, which is no whole multiple of the motion's {motion.rate:g} Hz "
+            "('rate' in the motion file, at which the log is written)"
+        )
+    asked = motion.coordinates if isinstance(motion, FourierMotion) else None
+    robot, model = (r.with_coordinates(asked or robot.coordinates.names) for r in (robot, model))
+    redundant = len(robot.motors.names) > len(robot.coordinates.names)
+    if spec.internal and not redundant:
+        raise BadFile(
+            f"'internal': robot {robot.name!r} has a motor for each degree of freedom, no torque moves nothing"
+        )
+    finer = motion.model_copy(update={"rate": spec.rate})
+    names = robot.coordinates.names
+    t, c, cd, cdd = fourier(finer, names) if isinstance(finer, FourierMotion) else stepped(finer, names)
+    if len(t) < 2:
+        raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
+    reference = model.close(c, cd, cdd, label=lambda i: f"t = {t[i]:.4g} s of the reference")
+    return robot, Controller(spec, model, reference, c, cd, cdd)
+
+
+def track(
+    robot: Robot,
+    controller: Controller,
+    encoder_bits: int | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Tracking:
+    """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
+
+    Torques are held between samples, Runge-Kutta of order 4 in the coordinates goes from one to the next.
+
+    Raises:
+        Diverged: when, where, and what would be stable.
+        ClosureFailed: the robot cannot be where the reference starts.
+    """
+    spec, n = controller.spec, len(controller.c)
+    limits, pushes = torque_limits(robot, spec), disturbances(robot, controller)
+    verdict, steps = stability(robot, controller), integration_steps(robot, controller)
+    waiting = [controller.nominal[0]] * spec.delay  # until the first command arrives
+    near, rate, last = controller.reference.q[0], np.zeros(len(limits)), np.zeros(len(limits))
+    kept: list[tuple[np.ndarray, ...]] = []
+    with kernels(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
+        state = robot.close(controller.c[:1], controller.cd[:1], 0 * controller.c[:1])
+        for k in range(n):
+            q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
+            e = controller.q[k] - q
+            if not np.abs(e).max() < LOST:
+                motor = robot.motors.names[int(np.abs(e).argmax())]
+                raise Diverged(_lost(k, f"motor {motor} is more than {LOST:g} rad or m off", spec, verdict))
+            rate = filtered_rate(rate, e - (last if k else e), controller.step, spec.derivative_filter)
+            last = e
+            try:
+                command, near = controller.torque(k, e, rate, near)
+                waiting.append(command)
+                wanted = waiting.pop(0)
+                tau = np.clip(wanted, -limits, limits)
+                kept.append((q, tau, wanted != tau, state.q[0], state.v[0]))
+                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, steps)
+            except ClosureFailed:
+                raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
+            if k % 100 == 0:
+                progress(k / n)
+    q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
+    return Tracking(np.arange(n) / spec.rate, controller.q, q, tau, pushes, saturated, joints, rates, verdict)
+
+
+def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int) -> State:
+    """The closed state (one sample) after some time [s] under constant motor torques tau (n,)."""
+
+    def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
+        return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
+
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    for _ in range(steps):
+        start = state.q[0]
+        a = accelerations(robot, state, tau[None])[0]
+        c, cd = runge_kutta(accelerate, 0.0, S @ start + offset, S @ state.v[0], a, time / steps)
+        state = robot.close(c[None], cd[None], 0 * c[None], start)
+    return state
+
+
+def kernels() -> AbstractContextManager[None]:
+    """Compiled kernels where numba is installed: of single samples they take a tenth of the time."""
+    return fast.forced("kernel") if fast.installed() else nullcontext()
+
+
+def torque_limits(robot: Robot, spec: ControllerFile) -> np.ndarray:
+    """Largest torque of each motor (n,), infinite without limit."""
+    if isinstance(spec.torque_limits, dict):
+        given = by_motor(spec.torque_limits, robot, "torque_limits")
+        return np.where(given > 0, given, np.inf)
+    found = np.full(len(robot.motors.names), np.inf)
+    for bounds in limits_of(robot, {}, 0.0).bounds if spec.torque_limits else ():
+        if bounds.kind == "torque":
+            found[[robot.motors.names.index(name) for name in bounds.names]] = bounds.half
+    return found
+
+
+def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
+    """Disturbing torques (N, n): constant ones, and sines of equal size with random frequencies and phases."""
+    spec: DisturbanceSpec = controller.spec.disturbance
+    constant = by_motor(spec.torque, robot, "disturbance")
+    if not spec.percent:
+        return np.tile(constant, (len(controller.c), 1))
+    state = robot.close(controller.c, controller.cd, controller.cdd)
+    most = np.abs(motor_torques(robot, state, coordinate_efforts(robot, state))).max(axis=0)
+    rng, t = np.random.default_rng(spec.seed), np.arange(len(controller.c)) * controller.step
+    frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
+    waves = sum(np.sin(2 * np.pi * f * t[:, None] + p) for f, p in zip(frequency, phase, strict=True))
+    return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
+
+
+def integration_steps(robot: Robot, controller: Controller) -> int:
+    """Steps of integration between two samples that the steepest friction near standstill asks for."""
+    slow, d = 1e-5, controller.c.shape[1]  # [rad/s or m/s], well inside every width of Coulomb friction
+    c = np.repeat(controller.c[:: max(1, len(controller.c) // 20)], d, axis=0)
+    cd = np.tile(slow * np.eye(d), (len(c) // d, 1))
+    there, back = (robot.close(c, sign * cd, 0 * c) for sign in (1, -1))
+    change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * slow)
+    M = state_mass_matrix(robot, there)[::d]
+    fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
+    return max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
+
+
+def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:
+    cure = (
+        "look at its torque limits, its disturbance and its model"
+        if verdict.stable
+        else "sample faster, delay less or lower the gains"
+    )
+    return f"the controlled robot diverged at t = {k / spec.rate:.4g} s: {what}; {verdict.sentence(spec)}; {cure}"

@@ -1,0 +1,90 @@
+"""A controlled motion as files: the log that it leaves, the tracking errors beside it as table, summary and plot."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.closed_loop import Tracking, prepare, track
+from robodyn_pin.control import ControllerFile
+from robodyn_pin.files import resolve, write_whole
+from robodyn_pin.log_files import write_log, write_table
+from robodyn_pin.motion import Log
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.simulation import Motion, Noise, check_noise
+
+
+def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
+    """The robot that the controller knows: a path from `folder`, a catalogue name, or the default.
+
+    Raises:
+        BadFile, UnknownName: as `load`.
+    """
+    if spec.model is None:
+        return default
+    path = resolve(folder, spec.model)
+    return load(path if path.exists() else spec.model)
+
+
+def controlled_log(
+    robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, noise: Noise, out: Path, note: str,
+    progress: Callable[[float], None] = lambda share: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Simulate the robot under the controller, write log, tracking errors and plot, and return the summary.
+
+    Args:
+        model: robot that the controller knows. note: of the log, says that it is simulated.
+
+    Raises:
+        RobodynError: as `prepare` and `track`; nothing is written then.
+    """
+    check_noise(robot, noise)
+    robot, controller = prepare(robot, model, motion, spec)
+    found = track(robot, controller, noise.encoder_bits, progress)
+    summary = summarise(robot, model, spec, found, out)
+    _write(robot, found, round(spec.rate / motion.rate), noise, summary, out, note)
+    return summary
+
+
+def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking, out: Path) -> dict[str, Any]:
+    """What the summary file holds."""
+    values = (found.largest, found.rms, np.abs(found.tau).max(axis=0), found.saturated.sum(axis=0))
+    rows = zip(robot.motors.names, *(x.tolist() for x in values), strict=True)
+    return {
+        "robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate,
+        "delay [samples]": spec.delay, "samples": len(found.t),
+        "motors": [
+            {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms, "largest torque [N m or N]": tau,
+             "samples at the torque limit": cut}
+            for m, most, rms, tau, cut in rows
+        ],
+        "stable": found.stability.stable, "stability": found.stability.sentence(spec),
+        "files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")],
+    }  # fmt: skip
+
+
+def _write(
+    robot: Robot, found: Tracking, every: int, noise: Noise, summary: dict[str, Any], out: Path, note: str
+) -> None:
+    from robodyn_pin.viz.plots import svg
+    from robodyn_pin.viz.tracking import tracking_figure
+
+    kept = slice(None, None, every)
+    tau = found.tau[kept]
+    tau = tau + np.random.default_rng(noise.seed).normal(size=tau.shape) * noise.torque
+    log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
+    named, columns = (
+        {"t": log.t},
+        {"reference": found.reference, "error": found.error, "disturbance": found.disturbance},
+    )
+    for prefix, x in columns.items():
+        named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
+    beside = [out.with_name(name) for name in summary["files"]]
+    figure = tracking_figure(found, robot, f"{robot.name} (SIMULATED), {summary['law']}")
+    text = '<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure, "tracking")
+    write_log(out, log, robot, note)
+    write_table(beside[0], named, f"tracking of {out.name}, reference minus measured; {note}")
+    write_whole(beside[1], lambda target: target.write_text(text, encoding="utf-8"))
+    write_whole(beside[2], lambda target: target.write_text(json.dumps(summary, indent=1) + "\n"))
