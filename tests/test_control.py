@@ -247,7 +247,7 @@ def test_the_command_writes_log_errors_summary_and_plot(simulate, desk):
     ],
 )  # fmt: skip
 def test_what_cannot_be_controlled_is_said_in_one_sentence_and_nothing_is_written(
-    robodyn, desk, controller, motion, said
+    simulate, desk, controller, motion, said
 ):
     (desk / "controller.yaml").write_text(controller)
     (desk / "motion.yaml").write_text(motion or MOTION)
