@@ -22,6 +22,7 @@ from robodyn_pin.regression import columns
 from robodyn_pin.result import Choice
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
+from robodyn_pin.saturation import left_out
 from robodyn_pin.shapes import FittedShape, Widen, with_fitted_shapes
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
@@ -135,7 +136,7 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
         n = log.size
         if n - 2 * run.rows.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
-        jobs = [fitted_rows(run, n), _segmented(run, n, run.score.filter, 1)]
+        jobs = [fitted_rows(robot, run, log), _segmented(robot, run, log, run.score.filter, 1)]
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
     rate = logs[0].rate
@@ -145,22 +146,23 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
 
 def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
     """The rows that are fitted, all segments together, one factor per coordinate."""
-    parts = [fold_log(robot, log, run.preparation, [fitted_rows(run, log.size)])[0] for log in logs]
+    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
     total: Folded = reduce(add, parts)
     return pooled(total)
 
 
-def fitted_rows(run: RunFile, n: int) -> Job:
-    """Which rows of a fit log of n samples are fitted, and in which segment each lies."""
-    return _segmented(run, n, run.rows.filter, run.rows.every)
+def fitted_rows(robot: Robot, run: RunFile, log: AnyLog) -> Job:
+    """Which rows of a fit log are fitted, and in which segment each lies."""
+    return _segmented(robot, run, log, run.rows.filter, run.rows.every)
 
 
-def _segmented(run: RunFile, n: int, lowpass: Lowpass | None, every: int) -> Job:
-    """Fold n samples by segment of the log, the ends cut, one sample of `every` kept."""
-    cut, segments = run.rows.cut, run.choose.folds
+def _segmented(robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int) -> Job:
+    """Fold a log's samples by segment of the log, the ends cut, one sample of `every` kept."""
+    n, cut, segments = log.size, run.rows.cut, run.choose.folds
+    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
 
     def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        kept = (index >= cut) & (index < n - cut) & (index % every == 0)
+        kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
         segment = np.where(kept, (index - cut) * segments // (n - 2 * cut), -1)
         return np.repeat(segment[:, None], rates.shape[1], axis=1)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -69,6 +70,17 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     Raises:
         BadLog: too short, or a Fourier series asked of a motion that does not repeat.
     """
+    known = _KNOWN.setdefault(log, {})
+    if preparation not in known:
+        known[preparation] = _rates_of(log, preparation)
+    return known[preparation]
+
+
+# An identification folds the same logs once for each candidate of its settings; logs do not change.
+_KNOWN: WeakKeyDictionary[AnyLog, dict[Preparation, Rates]] = WeakKeyDictionary()
+
+
+def _rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     if preparation.differentiation == "filter":
         return Filtered(preparation, _reach(log, preparation), _filter_text(preparation))
     if preparation.differentiation == "auto":

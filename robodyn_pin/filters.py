@@ -31,10 +31,10 @@ class Lowpass(Strict):
             )
         return butter(self.order, self.cutoff, fs=rate, output="sos")
 
-    def reach(self, rate: float, where: str) -> int:
-        """Samples after which a transient has decayed to FORGOTTEN of its size."""
+    def reach(self, rate: float, where: str, left: float = FORGOTTEN) -> int:
+        """Samples after which `left` of a transient is left."""
         slowest = np.abs(sos2zpk(self.sections(rate, where))[1]).max()
-        return int(np.ceil(np.log(FORGOTTEN) / np.log(slowest)))
+        return int(np.ceil(np.log(left) / np.log(slowest)))
 
     def response(self, frequency: np.ndarray, rate: float, where: str) -> np.ndarray:
         """Share of oscillations (k,) [rad per sample] that it lets through, both ways."""

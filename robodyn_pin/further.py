@@ -101,7 +101,7 @@ def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
     """The fitted rows once more, those of one sample side by side."""
     run, factor = fitted.run, None
     for log in logs:
-        job = fitted_rows(run, log.size)
+        job = fitted_rows(fitted.robot, run, log)
         for block in observe(fitted.robot, log, run.preparation, [job.filter]):
             W, known, measured = filtered(block, job.filter, log)
             label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])

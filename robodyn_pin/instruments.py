@@ -13,6 +13,7 @@ from robodyn_pin.observations import blocks, close_log, motor_map
 from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
+from robodyn_pin.saturation import left_out
 
 MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
@@ -41,6 +42,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
     factors = [empty(2 * r)] * d
     for log in logs:
         end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
+        dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
         ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
         for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
             part = log.section(low, high)
@@ -54,6 +56,6 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
             index = np.arange(low, high)
             kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
-            kept &= index % run.rows.every == 0
+            kept &= (index % run.rows.every == 0) & ~dropped(index)
             factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
     return factors, cutoff

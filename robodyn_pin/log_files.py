@@ -14,22 +14,21 @@ from robodyn_pin.motion import (
     PREFIXES,
     Log,
     LogColumns,
-    Quality,
     Units,
     check_speed,
-    merged,
-    quality,
     read_log,
     readable,
+    torque_limits,
     uniform,
 )  # fmt: skip
+from robodyn_pin.quality import Quality, counted, merged, span_of
 from robodyn_pin.robot import Robot
 
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredLog:
     """A log with a regular clock that stays in its file; sections are read when they are used."""
 
@@ -85,15 +84,16 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) ->
 
     ends = [read(i, i + 1).t[0] for i in (0, rows - 1)]
     step = float(ends[1] - ends[0]) / (rows - 1)
-    parts = []
-    for begin in range(0, rows - 1, PIECE):
-        piece = read(begin, min(begin + PIECE + 1, rows))
+    size = max(1, PIECE // span_of(1 / step)) * span_of(1 / step)
+    limits, parts = torque_limits(robot), []
+    for begin in range(0, rows - 1, size):
+        piece = read(begin, min(begin + size + 1, rows))
         back = np.flatnonzero(np.diff(piece.t) <= 0)
         if len(back):
             raise BadLog(f"{path}: time does not increase, first at {piece.row(int(back[0]) + 1)}")
         check_speed(piece, robot, units)
-        parts.append(quality(piece, step))
-    whole = merged(parts, 1 / step)
+        parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, step, limits, begin))
+    whole = merged(parts, robot.motors.names, 1 / step, limits)
     if whole.irregular > IRREGULAR:
         return uniform(read_log(path, robot, columns, units))
     return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)

@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.quality import Quality, counted, merged
 from robodyn_pin.robot import Robot
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 PREFIXES = ("q_", "dq_", "ddq_", "tau_")
 NOTE = "robodyn_pin"  # key of our note in a Parquet file
 IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
-GAP = 1.5  # steps longer than this times the mean step are gaps
 TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 
 
@@ -34,18 +34,7 @@ FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "rad": 1.0, "deg": np.pi / 180, "m"
            "N m": 1.0, "mN m": 1e-3, "N": 1.0}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Quality:
-    """What is odd about a log, counted."""
-
-    rows: int
-    rate: float  # [Hz]
-    irregular: float  # largest deviation of a step from the mean step, relative
-    gaps: int  # steps longer than 1.5 of the mean step
-    repeated: int  # rows that repeat the row before exactly, time aside
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Log:
     """N samples of all motors, SI units."""
 
@@ -105,7 +94,7 @@ def read_log(
     log = layout.take(table, 0)
     _check_clock(log)
     check_speed(log, robot, layout.units)
-    return replace(log, quality=merged([quality(log, 1 / log.rate)], log.rate))
+    return replace(log, quality=quality_of(log, robot))
 
 
 @dataclass(frozen=True)
@@ -261,28 +250,17 @@ def speed_limits(robot: Robot) -> np.ndarray:
     return np.array([g.velocity if g and g.velocity else u for g, u in zip(given, from_urdf, strict=True)], float)
 
 
-def quality(log: Log, step: float) -> Quality:
-    """Oddities of (a part of) a log whose mean step is `step` [s]."""
-    steps = np.diff(log.t)
-    same = (np.diff(log.q, axis=0) == 0).all(axis=1)
-    for x in (log.dq, log.tau):
-        if x is not None:
-            same &= (np.diff(x, axis=0) == 0).all(axis=1)
-    return Quality(
-        rows=log.size,
-        rate=1 / step,
-        irregular=float(np.abs(steps / step - 1).max(initial=0.0)),
-        gaps=int((steps > GAP * step).sum()),
-        repeated=int(same.sum()),
-    )
+def torque_limits(robot: Robot) -> np.ndarray:
+    """Torque limit of each motor (n,) [N m or N] from the robot file; infinite where none is given."""
+    given = [robot.file.limits.get(m) for m in robot.motors.names]
+    return np.array([g.torque if g and g.torque else np.inf for g in given])
 
 
-def merged(parts: Sequence[Quality], rate: float) -> Quality:
-    """Oddities of the whole from those of parts that share their border samples."""
-    rows = sum(p.rows for p in parts) - (len(parts) - 1)
-    return Quality(
-        rows, rate, max(p.irregular for p in parts), sum(p.gaps for p in parts), sum(p.repeated for p in parts)
-    )
+def quality_of(log: Log, robot: Robot) -> Quality:
+    """Oddities of a log in memory."""
+    limits = torque_limits(robot)
+    found = counted(log.t, log.q, log.dq, log.tau, 1 / log.rate, limits)
+    return merged([found], robot.motors.names, log.rate, limits)
 
 
 def uniform(log: Log) -> Log:

@@ -23,8 +23,8 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import Errors
-from robodyn_pin.motion import Quality
 from robodyn_pin.payload import Quantity, loaded_urdf, payload_summary, quantities
+from robodyn_pin.quality import Quality
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.shapes import FittedShape
@@ -45,6 +45,19 @@ class Choice:
     candidates: tuple[float, ...]
     percent: tuple[float, ...]  # mean cross-validated error over motors
     chosen: float
+
+    @property
+    def at_end(self) -> bool:
+        """Whether a better value may lie beyond the candidates."""
+        return len(self.candidates) > 1 and self.chosen in (min(self.candidates), max(self.candidates))
+
+    @property
+    def remark(self) -> str:
+        """What to say of a choice at the end of its candidates; else nothing."""
+        if not self.at_end:
+            return ""
+        which = "least" if self.chosen == min(self.candidates) else "greatest"
+        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better one may lie beyond: add some to 'choose'"
 
 
 @dataclass(frozen=True)

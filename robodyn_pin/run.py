@@ -22,13 +22,14 @@ from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.log_files import AnyLog, open_log
-from robodyn_pin.motion import Log, uniform
+from robodyn_pin.motion import Log, quality_of, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.payload import carrying, check_sign
 from robodyn_pin.poses import noise_along, read_poses
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
+from robodyn_pin.saturation import left_out
 from robodyn_pin.verdict import judge
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
@@ -50,6 +51,8 @@ class Selected:
 
 def identify(robot: Robot, log: Log) -> Result:
     """Identify with default settings: nothing is filtered, the last 30 % of the log are held out."""
+    if not log.quality.rows:  # not read from a file
+        log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
     fit, held_out = _split([Selected(uniform(log), 0, log.size)], cut=0)
     return estimate(robot, run, fit, held_out)
@@ -174,11 +177,13 @@ def estimate(
     first = held_out[0]
     found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
     measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
+    records = _records(run, fit, logs, held_out)
+    noticed = [*_remarks(records), *(text for choice in fitted.choices if (text := choice.remark))]
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
-        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=_records(run, fit, held_out),
+        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, names), diagnosis=found,
+        verdict=judge(scored["feasible"], measure, wls, found, labels, names, noticed), diagnosis=found,
         sample=_sample(fitted, first, vectors, wls, scored["WLS"].fit.rmse),
     )  # fmt: skip
 
@@ -186,9 +191,11 @@ def estimate(
 def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
     """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still."""
     spec = fitted.run.score
+    dropped = left_out(fitted.robot, selected.log, spec.filter, fitted.run.rows.saturated == "drop")
 
     def still(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
+        label = np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
+        return np.where(dropped(index)[:, None], -1, label)
 
     job = Job(spec.filter, still, 2)
     return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
@@ -215,9 +222,9 @@ def _sample(
     return Sample(np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked, np.concatenate(deviations))
 
 
-def _records(run: RunFile, fit: list[Selected], held_out: list[Selected]) -> tuple[LogRecord, ...]:
+def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:
     # The fit sees its own rows, the held-out check the whole log, as where they are folded.
-    logs = [("fit", s, s.log.window(s.begin, s.end)) for s in fit] + [("held out", s, s.log) for s in held_out]
+    seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
     return tuple(
         LogRecord(
             s.log.name,
@@ -229,5 +236,11 @@ def _records(run: RunFile, fit: list[Selected], held_out: list[Selected]) -> tup
             rates_of(seen, run.preparation).reason,
             s.log.loaded,
         )
-        for use, s, seen in logs
+        for use, s, seen in seen_by
     )
+
+
+def _remarks(records: tuple[LogRecord, ...]) -> list[str]:
+    """What is odd about motors in a file, once for each file."""
+    files = {(r.name, r.sha256): r for r in records}
+    return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]

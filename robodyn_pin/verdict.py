@@ -32,12 +32,13 @@ class Verdict:
 
 
 def judge(
-    scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str]
-) -> Verdict:
+    scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str],
+    noticed: Sequence[str] = (),
+) -> Verdict:  # fmt: skip
     """Accept a result that has data enough, whose error is about the same on unseen data, and that explains the torques.
 
     Args:
-        labels: of the base parameters. names: of the coordinates.
+        labels: of the base parameters. names: of the coordinates. noticed: further cautions, of logs and choices.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -64,7 +65,8 @@ def judge(
             f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
             "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
         ]
-    return Verdict(accepted, tuple(reasons), _scope(found, names), tuple(_cautions(wls, found, labels, names, unknown)))
+    cautions = (*noticed, *_cautions(wls, found, labels, names, unknown))
+    return Verdict(accepted, tuple(reasons), _scope(found, names), cautions)
 
 
 def _scope(found: "Diagnosis", names: Sequence[str]) -> str:

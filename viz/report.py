@@ -16,7 +16,8 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import quantile
-from robodyn_pin.motion import GAP, IRREGULAR
+from robodyn_pin.motion import IRREGULAR
+from robodyn_pin.quality import GAP
 from robodyn_pin.result import Choice, LogRecord, Result, Scored, versions
 from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
 from robodyn_pin.viz.scene import Scene
@@ -43,7 +44,7 @@ def write_report(result: Result, path: Path) -> None:
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=_torque_plots(result, units), trust=trust_of(result, units),
-        choices=[(choice, _choice_plot(result, choice), _at_end(choice)) for choice in result.choices],
+        choices=[(choice, _choice_plot(result, choice), choice.at_end) for choice in result.choices],
         base=_base_rows(result, result.wls),
         essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
@@ -132,11 +133,6 @@ def _choice_plot(result: Result, choice: Choice) -> Markup:
     equal = NEXT_TO_NOTHING * min(choice.percent) if choice.key == "prior_weight" else None
     figure = choice_figure(choice.candidates, choice.percent, choice.chosen, CHOICES.get(choice.key, choice.key), equal)
     return Markup(svg(figure, f"choice-{choice.key}"))
-
-
-def _at_end(choice: Choice) -> bool:
-    """A better value may lie beyond the candidates."""
-    return len(choice.candidates) > 1 and choice.chosen in (min(choice.candidates), max(choice.candidates))
 
 
 @dataclass(frozen=True)
