@@ -11,7 +11,7 @@ from robodyn_pin.identification.fold import Factor, empty, fold
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import blocks, close_log, motor_map
 from robodyn_pin.regression import known_efforts, state_regressor
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot import Robot, State
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.saturation import left_out
 
@@ -44,18 +44,25 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
         end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
         dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
         ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
+        margin = lowpass.reach(log.rate, log.name) if lowpass else 0
         for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
-            part = log.section(low, high)
-            state, calm = (close_log(robot, part, way) for way in ways)
+            part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
+            state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
             assert part.tau is not None  # the same log was folded before
-            y = np.einsum("nij,ni->nj", motor_map(robot, state), part.tau) - known_efforts(robot, state)
-            Z, W = (state_regressor(robot, s) for s in (calm, state))
-            if not log.loaded:
-                Z[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] = 0.0
-            rows = np.concatenate([Z[:, :, base.columns], W[:, :, base.columns], y[:, :, None]], axis=2)
+            tau = part.tau[begin - low : after - low]
+            y = np.einsum("nij,ni->nj", motor_map(robot, state), tau) - known_efforts(robot, state)
+            rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
-            index = np.arange(low, high)
+            index = np.arange(begin, after)
             kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
             kept &= (index % run.rows.every == 0) & ~dropped(index)
             factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
     return factors, cutoff
+
+
+def _columns(robot: Robot, log: AnyLog, state: State, base: BaseSet) -> np.ndarray:
+    """Base columns (n, d, r) of the regressor."""
+    W = state_regressor(robot, state)
+    if not log.loaded:
+        W[:, :, robot.payload_columns] = 0.0
+    return W[:, :, base.columns]
