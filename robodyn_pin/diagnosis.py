@@ -23,6 +23,7 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.suggestions import USUAL, Known, known, moved
 
 SERIES = 20_000  # samples of the held-out residual that are looked at
+ALONE = 1e-9  # weight below which another parameter does not count in a base parameter
 POSES = 300  # of the held-out motion whose mass matrix is looked at
 
 
@@ -100,8 +101,12 @@ def diagnose(
     many = freedom(wls, rows, share)
     over_base = over_all = None
     if run.intervals:
-        over_base = feasible_intervals(wls.base.matrix, feasible, wls, fitted.layout, bounds, many).ends
-        over_all = feasible_intervals(np.eye(fitted.layout.size), feasible, wls, fitted.layout, bounds, many).ends
+        # Base parameters that are parameters by themselves need no programmes of their own.
+        sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
+        asked = np.concatenate([np.eye(fitted.layout.size), wls.base.matrix[sums]])
+        ends = feasible_intervals(asked, feasible, wls, fitted.layout, bounds, many).ends
+        over_all, over_base = ends[: fitted.layout.size], ends[wls.base.columns]
+        over_base[sums] = ends[fitted.layout.size :]
     beside, cutoff = None, 0.0
     if run.instruments:
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
