@@ -1,5 +1,6 @@
 """The command line: reads, calls one function, prints."""
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -118,14 +119,27 @@ def show(
     export: Annotated[
         Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
     ] = None,
+    move: Annotated[
+        bool, typer.Option("--move", help="Move it by sliders, loops closed live; needs the extra 'panel'.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(help="With --move: of the page; default: the first free one from 8080.", min=1, max=65535),
+    ] = None,
 ) -> None:
     """Show the robot in the browser, at home or along a motion.
 
     Example: robodyn show irb360 --motion results/irb360_log.csv --export irb360.html
+    or: robodyn show irb360 --move
     """
     from robodyn_pin.viz.show import scene_of
 
     model, run = _with_params(robot, params)
+    if move:
+        if motion is not None or export is not None:
+            raise RobodynError("--move is led by hand; leave --motion and --export out")
+        _move(model, port)
+        return
     with scene_of(model, motion, run) as scene:
         if export is not None:
             scene.write_html(export)
@@ -441,6 +455,22 @@ def forces(
             )
         )
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")
+
+
+def _move(robot: Any, port: int | None) -> None:
+    """A live page with sliders, until Ctrl-C."""
+    import threading
+    import webbrowser
+
+    try:
+        from robodyn_pin.viz.panel import Panel
+    except ModuleNotFoundError as error:
+        raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
+
+    with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
+        print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
+        webbrowser.open(panel.url)
+        threading.Event().wait()
 
 
 def _with_params(robot: str, params: Path | None) -> tuple[Any, Any]:

@@ -20,6 +20,11 @@ class StrutLoads:
     upper: np.ndarray  # (N, k) along the strut, at the joint of the tree that carries it
     upper_across: np.ndarray  # (N, k)
 
+    @property
+    def worst(self) -> np.ndarray:
+        """Along the struts (N, k), at the end that carries more."""
+        return np.where(np.abs(self.upper) > np.abs(self.lower), self.upper, self.lower)
+
 
 @dataclass(frozen=True)
 class _Held:

@@ -4,7 +4,6 @@ import base64
 import html
 import io
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -18,20 +17,14 @@ from urllib.parse import urlparse
 import numpy as np
 import pinocchio as pin
 import pytest
+from conftest import WAIT
 
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.skeleton import drawn
 
 IRB360 = Path(__file__).parents[1] / "urdf" / "irb360.urdf"
-FLAGS = [
-    "--no-sandbox",  # containers run as root
-    *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),  # WebGL in software
-    *("--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
 WORLD = "viewer.scene_tree.find(['meshcat', 'world'])"
-WAIT = 20_000  # [ms]; an error in a page must not end as a silent wait
 
 # A post with two swinging links, hung at 2 m, off the origin: nothing here is where a lazy camera looks.
 TWO_LINKS = """
@@ -67,49 +60,6 @@ def swing(n: int = 201) -> tuple[np.ndarray, np.ndarray]:
     """Two seconds from a clock that does not start at zero: a quarter turn of the shoulder, more of the elbow."""
     t = np.linspace(0.0, 2.0, n)
     return t + 7.0, np.column_stack([np.pi / 4 * t, np.sin(2 * t)])
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def look(browser):
-    """Open a page; every error on it and every request that leaves the machine ends in `page.problems`."""
-    contexts = []
-
-    def open_page(url: str, offline: bool = False, size: tuple[int, int] = (600, 400)):
-        contexts.append(browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=offline))
-        page = contexts[-1].new_page()
-        page.problems = problems = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if is_problem(message) else None)
-        page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
-        page.goto(url)
-        frame = page.frames[-1]
-        frame.wait_for_function("() => window.viewer && viewer.camera.fov === 40", timeout=WAIT)
-        page.wait_for_timeout(300)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-def is_problem(message) -> bool:
-    return message.type == "error" and "404" not in message.text  # 404: the live page has no icon
-
-
-def leaves(url: str) -> bool:
-    return urlparse(url).hostname not in (None, "127.0.0.1")
 
 
 def pixels(frame) -> np.ndarray:

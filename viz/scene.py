@@ -16,10 +16,10 @@ import pinocchio as pin
 from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
 
-from robodyn_pin.errors import BadFile, ShapeMismatch
+from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.files import write_whole
 from robodyn_pin.viz.page import Animation, Page, track
-from robodyn_pin.viz.skeleton import drawn
+from robodyn_pin.viz.skeleton import visuals
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it
 # is, and the robot is moved and scaled to fit it.
@@ -46,21 +46,14 @@ class Scene:
         self._page = Page()
         viewer = meshcat.Visualizer(window=self._page)
         self.world, self._grid = viewer["world"], viewer["/Grid"]
-        try:  # package_dirs by name: as fourth argument Pinocchio takes it for a geometry model
-            visuals = pin.buildGeomFromUrdfString(
-                model, drawn(urdf_xml), pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
-            )
-        except ValueError as error:
-            raise BadFile(f"the visual bodies of {model.name!r} cannot be read: {error}") from error
-        if visuals.ngeoms == 0:
-            raise BadFile(f"nothing to draw: no link of {model.name!r} has a <visual>")
+        geometry = visuals(model, urdf_xml, package_dirs)
 
         # One node per joint that carries a body, so that one track moves all its bodies. A slash would nest nodes.
         self._nodes: dict[int, meshcat.Visualizer] = {}
         self._corners: dict[int, np.ndarray] = {}  # joint -> (4, n), of the boxes around its bodies, joint frame
-        loader = MeshcatVisualizer(model, None, visuals)
+        loader = MeshcatVisualizer(model, None, geometry)
         loader.initViewer(viewer=viewer)
-        for body in visuals.geometryObjects:
+        for body in geometry.geometryObjects:
             joint = body.parentJoint
             name = model.names[joint].replace("/", "|")
             self._nodes[joint] = self.world[name]

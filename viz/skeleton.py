@@ -1,12 +1,33 @@
-"""Something to look at for robots whose URDF draws nothing: a ball at every joint, a rod to the next."""
+"""What is drawn of a robot: the visual bodies of its URDF, a ball at every joint and a rod to the next where it has none."""
 
+import os
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.errors import BadFile
+
 THICK = 0.04  # of the longest link
 SHORTEST = 0.02  # of the longest link: shorter rods are left out
+
+
+def visuals(model: pin.Model, urdf_xml: str, package_dirs: Sequence[str]) -> pin.GeometryModel:
+    """The visual bodies of the URDF that `model` was built from, a skeleton where it draws nothing.
+
+    Raises:
+        BadFile: no visual body, or a mesh that cannot be read.
+    """
+    try:  # package_dirs by name: as fourth argument Pinocchio takes it for a geometry model
+        found = pin.buildGeomFromUrdfString(
+            model, drawn(urdf_xml), pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
+        )
+    except ValueError as error:
+        raise BadFile(f"the visual bodies of {model.name!r} cannot be read: {error}") from error
+    if found.ngeoms == 0:
+        raise BadFile(f"nothing to draw: no link of {model.name!r} has a <visual>")
+    return found
 
 
 def drawn(urdf_xml: str) -> str:
