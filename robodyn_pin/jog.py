@@ -9,7 +9,7 @@ from robodyn_pin.axes import resolve_axes
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics import Wrench
-from robodyn_pin.errors import ClosureFailed, RobodynError, WrongMobility
+from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.limits import Bounds, limits_of
 from robodyn_pin.mobility import rank
@@ -181,14 +181,9 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
 
 
 def loadable(robot: Robot) -> list[str]:
-    """Bodies that an outer force may pull at, the tree's last one first; a strut's own load is not shared out."""
+    """Links that an outer force may pull at, the tree's last one first; not struts, whose own load is not shared out."""
     model = robot.model
     struts = {model.frames[model.getFrameId(far)].parentJoint for _, far in robot.file.struts.values()}
-    names = [
-        name
-        for name in reversed(robot.bodies)
-        if model.existFrame(name) and model.frames[model.getFrameId(name)].parentJoint not in struts
-    ]
-    if not names:
-        raise RobodynError(f"robot {robot.name!r} has no body with inertia")
-    return names
+    links = [f for f in model.frames if f.type == pin.FrameType.BODY and f.parentJoint not in {0, *struts}]
+    heavy = [f.name for f in links if f.name in robot.bodies]
+    return (heavy or [f.name for f in links])[::-1]

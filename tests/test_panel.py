@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -124,6 +125,22 @@ def test_every_robot_opens_with_all_its_coordinates(name):
             panel._lead_by(choice)
             assert panel.robot.coordinates.names == tuple(choice.split(", "))
             assert gap(robot, panel.pose.state.q[0]) < 1e-9
+
+
+def test_robot_of_meshes_and_without_inertia_opens_too(tmp_path):
+    corners = [0, 0, 0, 400, 0, 0, 0, 0, 400]  # one triangle in millimetres, as CAD writes it
+    (tmp_path / "sail.stl").write_bytes(bytes(80) + struct.pack("<I12fH", 1, 0, -1, 0, *corners, 0))
+    (tmp_path / "mast.urdf").write_text(
+        '<robot name="mast"><link name="foot"/><link name="sail"><visual><geometry>'
+        '<mesh filename="package://sail.stl" scale="0.001 0.001 0.001"/></geometry></visual></link>'
+        '<joint name="turn" type="revolute"><parent link="foot"/><child link="sail"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
+    )
+    with Panel(load(tmp_path / "mast.urdf"), port=0) as panel:
+        (sail,) = panel._stage._bodies[1]
+        assert np.ptp(sail.vertices, axis=0) == pytest.approx([0.4, 0, 0.4])
+        panel.move(np.array([0.5]))
+        assert panel._stage._joints[1].wxyz == pytest.approx([np.cos(0.25), 0, 0, np.sin(0.25)])
 
 
 def test_a_taken_port_is_told():

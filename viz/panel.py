@@ -106,7 +106,7 @@ class Panel:
         gui = self._server.gui
         if len(self._choices) > 1:
             choice = gui.add_dropdown("Lead by", list(self._choices), hint="Which joints or motors the sliders move")
-            choice.on_update(lambda _: self._lead_by(choice.value))
+            choice.on_update(self._chosen)
         self._folder = gui.add_folder("Move")
         self._add_sliders()
         gui.add_button("Home", icon=viser.Icon.HOME).on_click(lambda _: self._home())
@@ -150,6 +150,11 @@ class Panel:
             if np.array_equal(c, self.pose.c) and not self._reason:
                 return
             self.move(c, event.target)
+
+    def _chosen(self, event: viser.GuiEvent) -> None:
+        if event.client is not None:
+            self._lead_by(event.target.value)
+            event.target.value = ", ".join(self.robot.coordinates.names)  # the old ones, where the new are singular
 
     def _lead_by(self, names: str) -> None:
         """Sliders of other coordinates for the robot where it stands."""

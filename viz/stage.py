@@ -143,7 +143,7 @@ class Stage:
                 mesh = trimesh.creation.capsule(height=2 * shape.halfLength, radius=shape.radius)
                 return self._scene.add_mesh_simple(path, np.asarray(mesh.vertices), np.asarray(mesh.faces), **look)
             case coal.BVHModelBase():
-                faces = np.array([[*shape.tri_indices(k)] for k in range(shape.num_tris)])
+                faces = np.array([[shape.tri_indices(k)[i] for i in range(3)] for k in range(shape.num_tris)])
                 return self._scene.add_mesh_simple(path, shape.vertices(), faces, flat_shading=True, **look)
         raise BadFile(
             f"the visual body {body.name!r} is a {type(shape).__name__}; box, sphere, cylinder and mesh are drawn"
