@@ -140,13 +140,12 @@ class Panel:
                 self._sliders.append(slider)
 
     def _slid(self, event: viser.GuiEvent) -> None:
-        if event.client is None or event.target not in self._sliders:
-            return  # set by ourselves, or gone by now
         with self._lock:
+            if event.client is None or event.target not in self._sliders:
+                return  # set by ourselves, or gone by now
             c = self.pose.c.copy()
-            c[self._sliders.index(event.target)] = (
-                event.target.value
-            )  # the newest: older ones in the queue find it done
+            newest = event.target.value  # events that queued up before it find nothing left to do
+            c[self._sliders.index(event.target)] = newest
             if np.array_equal(c, self.pose.c) and not self._reason:
                 return
             self.move(c, event.target)
