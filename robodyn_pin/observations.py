@@ -101,8 +101,8 @@ def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[in
 
 def close_log(robot: Robot, log: Log, rates: Rates, begin: int = 0, end: int | None = None) -> State:
     """All joints' motion of samples begin..end of a section of the log that `rates` are made for."""
-    motion = (x[begin:end] for x in rates.motion(log))
-    return close_motors(robot, *motion, label=lambda i: log.row(begin + i))
+    q, dq, ddq = (x[begin:end] for x in rates.motion(log))
+    return close_motors(robot, q, dq, ddq, label=lambda i: log.row(begin + i))
 
 
 def observe(
