@@ -1,6 +1,6 @@
-"""Pictures of the catalogue for the docs, drawn by a real browser: docs/pictures/NAME.png.
+"""Pictures of the catalogue and of a film for the docs, drawn by a real browser: docs/pictures/NAME.png.
 
-python figures/pictures.py [NAME ...]
+python figures/pictures.py [NAME ...]     film: the strut forces of the IRB 360 along examples/irb360_motion.yaml, simulated
 """
 
 import base64
@@ -9,10 +9,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+import numpy as np
+from playwright.sync_api import Browser, sync_playwright
 
 import robodyn_pin as rp
+from robodyn_pin.files import read_yaml
+from robodyn_pin.log_files import write_log
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
 from robodyn_pin.urdf import catalogue
+from robodyn_pin.viz.film import film_of
 from robodyn_pin.viz.scene import Scene
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
@@ -25,7 +30,10 @@ def main() -> None:
     with sync_playwright() as p, tempfile.TemporaryDirectory() as scratch:
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=FLAGS)
         page = browser.new_page(viewport={"width": 720, "height": 540})
-        for name in sys.argv[1:] or catalogue():
+        for name in sys.argv[1:] or [*catalogue(), "film"]:
+            if name == "film":
+                picture_film(browser, Path(scratch))
+                continue
             robot = rp.load(name)
             scene = Scene(robot.model, robot.urdf_xml, title=name)
             scene.display(robot.home)
@@ -38,6 +46,22 @@ def main() -> None:
             (OUT / f"{name}.png").write_bytes(base64.b64decode(picture))
             print(OUT / f"{name}.png")
         browser.close()
+
+
+def picture_film(browser: Browser, scratch: Path) -> None:
+    """The moment of the largest force, legend included."""
+    motion = read_yaml(OUT.parents[1] / "examples/irb360_motion.yaml", FourierMotion)
+    robot = rp.load("irb360")
+    write_log(scratch / "log.parquet", simulate(robot, motion, Noise(np.zeros(4))), robot, "SIMULATED")
+    film_of(robot, scratch / "log.parquet", None, limit=60.0).write_html(scratch / "film.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto((scratch / "film.html").as_uri())
+    page.wait_for_function("() => window.viewer && viewer.animator.duration > 0")
+    page.evaluate("() => viewer.gui.hide()")
+    page.click("#film .row >> nth=0")
+    page.wait_for_timeout(1000)
+    page.screenshot(path=OUT / "film.png")
+    print(OUT / "film.png")
 
 
 if __name__ == "__main__":

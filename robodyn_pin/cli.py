@@ -116,6 +116,16 @@ def show(
     robot: RobotArg,
     motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play, loops closed.")] = None,
     params: ParamsOption = None,
+    forces: Annotated[
+        bool, typer.Option("--forces", help="Colour the struts by their force; without struts: the motors' torques.")
+    ] = False,
+    limit: Annotated[
+        float | None,
+        typer.Option(help="With --forces: of every strut [N] or motor [N m, N]; default: the robot file's.", min=0),
+    ] = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="With --forces: the reduced model of Delta-like robots.")
+    ] = False,
     export: Annotated[
         Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
     ] = None,
@@ -127,20 +137,30 @@ def show(
         typer.Option(help="With --move: of the page; default: the first free one from 8080.", min=1, max=65535),
     ] = None,
 ) -> None:
-    """Show the robot in the browser, at home or along a motion.
+    """Show the robot in the browser, at home or along a motion, with the forces in its struts if asked.
 
-    Example: robodyn show irb360 --motion results/irb360_log.csv --export irb360.html
+    Example: robodyn show irb360 --motion results/irb360_log.csv --forces --limit 60 --export irb360.html
     or: robodyn show irb360 --move
     """
-    from robodyn_pin.viz.show import scene_of
-
     model, run = _with_params(robot, params)
+    if not forces and (limit is not None or reduced):
+        raise RobodynError("--limit and --reduced say how forces are shown; add --forces")
+    if forces and motion is None:
+        raise RobodynError("--forces shows the forces of a motion; add --motion LOG")
     if move:
         if motion is not None or export is not None:
             raise RobodynError("--move is led by hand; leave --motion and --export out")
         _move(model, port)
         return
-    with scene_of(model, motion, run) as scene:
+    if forces and motion is not None:
+        from robodyn_pin.viz.film import film_of
+
+        drawn = film_of(model, motion, run, limit, "U2" if reduced else None)
+    else:
+        from robodyn_pin.viz.show import scene_of
+
+        drawn = scene_of(model, motion, run)
+    with drawn as scene:
         if export is not None:
             scene.write_html(export)
             print(export)

@@ -1,6 +1,7 @@
 """A MeshCat page: its drawing commands, an animation in few bytes, a server only where somebody looks live."""
 
 import base64
+import contextlib
 import html
 import json
 import subprocess
@@ -16,11 +17,25 @@ import zmq
 
 from robodyn_pin.errors import RobodynError
 
-# MeshCat's server, made to end with its parent however that ends: its standard input is a pipe which we hold open.
+# MeshCat's server with a page of ours. It ends with its parent however that ends: its standard input is a pipe which we
+# hold open, after a first line with the page.
 SERVER = """
-import os, sys, threading
+import json, os, sys, threading
+page = json.loads(sys.stdin.readline())
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-from meshcat.servers.zmqserver import main
+from meshcat.servers.zmqserver import ZMQWebSocketBridge, main
+from tornado.web import RequestHandler
+
+class Show(RequestHandler):
+    def get(self):
+        self.write(page)
+
+make_app = ZMQWebSocketBridge.make_app
+def with_page(bridge):
+    app = make_app(bridge)
+    app.add_handlers(".*", [("/static/", Show)])
+    return app
+ZMQWebSocketBridge.make_app = with_page
 main()
 """
 
@@ -28,7 +43,7 @@ main()
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><link rel="icon" href="data:,">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: blob:; worker-src blob:;
- style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'">
+ style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'{reach}">
 <style>
 body {{ margin: 0 }}
 #meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
@@ -38,10 +53,12 @@ body {{ margin: 0 }}
 <script>{meshcat}</script>
 <script>
 var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
-for (const command of {commands})
-  viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));
-</script></body></html>
+{start}
+</script>
+{overlay}</body></html>
 """
+EXPORTED = """for (const command of {commands})
+  viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));"""
 
 
 def track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
@@ -84,14 +101,13 @@ class Page:
         self.commands[key] = (kind, path, umsgpack.packb(content))
         self._forward(*self.commands[key])
 
-    def html(self, title: str) -> str:
-        """All commands as one page that needs neither server nor net."""
-        script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
+    def html(self, title: str, overlay: str = "") -> str:
+        """All commands as one page that needs neither server nor net; `overlay` is HTML that lies over the picture."""
         commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self.commands.values()])
-        return PAGE.format(title=html.escape(title), meshcat=script, commands=commands)
+        return _page(title, overlay, EXPORTED.format(commands=commands))
 
-    def serve(self) -> str:
-        """Start the server unless it runs, and return the address of its page."""
+    def serve(self, title: str, overlay: str = "") -> str:
+        """Start the server unless it runs, and return the address of its page: `html`, and all that is sent later."""
         if not self._url:
             server = subprocess.Popen(
                 [sys.executable, "-P", "-c", SERVER],
@@ -102,7 +118,12 @@ class Page:
             )
             self._socket = zmq.Context.instance().socket(zmq.REQ)
             self._end = weakref.finalize(self, _end, server, self._socket)
+            assert server.stdin is not None
             assert server.stdout is not None
+            with contextlib.suppress(BrokenPipeError):  # it did not start: said below
+                live = _page(title, overlay, "viewer.connect();", reach="; connect-src 'self'")
+                server.stdin.write(json.dumps(live).encode() + b"\n")
+                server.stdin.flush()
             zmq_url, web_url = (server.stdout.readline().decode().strip().partition("=")[2] for _ in range(2))
             if not web_url:
                 self.close()
@@ -128,6 +149,11 @@ class Page:
         except zmq.Again as error:
             self.close()
             raise RobodynError("MeshCat's server does not answer any more; `url` starts another") from error
+
+
+def _page(title: str, overlay: str, start: str, reach: str = "") -> str:
+    script = (Path(meshcat.__file__).parent / "viewer/dist/main.min.js").read_text(encoding="utf-8")
+    return PAGE.format(title=html.escape(title), meshcat=script, overlay=overlay, start=start, reach=reach)
 
 
 def _end(server: subprocess.Popen[bytes], socket: zmq.Socket) -> None:

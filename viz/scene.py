@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import meshcat
 import numpy as np
@@ -35,13 +36,19 @@ class Scene:
     What callers draw through `world`, a meshcat.Visualizer, is in the robot's world frame and in metres.
     """
 
-    def __init__(self, model: pin.Model, urdf_xml: str, package_dirs: Sequence[str] = (), title: str = ""):
+    def __init__(
+        self, model: pin.Model, urdf_xml: str, package_dirs: Sequence[str] = (), title: str = "", pale: bool = False
+    ):
         """Draw the visual bodies of the URDF that `model` was built from, at the neutral configuration.
+
+        Args:
+            pale: light grey bodies, that what is drawn over them stands out.
 
         Raises:
             BadFile: the URDF has no visual body, or a mesh of it cannot be read.
         """
         self.title = title or model.name
+        self.overlay = ""  # HTML that lies over the picture; of a live page, what it is when its server starts
         self._model, self._data = model, model.createData()
         self._page = Page()
         viewer = meshcat.Visualizer(window=self._page)
@@ -58,7 +65,7 @@ class Scene:
             name = model.names[joint].replace("/", "|")
             self._nodes[joint] = self.world[name]
             loader.viewerVisualGroupName = f"world/{name}"
-            loader.loadViewerGeometryObject(body, pin.GeometryType.VISUAL)
+            loader.loadViewerGeometryObject(body, pin.GeometryType.VISUAL, _paled(body.meshColor) if pale else None)
             scale = np.diag([*body.meshScale, 1.0])  # the page gets the mesh file as it is
             self.world[f"{name}/{body.name}"].set_transform(body.placement.homogeneous @ scale)
             body.geometry.computeLocalAABB()
@@ -81,34 +88,26 @@ class Scene:
 
     def display(self, q: np.ndarray) -> None:
         """Draw the robot at q, shape (nv,) [rad] or [m], and end an animation. The view widens if q does not fit."""
-        placements = self._placements(np.asarray(q)[None])
+        placements = self.placements(np.asarray(q)[None])
         self._place(placements[0])
         self._frame(placements)
 
-    def animate(self, t: np.ndarray, q: np.ndarray, fps: float = 30.0) -> None:
+    def animate(self, t: np.ndarray, q: np.ndarray, fps: float = 30.0, further: Sequence[dict[str, Any]] = ()) -> None:
         """Play a motion, over and over. The view contains all of it.
 
         Args:
             t: Times [s], shape (N,), increasing, N > 1.
             q: Configurations, shape (N, nv) [rad] or [m]; linear between the samples.
             fps: Pictures per second; a picture of a moving joint takes some 50 bytes of the exported page.
+            further: clips of what is drawn in `world`, their times from the motion's start to its end.
         """
         t, q = np.asarray(t, dtype=float), np.asarray(q, dtype=float)
         if t.ndim != 1 or len(t) < 2 or len(q) != len(t) or not np.all(np.diff(t) > 0):
             raise ShapeMismatch(f"a motion needs increasing times and a q for each, got t {t.shape} and q {q.shape}")
         times = np.linspace(0.0, t[-1] - t[0], max(2, round((t[-1] - t[0]) * fps) + 1))
-        placements = self._placements(np.column_stack([np.interp(times + t[0], t, column) for column in q.T]))
-        clips = []
-        for joint, node in self._nodes.items():
-            pose = placements[:, joint]
-            turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
-            tracks = [
-                track(name, kind, times, values)
-                for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
-                if np.ptp(values, axis=0).max() > 1e-6  # what stands still needs no track
-            ]
-            if tracks:
-                clips.append({"path": node.path.lower(), "clip": {"name": "motion", "fps": 1, "tracks": tracks}})
+        placements = self.placements(np.column_stack([np.interp(times + t[0], t, column) for column in q.T]))
+        moved = (clip(node, pose_tracks(times, placements[:, joint])) for joint, node in self._nodes.items())
+        clips = [x for x in (*moved, *further) if x["clip"]["tracks"]]
         self._place(placements[0])
         self._frame(placements)
         self._page.send(Animation(clips))
@@ -123,7 +122,7 @@ class Scene:
     @property
     def url(self) -> str:
         """Address of the live page; the first call starts its server."""
-        return self._page.serve()
+        return self._page.serve(self.title, self.overlay)
 
     def open_browser(self) -> None:
         """Show the live page in the user's browser."""
@@ -131,7 +130,7 @@ class Scene:
 
     def html(self) -> str:
         """Return one page that needs neither server nor net, for a file or (escaped) for an <iframe srcdoc>."""
-        return self._page.html(self.title)
+        return self._page.html(self.title, self.overlay)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write `html()`, whole or not at all.
@@ -151,7 +150,7 @@ class Scene:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _placements(self, q: np.ndarray) -> np.ndarray:
+    def placements(self, q: np.ndarray) -> np.ndarray:
         """World placements of all joints, shape (N, njoints, 4, 4), for q of shape (N, nv)."""
         if q.ndim != 2 or q.shape[1] != self._model.nq:
             raise ShapeMismatch(f"{self._model.name!r} has {self._model.nq} joints, got q of shape {q.shape}")
@@ -198,3 +197,23 @@ class Scene:
         grid = np.diag([cell / 0.5, cell / 0.5, cell / 0.5, 1.0])
         grid[:3, 3] = *(cell * np.round(centre[:2] / cell)), floor - 0.002 * distance
         self._grid.set_transform(world @ grid)
+
+
+def clip(node: meshcat.Visualizer, tracks: list[dict[str, Any]]) -> dict[str, Any]:
+    """The tracks of one node, for `Scene.animate`."""
+    return {"path": node.path.lower(), "clip": {"name": "motion", "fps": 1, "tracks": tracks}}
+
+
+def pose_tracks(times: np.ndarray, pose: np.ndarray) -> list[dict[str, Any]]:
+    """Tracks of placements (N, 4, 4) without scale; what stands still needs none."""
+    turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
+    return [
+        track(name, kind, times, values)
+        for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
+        if np.ptp(values, axis=0).max() > 1e-6
+    ]
+
+
+def _paled(colour: np.ndarray) -> np.ndarray:
+    """A light grey that keeps some of the difference between light and dark bodies."""
+    return np.array([*np.full(3, 0.6 + 0.3 * colour[:3] @ [0.3, 0.6, 0.1]), colour[3]])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
-from robodyn_pin.motion import read_log, uniform
+from robodyn_pin.motion import Log, read_log, uniform
 from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
@@ -22,13 +22,19 @@ def scene_of(robot: Robot, log_path: Path | None, run: RunFile | None) -> Scene:
     """
     t, q = np.zeros(1), robot.home[None]
     if log_path is not None:
-        log = uniform(read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False))
-        thin = slice(None, None, max(1, round(log.rate / FRAMES)))
-        motion = [x[thin] for x in rates_of(log, run.preparation if run else Preparation()).motion(log)]
-        state = close_motors(robot, *motion, label=lambda i: log.row(i * thin.step))
-        t, q = log.t[thin], state.q
+        log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
+        t, q = played(robot, log, run.preparation if run else Preparation())
     scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=robot.name)
     scene.display(q[0])
     if len(t) > 1:
         scene.animate(t, q)
     return scene
+
+
+def played(robot: Robot, log: Log, preparation: Preparation) -> tuple[np.ndarray, np.ndarray]:
+    """Times (n,) and joint positions (n, nv) of a log for its pictures, loops closed."""
+    even = uniform(log)
+    thin = slice(None, None, max(1, round(even.rate / FRAMES)))
+    q, dq, ddq = (x[thin] for x in rates_of(even, preparation).motion(even))
+    state = close_motors(robot, q, dq, ddq, label=lambda i: even.row(i * thin.step))
+    return even.t[thin], state.q

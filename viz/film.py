@@ -1,0 +1,223 @@
+"""A motion with its loads: struts coloured by force over limit with arrows at their balls, or motors with their torques.
+
+log ─► loads ─► tracks of colour and scale, late in the page ─► Scene, and a legend that lies over it
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import meshcat
+import meshcat.geometry as g
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.differentiation import Preparation
+from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.motion import read_log
+from robodyn_pin.reduced import Lump
+from robodyn_pin.robot import Robot
+from robodyn_pin.run_file import RunFile
+from robodyn_pin.strut_history import check_reach
+from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
+from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
+from robodyn_pin.viz.page import track
+from robodyn_pin.viz.scene import Scene, clip, pose_tracks
+from robodyn_pin.viz.show import played
+
+# From compression at its limit to tension at its limit: blue and red are told apart by all kinds of colour vision, and
+# the ends are darker than the middle.
+STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+COLOURS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]]) / 255
+ARROW = 0x202428
+LEAST = 1e-4  # scale of an arrow without a load: zero has no inverse
+THICK = 0.012  # radius of a strut over its length
+AT_LIMIT = 0.22  # length of an arrow at its limit over that of its strut
+MOTOR = 0.12  # radius of a motor's curved arrow over the size of the robot
+OVERLAY = Path(__file__).with_name("film.html")
+
+
+def film_of(
+    robot: Robot, log_path: Path, run: RunFile | None, limit: float | None = None, reduced: Lump | None = None
+) -> Scene:
+    """The motion of a log with the forces in the struts, or of a robot without struts the torques of its motors.
+
+    Args:
+        run: columns, units and preparation of the log. limit: [N] or [N m], of every strut or motor; None: the robot
+            file's. reduced: the reduced model of Deltas, and where it lumps the bar; None: the full multipliers.
+
+    Raises:
+        RobodynError: with `reduced`, the robot is no Delta.
+        BadLog, ClosureFailed: the log cannot be read or leaves the workspace; names the time and the joint.
+    """
+    if limit is not None and limit <= 0:
+        raise RobodynError(f"--limit is the largest force or torque allowed and must be positive, got {limit:g}")
+    log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
+    preparation = run.preparation if run else Preparation()
+    t, q = played(robot, log, preparation)
+    check_reach(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
+    of_struts = bool(robot.file.struts or reduced)
+    loads = (
+        strut_loads(robot, log, preparation, limit, reduced)
+        if of_struts
+        else motor_loads(robot, log, preparation, limit)
+    )
+    inside = (t >= loads.t[0]) & (t <= loads.t[-1])
+    t, q = t[inside], q[inside]
+    if len(t) < 2:
+        raise BadLog(f"{log_path}: {log.t[-1] - log.t[0]:.3g} s are too short for a film")
+    seen = (loads.t >= t[0]) & (loads.t <= t[-1])
+    loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen])
+    title = f"{robot.name}: {loads.what}{' (SIMULATED log)' if log.simulated else ''}"
+    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=title, pale=True)
+    scene.display(q[0])
+    draw = _struts if of_struts else _motors
+    clips = list(draw(scene, robot, loads, t - t[0], scene.placements(q)))
+    scene.animate(t, q, further=clips)
+    scene.overlay = _overlay(loads, t)
+    return scene
+
+
+def colours(load: np.ndarray) -> np.ndarray:
+    """Red, green and blue (n, 3) of loads over their limits (n,); beyond the limits as at them."""
+    return np.column_stack([np.interp(load, STOPS, channel) for channel in COLOURS.T])
+
+
+def _struts(
+    scene: Scene, robot: Robot, loads: Loads, times: np.ndarray, placements: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """A rod from ball to ball, and at both balls the force on what the strut holds there."""
+    for k, name in enumerate(loads.names):
+        upper, lower = (_points(robot, placements, end) for end in robot.file.struts[name])
+        length = np.linalg.norm(lower - upper, axis=1)
+        long = float(length.mean())
+        thick, keys = THICK * long, loads.keys(k)
+        at = loads.t[keys]
+        for end, pose in enumerate((_from_to(upper, lower), _from_to(lower, upper))):
+            node = _node(scene, name, ("upper", "lower")[end])
+            node.set_transform(pose[0])
+            yield clip(node, pose_tracks(times, pose))
+            arrow, force = node["arrow"], loads.ends[end, keys, k] / loads.full[k]
+            arrow.set_object(straight_arrow(), g.MeshPhongMaterial(color=ARROW, flatShading=True))
+            reach = AT_LIMIT * long * force
+            width = np.minimum(1.5 * thick, 0.14 * np.abs(reach))  # short arrows are slim, not flat
+            yield _stretched(arrow, at, width, width, reach)
+        node = _node(scene, name, "upper")
+        node["body"].set_object(rod(), g.MeshBasicMaterial(color=0xFFFFFF, side=0))
+        yield _stretched(node["body"], times, thick, thick, length)
+        yield clip(node["body"]["<object>"], [_colour_track(at, loads.worst[keys, k] / loads.full[k])])
+        label = np.eye(4)
+        label[2, 3] = long * (0.38, 0.6)[k % 2]  # neighbours at different heights
+        node["label"].set_transform(label)
+
+
+def _motors(
+    scene: Scene, robot: Robot, loads: Loads, times: np.ndarray, placements: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """At each motor's joint, or the first of those that it drives, its torque about the axis or its force along it."""
+    size = float(np.linalg.norm(np.ptp(placements[0, :, :3, 3], axis=0)))
+    radius, lines = MOTOR * size, list[np.ndarray]()
+    for k, name in enumerate(loads.names):
+        column = int(np.flatnonzero(robot.motors.S[k])[0])
+        joint = placements[:, column + 1]
+        axis = joint[:, :3, :3] @ _axis(robot, column) * np.sign(robot.motors.S[k, column])
+        line = np.array([joint[0, :3, 3], 10 * size * axis[0]])
+        beside = sum(np.linalg.norm(line - other) < radius for other in lines)  # motors on one axis, drawn side by side
+        lines.append(line)
+        start = joint[:, :3, 3] + 1.5 * radius * beside * axis
+        pose = _from_to(start, start + axis)
+        keys = loads.keys(k)
+        at, load = loads.t[keys], loads.worst[keys, k] / loads.full[k]
+        node = _node(scene, name, "motor")
+        node.set_transform(pose[0])
+        yield clip(node, pose_tracks(times, pose))
+        arrow = node["turn"]
+        if robot.loops.sliding[column]:
+            drawn = {arrow["body"]: straight_arrow()}
+            yield _stretched(arrow, at, THICK * size, THICK * size, 2 * radius * load)
+        else:
+            drawn = {arrow["body"]: arc(), arrow["head/tip"]: arc_head()}
+            yield _stretched(arrow, at, radius, np.copysign(radius, load), radius)
+            angle = TURN * np.minimum(np.abs(load), 1)
+            turn = np.column_stack([0 * angle, 0 * angle, np.sin(angle / 2), np.cos(angle / 2)])
+            yield clip(arrow["head"], [track("quaternion", "quaternion", at, turn)])
+            arrow["head/tip"].set_property("position", [1.0, 0.0, 0.0])
+            small = np.minimum(1, np.abs(load) / 0.1)  # the head of a short arrow
+            yield _stretched(arrow["head/tip"], at, small, small, small)
+        for part, mesh in drawn.items():
+            # Drawn last and over all bodies: joints sit inside them.
+            over = g.MeshBasicMaterial(color=0xFFFFFF, transparent=True, depthTest=False)
+            part.set_object(mesh, over)
+            yield clip(part["<object>"], [_colour_track(at, load)])
+        node["label"].set_transform(np.eye(4))
+
+
+def _axis(robot: Robot, column: int) -> np.ndarray:
+    """Axis (3,) of a joint in its own frame."""
+    data = robot.model.createData()
+    J = pin.computeJointJacobians(robot.model, data, np.zeros(robot.model.nq))[:, column]
+    return data.oMi[column + 1].rotation.T @ (J[:3] if robot.loops.sliding[column] else J[3:])
+
+
+def _node(scene: Scene, name: str, part: str) -> meshcat.Visualizer:
+    return scene.world["loads"][name.replace("/", "|")][part]
+
+
+def _points(robot: Robot, placements: np.ndarray, link: str) -> np.ndarray:
+    """Origin (N, 3) of a link."""
+    frame = robot.model.frames[robot.model.getFrameId(link)]
+    return placements[:, frame.parentJoint, :3] @ [*frame.placement.translation, 1.0]
+
+
+def _from_to(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Placements (N, 4, 4) at the start (N, 3), z towards the end."""
+    z = (end - start) / np.linalg.norm(end - start, axis=1, keepdims=True)
+    x = np.cross(np.eye(3)[np.abs(z[0]).argmin()], z)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    pose = np.tile(np.eye(4), (len(z), 1, 1))
+    pose[:, :3, :3], pose[:, :3, 3] = np.stack([x, np.cross(z, x), z], axis=2), start
+    return pose
+
+
+def _stretched(node: meshcat.Visualizer, times: np.ndarray, *scale: np.ndarray | float) -> dict[str, Any]:
+    """Scale of x, y and z; what does not change needs no track."""
+    values = np.column_stack(np.broadcast_arrays(times, *scale)[1:])
+    values = np.where(np.abs(values) < LEAST, np.copysign(LEAST, values), values)
+    node.set_property("scale", values[0].tolist())
+    return clip(node, [track("scale", "vector3", times, values)] if np.ptp(values, axis=0).max() > 1e-6 else [])
+
+
+def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
+    return track("material.color", "color", times, colours(load))
+
+
+def _overlay(loads: Loads, t: np.ndarray) -> str:
+    """Bars, labels, legend and a slider over times (n,) of the log: film.html with what they show."""
+    members = []
+    for k, name in enumerate(loads.names):
+        keys, x = loads.keys(k), loads.worst[:, k]
+        worst = int(np.abs(x).argmax())
+        members.append({
+            "name": name, "unit": loads.units[k], "limit": loads.limits[k], "full": float(loads.full[k]),
+            "least": float(x.min()), "greatest": float(x.max()), "worst": float(loads.t[worst]),
+            "t": _packed(loads.t[keys]), "x": _packed(x[keys]),
+        })  # fmt: skip
+    film = {
+        "what": loads.what,
+        "members": members,
+        "start": t[0],
+        "end": t[-1] - t[0],
+        "stops": STOPS.tolist(),
+        "colours": COLOURS.tolist(),
+        "steps": STEPS,
+        "corners": 6 * AROUND,
+    }
+    data = json.dumps(film).replace("<", "\\u003c")
+    return OVERLAY.read_text(encoding="utf-8").replace("{{film}}", data)
+
+
+def _packed(x: np.ndarray) -> str:
+    return base64.b64encode(x.astype("<f4").tobytes()).decode()

@@ -1,0 +1,82 @@
+"""What a film shows of a motion: the force in each strut, or the torque of each motor, over its limit."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.motion import Log, uniform
+from robodyn_pin.prediction import predict
+from robodyn_pin.reduced import Lump
+from robodyn_pin.robot import Robot
+from robodyn_pin.strut_history import strut_history
+from robodyn_pin.viz.units import effort_unit
+
+KEYS, MOST = 25.0, 100.0  # rows a second that a film keeps at least, and at most
+TOLERANCE = 0.01  # of the limit
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads of k struts or motors at N rows of a log."""
+
+    what: str  # "axial strut force, full model", "motor torque"
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    t: np.ndarray  # (N,) [s]
+    ends: np.ndarray  # (e, N, k) at the upper and the lower end of a strut, tension positive; of a motor, once
+    limits: tuple[float | None, ...]  # of their size; None: not known
+
+    @cached_property
+    def worst(self) -> np.ndarray:
+        """(N, k), of the end that carries more."""
+        larger = np.abs(self.ends).argmax(axis=0)
+        return np.take_along_axis(self.ends, larger[None], axis=0)[0]
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        """(k,) what the colours end at: the limit, or the largest load of all that have none."""
+        most = np.abs(self.worst).max(axis=0)
+        free = max((x for x, limit in zip(most, self.limits, strict=True) if limit is None), default=0.0) or 1.0
+        return np.array([free if limit is None else limit for limit in self.limits])
+
+    def keys(self, k: int) -> np.ndarray:
+        """Rows that a film keeps of strut or motor k: straight lines between them miss no row by more than TOLERANCE."""
+        x, seconds = self.worst[:, k] / self.full[k], self.t[-1] - self.t[0]
+        kept = np.unique(np.linspace(0, len(x) - 1, round(KEYS * seconds) + 2).astype(int))
+        while (room := round(MOST * seconds) - len(kept)) > 0:
+            missed = np.abs(x - np.interp(self.t, self.t[kept], x[kept]))
+            most = np.maximum.reduceat(missed, kept[:-1])
+            gaps = np.argsort(-most)[: min(room, int((most > TOLERANCE).sum()))]
+            if not len(gaps):
+                break
+            kept = np.sort([*kept, *(kept[g] + int(missed[kept[g] : kept[g + 1]].argmax()) for g in gaps)])
+        return kept
+
+
+def strut_loads(
+    robot: Robot, log: Log, preparation: Preparation, limit: float | None, reduced: Lump | None = None
+) -> Loads:
+    """Forces along the struts inside a log's edges; limit [N], else the robot file's. Raises as `strut_history`."""
+    history = strut_history(robot, log, preparation, reduced)
+    if limit is None and "struts" in robot.file.limits:
+        limit = robot.file.limits["struts"].force
+    inside, k = _inside(len(history.t), history.edge), len(history.names)
+    ends = np.stack([history.upper[inside], history.lower[inside]])
+    what = f"axial strut force, {history.model} model"
+    return Loads(what, history.names, ("N",) * k, history.t[inside], ends, (limit,) * k)
+
+
+def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
+    """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot file's. Raises as `predict`."""
+    tau, motors, known = predict(robot, log, preparation), robot.motors, robot.file.limits
+    limits = tuple(limit or (known[name].torque if name in known else None) for name in motors.names)
+    units = tuple(effort_unit(robot.model, row) for row in motors.S)
+    inside = _inside(len(tau), rates_of(uniform(log), preparation).reach)
+    return Loads("motor torque", motors.names, units, log.t[inside], tau[None, inside], limits)
+
+
+def _inside(rows: int, edge: int) -> slice:
+    """Rows whose rates do not suffer from the log's ends; of a short log all."""
+    return slice(edge, rows - edge) if rows > 2 * edge + 2 else slice(rows)
