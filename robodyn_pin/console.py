@@ -67,8 +67,8 @@ def print_result(result: "Result", folder: Path) -> None:
         print(f"{record.name} ({record.use}): {record.differentiation}")
     if result.copies:
         print_copies(result.copies)
-    print(f"verdict: {'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}; " + "; ".join(result.verdict.reasons))
-    print(f"it is about {result.verdict.scope}")
+    print(f"verdict for {result.verdict.scope}")
+    print(f"{'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}: " + "; ".join(result.verdict.reasons))
     for caution in result.verdict.cautions:
         print(f"caution: {caution}")
     print(f"report: {folder / 'report.html'}")

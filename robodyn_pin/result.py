@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from robodyn_pin.diagnosis import Diagnosis
     from robodyn_pin.further import Further
 
+FIGURES = "report_figures"  # folder of the report's pictures
 STILL = 1  # label of samples that stand still; the others have 0
 
 
@@ -86,8 +87,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Sample:
-    """Held-out torques along the coordinates, thinned for pictures."""
+    """Torques of one held-out log along the coordinates, thinned for pictures."""
 
+    log: str  # its name, what it carries, its samples
     t: np.ndarray  # (n,) [s]
     q: np.ndarray  # (n, nv) joint positions [rad or m]
     measured: np.ndarray  # (n, d)
@@ -115,7 +117,7 @@ class Result:
     logs: tuple[LogRecord, ...]
     simulated: bool
     verdict: Verdict
-    sample: Sample
+    samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
     diagnosis: "Diagnosis"
 
     @property
@@ -174,7 +176,10 @@ class Result:
                 from robodyn_pin.viz.report import write_report
 
                 write_report(self, unfinished / "report.html")
-            for path in sorted(unfinished.iterdir(), key=lambda path: path.name == "result.json"):
+            finished = sorted(unfinished.iterdir(), key=lambda path: path.name == "result.json")
+            if report and (folder / FIGURES).exists():  # no folder replaces one that holds files
+                os.replace(folder / FIGURES, unfinished / "before")
+            for path in finished:
                 os.replace(path, folder / path.name)
         return folder
 

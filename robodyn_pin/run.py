@@ -184,7 +184,7 @@ def estimate(
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, names, noticed), diagnosis=found,
-        sample=_sample(fitted, first, vectors, wls, scored["WLS"].fit.rmse),
+        samples=tuple(_sample(fitted, s, vectors, wls, scored["WLS"].fit.rmse) for s in _drawn(held_out)),
     )  # fmt: skip
 
 
@@ -199,6 +199,12 @@ def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
 
     job = Job(spec.filter, still, 2)
     return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
+
+
+def _drawn(held_out: list[Selected]) -> list[Selected]:
+    """The first held-out log, and the first whose load is another."""
+    first = held_out[0]
+    return [first, *[s for s in held_out if s.log.loaded != first.log.loaded][:1]]
 
 
 def _sample(
@@ -219,7 +225,10 @@ def _sample(
         for name, x in vectors.items():
             predicted[name].append(W[drawn] @ x + known[drawn])
     stacked = {name: np.concatenate(p) for name, p in predicted.items()}
-    return Sample(np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked, np.concatenate(deviations))
+    where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {selected.begin} to {selected.end - 1}"
+    return Sample(
+        where, np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked, np.concatenate(deviations)
+    )
 
 
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:

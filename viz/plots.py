@@ -49,10 +49,12 @@ def torque_figure(
             upper.plot(*thinned(t, predicted[name]), **line, label=(legend or {}).get(name, name))
             lower.plot(*thinned(t, measured - predicted[name]), **line)
     lower.axhline(0, color=MEASURED, linewidth=0.6)
+    lines = [*upper.lines]
     if reach is not None:
-        for sign in (1, -1):
-            style = {"color": MEASURED, "linewidth": 0.6, "linestyle": ":", "label": "95 % band" if sign > 0 else None}
-            lower.plot(t[:: max(1, len(t) // DRAWN)], sign * reach[:: max(1, len(t) // DRAWN)], **style)
+        style = {"color": MEASURED, "linewidth": 1.0, "linestyle": ":", "label": "95 % band"}
+        every = slice(None, None, max(1, len(t) // DRAWN))
+        lines += lower.plot(t[every], reach[every], **style)
+        lower.plot(t[every], -reach[every], **style)
     what = {"N m": "torque", "N": "force"}.get(unit, "effort")
     upper.set_ylabel(f"{what} [{unit}]")
     lower.set_ylabel(f"residual [{unit}]")
@@ -61,7 +63,7 @@ def torque_figure(
     lower.yaxis.set_label_coords(-0.068, 0.5)
     upper.margins(x=0)
     upper.set_title(title)
-    upper.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1, handlelength=1.6)
+    upper.legend(handles=lines, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.1, handlelength=1.6)
     return figure
 
 

@@ -18,8 +18,9 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.motion import IRREGULAR
 from robodyn_pin.quality import GAP
-from robodyn_pin.result import Choice, LogRecord, Result, Scored, versions
-from robodyn_pin.viz.plots import choice_figure, svg, torque_figure
+from robodyn_pin.result import FIGURES, Choice, LogRecord, Result, Sample, Scored, versions
+from robodyn_pin.viz.pictures import Picture, picture, write_pictures
+from robodyn_pin.viz.plots import choice_figure, torque_figure
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.trust import trust_of
 from robodyn_pin.viz.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
@@ -34,8 +35,10 @@ SHOWN = 10.0  # of the held-out motion in 3D [s]; each second adds some 2 kB for
 
 
 def write_report(result: Result, path: Path) -> None:
-    """Write the page of a result to `path`."""
+    """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
+    torques, trust = _torque_plots(result, units), trust_of(result, units)
+    choices = [(choice, _choice_plot(result, choice)) for choice in result.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
         r=result, best=result.scored["feasible"], estimates=ESTIMATES, units=units, one_unit=one_unit,
@@ -43,8 +46,8 @@ def write_report(result: Result, path: Path) -> None:
         fit=[_used(r) for r in result.logs if r.use == "fit"],
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
-        torques=_torque_plots(result, units), trust=trust_of(result, units),
-        choices=[(choice, _choice_plot(result, choice), choice.at_end) for choice in result.choices],
+        torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], trust=trust,
+        choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
         base=_base_rows(result, result.wls),
         essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
@@ -53,12 +56,14 @@ def write_report(result: Result, path: Path) -> None:
         scene=_scene(result),
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
+    drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *trust.pictures]
+    write_pictures(drawn, path.parent / FIGURES)
 
 
 @cache
 def _template() -> Template:
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    pages.filters |= {"number": number, "fixed": lambda x: number(x, zeros=True), "breakable": breakable}
+    pages.filters |= {"number": number, "fixed": lambda x: number(x, zeros=True), "breakable": breakable, "zip": zip}
     return pages.get_template("report.html")
 
 
@@ -110,16 +115,21 @@ def _shared(logs: Sequence[LogRecord]) -> int:
     )
 
 
-def _torque_plots(result: Result, units: list[str]) -> list[Markup]:
-    sample, plots = result.sample, []
-    reach = quantile(result.diagnosis.freedom) * sample.deviations
-    for j, (name, unit) in enumerate(zip(result.robot_before.coordinates.names, units, strict=True)):
-        found = {e: result.scored[e].held_out for e in ("WLS", "feasible")}
-        legend = {e: f"{e}: RMSE {_plain(x.rmse[j])} {unit}, {_plain(x.percent[j])} %" for e, x in found.items()}
-        predicted = {e: sample.predicted[e][:, j] for e in found}
-        figure = torque_figure(sample.t, sample.measured[:, j], predicted, name, unit, legend, reach[:, j])
-        plots.append(Markup(svg(figure, f"torque-{j}")))
-    return plots
+def _torque_plots(result: Result, units: list[str]) -> list[tuple[Sample, list[Picture]]]:
+    drawn: list[tuple[Sample, list[Picture]]] = []
+    for k, sample in enumerate(result.samples):
+        reach, plots = quantile(result.diagnosis.freedom) * sample.deviations, []
+        for j, (name, unit) in enumerate(zip(result.robot_before.coordinates.names, units, strict=True)):
+            found = {e: result.scored[e].held_out for e in ("WLS", "feasible")}
+            legend = {e: f"{e}: RMSE {_plain(x.rmse[j])} {unit}, {_plain(x.percent[j])} %" for e, x in found.items()}
+            measured, predicted = sample.measured[:, j], {e: sample.predicted[e][:, j] for e in found}
+            figure = torque_figure(sample.t, measured, predicted, name, unit, legend, reach[:, j])
+            columns = {"time [s]": sample.t, f"measured [{unit}]": measured}
+            columns |= {f"{e} [{unit}]": x for e, x in predicted.items()}
+            columns[f"half 95 % band [{unit}]"] = reach[:, j]
+            plots.append(picture(figure, f"torque_{name}" + (f"_{k + 1}" if k else ""), columns))
+        drawn.append((sample, plots))
+    return drawn
 
 
 CHOICES = {  # key of the run file -> axis label
@@ -129,10 +139,12 @@ CHOICES = {  # key of the run file -> axis label
 }
 
 
-def _choice_plot(result: Result, choice: Choice) -> Markup:
+def _choice_plot(result: Result, choice: Choice) -> Picture:
     equal = NEXT_TO_NOTHING * min(choice.percent) if choice.key == "prior_weight" else None
-    figure = choice_figure(choice.candidates, choice.percent, choice.chosen, CHOICES.get(choice.key, choice.key), equal)
-    return Markup(svg(figure, f"choice-{choice.key}"))
+    label = CHOICES.get(choice.key, choice.key)
+    figure = choice_figure(choice.candidates, choice.percent, choice.chosen, label, equal)
+    columns = {label: np.array(choice.candidates), "cross-validated error [%]": np.array(choice.percent)}
+    return picture(figure, f"choice_{choice.key}", columns)
 
 
 @dataclass(frozen=True)
@@ -285,7 +297,7 @@ class Drawing:
 
 
 def _scene(result: Result) -> Drawing:
-    robot, sample = result.robot, result.sample
+    robot, sample = result.robot, result.samples[0]
     try:
         scene = Scene(robot.model, robot.urdf_xml, [str(result.robot_before.urdf_path.parent)], title=robot.name)
     except BadFile as error:  # a mesh that is not there must not cost the result its report

@@ -11,7 +11,9 @@ from robodyn_pin.diagnosis import Residuals, mass_eigenvalues
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.identification.whiteness import spectrum
 from robodyn_pin.result import Result
-from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg
+from robodyn_pin.viz.pictures import Picture, picture
+from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
+from robodyn_pin.viz.units import parameter_units
 
 BANDS = 40  # of a spectrum, evenly spaced in the logarithm of the frequency
 
@@ -27,54 +29,103 @@ class Trust:
     alone: list[str]
     combined: list[str]
     unseen: list[str]
-    gains: list[tuple[str, float, str, float]]  # combination, deviation, motion, factor
+    gains: list[tuple[str, str, float, str, float]]  # combination, unit, deviation, motion, factor
+    rows: list["ParameterRow"]
+    intervals: bool  # of the feasible fit were asked for
+    failed: bool  # some end was not found
     spectra: list[tuple[Markup, float, float]]  # picture, widening, probability
     eigenvalues: Markup
     least: float
+    mass_unit: str
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """A parameter's value, interval and prior."""
+
+    unit: str
+    found: float
+    low: float | str  # end of the interval; a word where there is no number
+    high: float | str
+    prior: float | None  # None: no prior
 
 
 def trust_of(result: Result, units: list[str]) -> Trust:
     """Collect the pictures and tables; units of the coordinates' efforts."""
-    d, sample, labels = result.diagnosis, result.sample, result.layout.labels
-    away = np.abs(sample.measured - sample.predicted["feasible"])
+    d, labels, first = result.diagnosis, result.layout.labels, result.layout.first_scalar
+    reach = quantile(d.freedom)
+    inside = [np.abs(s.measured - s.predicted["feasible"]) <= reach * s.deviations for s in result.samples]
     shifts = np.abs(d.instruments.shifts) if d.instruments else np.zeros(1)
-    masses = Markup("")
-    if d.feasible is not None:
-        figure = mass_figure(
-            list(result.layout.bodies),
-            d.feasible[: result.layout.first_scalar : 10],
-            result.feasible.values[: result.layout.first_scalar : 10],
-            result.prior.bodies[:, 0],
-        )
-        masses = Markup(svg(figure, "masses"))
+    masses = [] if d.feasible is None else [_masses(result, d.feasible[:first:10])]
     kinds: dict[str, list[str]] = {"alone": [], "combination": [], "not at all": []}
     for parameter in d.known.parameters:
         kinds[parameter.kind].append(parameter.label)
     gain, names = d.known.gain, result.robot_before.coordinates.names
-    spectra = [
-        (Markup(svg(spectrum_figure(d.residuals, j, name, unit), f"spectrum-{j}")), float(w), float(p))
-        for j, (name, unit, w, p) in enumerate(
-            zip(names, units, d.residuals.widening, d.residuals.probability, strict=True)
-        )
-    ]
-    eigenvalues = mass_eigenvalues(result.robot, sample.q)
+    spectra = [_spectrum(d.residuals, j, name, unit) for j, (name, unit) in enumerate(zip(names, units, strict=True))]
+    mass_unit = {("N m",): "kg m²", ("N",): "kg"}.get(tuple(set(units)), "SI")
+    eigenvalues = mass_eigenvalues(result.robot, result.samples[0].q)
+    along = np.linspace(0, 100, len(eigenvalues))
+    heads = {f"eigenvalue {k + 1} [{mass_unit}]": x for k, x in enumerate(eigenvalues.T)}
+    matrix = picture(eigenvalue_figure(eigenvalues, mass_unit), "mass_matrix", {"along the motion [%]": along, **heads})
+    of_each = parameter_units(result.robot_before)
     return Trust(
-        float(np.mean(away <= quantile(d.freedom) * sample.deviations)),
-        float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses,
+        float(np.mean(np.concatenate(inside))),
+        float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses[0].svg if masses else Markup(""),
         kinds["alone"], kinds["combination"], kinds["not at all"],
-        list(zip(d.known.base.labels(labels), gain.deviations.tolist(), gain.motion, gain.factor.tolist(), strict=True)),
-        spectra, Markup(svg(eigenvalue_figure(eigenvalues), "eigenvalues")), float(eigenvalues.min()),
+        list(zip(d.known.base.labels(labels), [of_each[i] for i in d.known.base.columns], gain.deviations.tolist(), gain.motion,
+                 gain.factor.tolist(), strict=True)),
+        _parameters(result, of_each), d.feasible is not None, d.feasible is not None and bool(np.isnan(d.feasible).any()),
+        [(p.svg, float(w), float(q)) for p, w, q in zip(spectra, d.residuals.widening, d.residuals.probability, strict=True)],
+        matrix.svg, float(eigenvalues.min()), mass_unit, [*masses, *spectra, matrix],
     )  # fmt: skip
 
 
-@matplotlib.rc_context(STYLE)
-def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figure:
-    """Power density of one coordinate's held-out residual, in bands, and the level that white noise would have."""
+def _parameters(result: Result, units: list[str]) -> list[ParameterRow]:
+    prior, values = result.prior, result.feasible.values.tolist()
+    scalars = prior.scalars.tolist() if prior.scalar_weight else []
+    priors = [*prior.bodies.ravel().tolist(), *scalars]
+    priors += [None] * (len(values) - len(priors))
+    found = result.diagnosis.feasible
+    ends = np.full((len(values), 2), np.nan) if found is None else found
+    rows = zip(units, values, *(map(_end, side) for side in ends.T.tolist()), priors, strict=True)
+    return [ParameterRow(*row) for row in rows]
+
+
+def _end(x: float) -> float | str:
+    if np.isnan(x):
+        return "no end"
+    return x if np.isfinite(x) else "∞" if x > 0 else "\N{MINUS SIGN}∞"
+
+
+def _masses(result: Result, intervals: np.ndarray) -> Picture:
+    names, found = list(result.layout.bodies), result.feasible.values[: result.layout.first_scalar : 10]
+    prior = result.prior.bodies[:, 0]
+    columns = {"body": names, "lower [kg]": intervals[:, 0], "upper [kg]": intervals[:, 1],
+               "feasible fit [kg]": found, "prior [kg]": prior}  # fmt: skip
+    return picture(mass_figure(names, intervals, found, prior), "masses", columns)
+
+
+def _spectrum(residuals: Residuals, j: int, name: str, unit: str) -> Picture:
+    frequency, density = _bands(residuals, j)
+    columns = {"frequency [Hz]": frequency, f"density [({unit})²/Hz]": density}
+    return picture(spectrum_figure(residuals, j, name, unit), f"residual_{name}", columns)
+
+
+def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and mean densities of BANDS bands; those without a frequency are left out."""
     frequency, density = spectrum(residuals.series[:, j : j + 1], residuals.rate)
     frequency, density = frequency[:-1], density[:-1]  # the window leaves half of the last
     band = np.digitize(frequency, np.geomspace(frequency[0], 1.001 * frequency[-1], BANDS + 1))
     used = np.unique(band)
     x, y = (np.array([np.mean(v[band == k]) for k in used]) for v in (frequency, density[:, 0]))
+    return x, y
+
+
+@matplotlib.rc_context(STYLE)
+def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figure:
+    """Power density of one coordinate's held-out residual, in bands, and the level that white noise would have."""
+    x, y = _bands(residuals, j)
     figure = Figure(figsize=(4.6, 2.3))
     figure.subplots_adjust(left=0.16, right=0.98, top=0.87, bottom=0.2)
     axes = figure.subplots()
@@ -124,7 +175,7 @@ def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prio
 
 
 @matplotlib.rc_context(STYLE)
-def eigenvalue_figure(eigenvalues: np.ndarray) -> Figure:
+def eigenvalue_figure(eigenvalues: np.ndarray, unit: str) -> Figure:
     """Eigenvalues (n, d) of the mass matrix along the held-out motion: positive, or no forward simulation."""
     figure = Figure(figsize=(9.5, 2.1))
     figure.subplots_adjust(left=0.085, right=0.995, top=0.95, bottom=0.2)
@@ -133,5 +184,5 @@ def eigenvalue_figure(eigenvalues: np.ndarray) -> Figure:
     axes.set_yscale("log" if eigenvalues.min() > 0 else "symlog")
     axes.margins(x=0)
     axes.set_xlabel("along the held-out motion [%]")
-    axes.set_ylabel("eigenvalues of M [SI]")
+    axes.set_ylabel(f"eigenvalues of M [{unit}]")
     return figure

@@ -1,0 +1,41 @@
+"""Pictures that stand in a page and beside it: as SVG, and their numbers as CSV."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from robodyn_pin.viz.plots import svg
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing, and the numbers in it as they were drawn (a line of a torque has more of them than it shows)."""
+
+    name: str  # of its files
+    svg: Markup
+    columns: Mapping[str, np.ndarray | list[str]]  # head with unit -> (n,)
+
+
+def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
+    """Draw a figure; names of joints may hold what names of files may not."""
+    plain = re.sub(r"[^\w.-]", "_", name)
+    return Picture(plain, Markup(svg(figure, plain)), columns)
+
+
+def write_pictures(pictures: Iterable[Picture], folder: Path) -> None:
+    """Write every picture as NAME.svg and NAME.csv."""
+    folder.mkdir(exist_ok=True)
+    for p in pictures:
+        (folder / f"{p.name}.svg").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{p.svg}', encoding="utf-8")
+        pl.DataFrame({head: _short(x) for head, x in p.columns.items()}).write_csv(folder / f"{p.name}.csv")
+
+
+def _short(x: np.ndarray | list[str]) -> list[str] | list[float]:
+    """Six digits: more than a picture shows, and files of half the size."""
+    return x if isinstance(x, list) else [float(f"{value:.6g}") for value in x]
