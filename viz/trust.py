@@ -63,7 +63,7 @@ def trust_of(result: Result, units: list[str]) -> Trust:
         kinds[parameter.kind].append(parameter.label)
     gain, names = d.known.gain, result.robot_before.coordinates.names
     spectra = [_spectrum(d.residuals, j, name, unit) for j, (name, unit) in enumerate(zip(names, units, strict=True))]
-    mass_unit = {("N m",): "kg m²", ("N",): "kg"}.get(tuple(set(units)), "SI")
+    mass_unit = {"N m": "kg m²", "N": "kg"}.get(units[0], "SI") if len(set(units)) == 1 else "SI"
     eigenvalues = mass_eigenvalues(result.robot, result.samples[0].q)
     along = np.linspace(0, 100, len(eigenvalues))
     heads = {f"eigenvalue {k + 1} [{mass_unit}]": x for k, x in enumerate(eigenvalues.T)}
@@ -101,7 +101,7 @@ def _end(x: float) -> float | str:
 def _masses(result: Result, intervals: np.ndarray) -> Picture:
     names, found = list(result.layout.bodies), result.feasible.values[: result.layout.first_scalar : 10]
     prior = result.prior.bodies[:, 0]
-    columns = {"body": names, "lower [kg]": intervals[:, 0], "upper [kg]": intervals[:, 1],
+    columns: dict[str, np.ndarray | list[str]] = {"body": names, "lower [kg]": intervals[:, 0], "upper [kg]": intervals[:, 1],
                "feasible fit [kg]": found, "prior [kg]": prior}  # fmt: skip
     return picture(mass_figure(names, intervals, found, prior), "masses", columns)
 
