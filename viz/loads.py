@@ -42,7 +42,10 @@ class Loads:
         return np.array([free if limit is None else limit for limit in self.limits])
 
     def keys(self, k: int) -> np.ndarray:
-        """Rows that a film keeps of strut or motor k: straight lines between them miss no row by more than TOLERANCE."""
+        """Rows that a film keeps of strut or motor k: straight lines between them miss no row by more than TOLERANCE.
+
+        Of noise that would take more than MOST, the largest misses come first.
+        """
         x, seconds = self.worst[:, k] / self.full[k], self.t[-1] - self.t[0]
         kept = np.unique(np.linspace(0, len(x) - 1, round(KEYS * seconds) + 2).astype(int))
         while (room := round(MOST * seconds) - len(kept)) > 0:
