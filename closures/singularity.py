@@ -18,11 +18,17 @@ def smallest_singular_values(loops: Loops, S: np.ndarray, q: np.ndarray, home: n
     sliding = loops.sliding
     kinds = [name.rsplit(".", 1)[1] for name in loops.row_names]
     linear = np.array([kind in LINEAR for kind in kinds], bool)
-    levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~sliding)]
-    levers = levers[np.abs(levers) > 1e-9]
-    L = float(np.sqrt((levers**2).mean())) if len(levers) else 1.0
+    L = lever(loops, home)
     K = np.concatenate([J, np.broadcast_to(S, (len(q), *S.shape))], axis=1) * np.where(sliding, L, 1.0)
     K[:, : loops.size][:, linear] /= L
     plain = np.flatnonzero([kind == "coupling" for kind in kinds] + [True] * len(S))
     K[:, plain] /= np.abs(K[:, plain]).max(axis=2, keepdims=True)
     return np.linalg.svd(K, compute_uv=False)[:, -1]
+
+
+def lever(loops: Loops, home: np.ndarray) -> float:
+    """One length of the robot [m]: the root mean square of the metres per radian in J at home (nv,); 1 m where none are."""
+    linear = [name.rsplit(".", 1)[1] in LINEAR for name in loops.row_names]
+    levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~loops.sliding)]
+    levers = levers[np.abs(levers) > 1e-9]
+    return float(np.sqrt((levers**2).mean())) if len(levers) else 1.0

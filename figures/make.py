@@ -14,7 +14,8 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
-    "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
+    "dualv", "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency",
+    "film",
 )  # fmt: skip
 
 

@@ -195,6 +195,12 @@ def simulate(
         int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    internal: Annotated[
+        float,
+        typer.Option(
+            help="Rms of a smooth random torque that moves nothing [N m], for robots with motors to spare.", min=0
+        ),
+    ] = 0.0,
     controller: Annotated[
         Path | None,
         typer.Option(
@@ -232,10 +238,15 @@ def simulate(
         sigma = np.array([float(x) for x in noise.split(",")]) if noise else np.zeros(len(model.motors.names))
     except ValueError:
         raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
-    course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed)
+    course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed, internal)
+    if controller is not None and internal:
+        raise RobodynError(
+            "--internal goes with exact motions: under a controller, the controller decides what moves nothing"
+        )
     note = (
         f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
         f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
+        + (f", internal torque {internal:g} rms" if internal else "")
     )
     if controller is not None:
         law = read_yaml(controller, ControllerFile)
@@ -386,6 +397,9 @@ def predict(
         Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")
     ],
     params: ParamsOption = None,
+    internal: Annotated[
+        bool, typer.Option(help="Add the internal torque of the log, which moves nothing; else torques of least norm.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Motor torques that the model predicts for a motion. Columns, units and filter as in the result's run.yaml.
@@ -400,8 +414,8 @@ def predict(
     from robodyn_pin.prediction import predict as predict_torques
 
     model, run = _with_params(robot, params)
-    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
-    tau = predict_torques(model, data, run.preparation if run else Preparation())
+    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
+    tau = predict_torques(model, data, run.preparation if run else Preparation(), internal)
     write_torques(out, data, tau, model)
     largest = dict(zip(model.motors.names, np.abs(tau).max(axis=0).tolist(), strict=True))
     if as_json:

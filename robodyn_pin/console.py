@@ -65,6 +65,8 @@ def print_result(result: "Result", folder: Path) -> None:
     print_further(result)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
+    for line in found.text() if (found := result.diagnosis.overconstraint) else []:
+        print(line)
     if result.copies:
         print_copies(result.copies)
     print(f"verdict for {result.verdict.scope}")

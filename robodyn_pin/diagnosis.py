@@ -19,6 +19,7 @@ from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.instruments import band, instrument_rows
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import observe
+from robodyn_pin.overconstraint import Overconstraint, overconstraint
 from robodyn_pin.robot import Robot
 from robodyn_pin.suggestions import USUAL, Known, known, moved
 
@@ -53,6 +54,7 @@ class Diagnosis:
     seconds: float  # of the fit logs
     fastest: np.ndarray  # (d,) speeds of the fit [rad/s or m/s]; 99 of 100 samples are slower
     sharpest: np.ndarray  # (d,) accelerations
+    overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates. Infinite is null."""
@@ -81,6 +83,7 @@ class Diagnosis:
             },
             "residuals": {"ljung_box": per(self.residuals.probability), "widening": per(self.residuals.widening)},
             "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
+            "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
         }  # fmt: skip
 
 
@@ -117,7 +120,7 @@ def diagnose(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share), beside, cutoff,
         _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
-        sum(log.size / log.rate for log in logs), fastest, sharpest,
+        sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
     )  # fmt: skip
 
 

@@ -71,9 +71,18 @@ def motor_torques(robot: Robot, state: State, efforts: np.ndarray, internal: np.
         return np.linalg.solve(Bt, efforts[..., None])[..., 0]
     inverse = np.linalg.pinv(Bt)
     tau = (inverse @ efforts[..., None])[..., 0]
-    if internal is not None:
-        tau += internal - (inverse @ (Bt @ internal[..., None]))[..., 0]
-    return tau
+    return tau if internal is None else tau + internal_torques(robot, state, internal)
+
+
+def internal_torques(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
+    """The part of motor torques tau (N, n_motors) that moves nothing: their projection onto the null space of B'.
+
+    Zero but for round-off where there are as many motors as degrees of freedom.
+
+    Source: Briot et al. (DualV), equation 50.
+    """
+    B = motor_map(robot, state)
+    return tau - (B @ (np.linalg.pinv(B) @ tau[..., None]))[..., 0]
 
 
 def load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:

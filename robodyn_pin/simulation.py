@@ -11,6 +11,7 @@ from pydantic import Field
 from robodyn_pin.dynamics import Wrench, coordinate_efforts, forward_dynamics, motor_torques
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
+from robodyn_pin.internal import smooth_torque
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.steps import StepMotion, stepped
@@ -52,6 +53,9 @@ class Noise:
     torque: np.ndarray  # (n_motors,) standard deviation of white noise [N m or N]
     encoder_bits: int | None = None  # steps of one turn of the motor, before the gear; None: exact angles
     seed: int = 0
+    internal: float = (
+        0.0  # rms of an unknown torque that moves nothing, for each motor above the degrees of freedom [N m]
+    )
 
 
 def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -93,23 +97,29 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     Raises:
         ClosureFailed: the motion leaves the workspace.
         UnknownName, WrongMobility: the motion's coordinates are not there, or do not determine the robot.
-        RobodynError: as many noise figures as motors are expected.
+        RobodynError: as many noise figures as motors are expected; internal torque without a motor too many.
     """
     check_noise(robot, noise)
+    if noise.internal and len(robot.motors.names) == len(robot.coordinates.names):
+        raise RobodynError(
+            f"robot {robot.name!r} has as many motors as degrees of freedom: it can have no internal torque; leave it out"
+        )
     if isinstance(motion, FourierMotion) and motion.coordinates is not None:
         robot = robot.with_coordinates(motion.coordinates)
     names = robot.coordinates.names
     t, c, cd, cdd = fourier(motion, names) if isinstance(motion, FourierMotion) else stepped(motion, names)
+    rng = np.random.default_rng(noise.seed)
+    white = rng.normal(size=(len(t), len(noise.torque))) * noise.torque
+    internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(white)
     q, tau, start = [], [], robot.home
     for begin in range(0, len(t), CHUNK):
         part = slice(begin, begin + CHUNK)
         state = robot.close(c[part], cd[part], cdd[part], start, label=lambda i, b=begin: f"t = {t[b + i]:.4g} s")  # type: ignore[misc]
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
-        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state)))
+        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
         start = state.q[-1]
         progress(min(1.0, (begin + CHUNK) / len(t)))
-    rng = np.random.default_rng(noise.seed)
-    torque = np.concatenate(tau) + rng.normal(size=(len(t), len(noise.torque))) * noise.torque
+    torque = np.concatenate(tau) + white
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
 
 

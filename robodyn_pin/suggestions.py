@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.closures.projection import project
 from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
@@ -12,8 +13,8 @@ from robodyn_pin.identification.identifiability import Gain, Identifiable, gains
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import close_log
-from robodyn_pin.regression import columns, regressor
-from robodyn_pin.robot import Robot
+from robodyn_pin.regression import columns, state_regressor
+from robodyn_pin.robot import Robot, State
 
 LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
 USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
@@ -42,7 +43,7 @@ def known(
     rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation).items()}
     R = weighted(groups, estimate.sigma)[:, :-1]
     size = np.linalg.norm(R) or 1.0
-    base = base_set(triangle(np.concatenate([R / size, *(W / np.linalg.norm(W) for W in rows.values())])))
+    base = base_set(triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())])))
     kept = base.columns
     count = sum(g.rows for g in groups)
     gain = gains(R[:, kept] * np.sqrt(independent), {name: W[:, kept] for name, W in rows.items()}, independent * count)
@@ -51,18 +52,18 @@ def known(
 
 def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) -> dict[str, np.ndarray]:
     """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations."""
-    c, cd, cdd = moved(robot, log, preparation)
+    q, cd, cdd = moved(robot, log, preparation)
     fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
-    picked = np.linspace(0, len(c) - 1, STATES).astype(int)
-    c, cd, cdd = c[picked], cd[picked], cdd[picked]
-    rng, still = np.random.default_rng(seed), np.zeros_like(c)
+    picked = np.linspace(0, len(q) - 1, STATES).astype(int)
+    q, cd, cdd = q[picked], cd[picked], cdd[picked]
+    rng, still = np.random.default_rng(seed), np.zeros_like(cd)
     kinds = {AGAIN: (cd, cdd), "standing still in many poses": (still, still)}
     for i, name in enumerate(robot.coordinates.names):
-        alone = np.eye(c.shape[1])[i] * rng.uniform(-1, 1, c.shape)
+        alone = np.eye(cd.shape[1])[i] * rng.uniform(-1, 1, cd.shape)
         kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
         kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
-    kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, c.shape) * fast, rng.uniform(-1, 1, c.shape) * sharp)
-    rows = {name: regressor(robot, c, *rates) for name, rates in kinds.items()}
+    kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, cd.shape) * fast, rng.uniform(-1, 1, cd.shape) * sharp)
+    rows = {name: state_regressor(robot, _state(robot, q, *rates)) for name, rates in kinds.items()}
     if not log.loaded:
         for W in rows.values():
             W[:, :, robot.payload_columns] = 0.0
@@ -70,10 +71,16 @@ def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) 
 
 
 def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coordinates and rates c, c', c'' (N, d) of the log's first samples."""
+    """Joints q (N, nv) and rates c', c'' (N, d) of the coordinates in the log's first samples."""
     state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
     S = robot.coordinates.S
-    return state.q @ S.T + robot.coordinates.offset, state.v @ S.T, state.a @ S.T
+    return state.q, state.v @ S.T, state.a @ S.T
+
+
+def _state(robot: Robot, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
+    """Other rates (N, d) at the same poses q (N, nv)."""
+    projection, v = project(robot.loops, robot.coordinates.S, q, cd)
+    return State(q, v, (projection.T @ cdd[..., None])[..., 0] + projection.g, projection.T, projection.g)
 
 
 def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:

@@ -82,7 +82,7 @@ def _scope(found: "Diagnosis", names: Sequence[str]) -> str:
 def _cautions(
     wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str], unknown: np.ndarray
 ) -> list[str]:
-    said = []
+    said = found.overconstraint.cautions() if found.overconstraint else []
     if missing := found.known.base.size - wls.base.size:
         said.append(
             f"the fit data show {wls.base.size} of the {wls.base.size + missing} combinations that the robot's motion can show"

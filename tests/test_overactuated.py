@@ -5,9 +5,13 @@ import pytest
 from scipy.optimize import least_squares
 from workspaces import five_bars
 
+from robodyn_pin.differentiation import Preparation
+from robodyn_pin.dynamics import coordinate_efforts, internal_torques, motor_map, motor_torques
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.observations import close_motors
+from robodyn_pin.overconstraint import overconstraint
 from robodyn_pin.robot import load
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
 
 ROBOT = load("dualv")
 CASE_2 = [[f"m{k}" for k in range(1, 5) if k != left] for left in range(1, 5)]  # which torque moves to the left side
@@ -87,3 +91,31 @@ def test_motors_that_stop_determining_the_robot_are_named():
 def test_two_motors_and_four_do_not_determine_three_degrees_of_freedom():
     with pytest.raises(WrongMobility, match="3 degrees of freedom"):
         ROBOT.with_coordinates(["m1", "m2"])
+
+
+def test_torques_split_into_what_moves_and_what_does_not():
+    """Against the null space of B' by SVD: B'u = 0, the rest of least norm is orthogonal to u (equation 50 of the paper)."""
+    state = ROBOT.close(*course())
+    tau = np.random.default_rng(2).normal(size=(len(T), 4))
+    inner, B = internal_torques(ROBOT, state, tau), motor_map(ROBOT, state)
+    u = np.linalg.svd(B.transpose(0, 2, 1))[2][:, -1]
+    np.testing.assert_allclose(inner, np.einsum("ni,nj,nj->ni", u, u, tau), atol=1e-12)
+    efforts = coordinate_efforts(ROBOT, state)
+    least = motor_torques(ROBOT, state, efforts)
+    np.testing.assert_allclose(np.einsum("ni,ni->n", u, least), 0, atol=1e-9)
+    np.testing.assert_allclose(np.einsum("nij,ni->nj", B, least + inner), efforts, atol=1e-9)
+
+
+def test_a_log_tells_its_internal_torque_and_the_miss_of_its_encoders():
+    motion = FourierMotion(
+        rate=200, duration=5, period=5, centre={"x": 0, "y": 0, "phi": 0},
+        sin={"x": [0, 0.05], "y": [0, 0, 0.04], "phi": [0.1, 0, 0, 0.2]},
+    )  # fmt: skip
+    log = simulate(ROBOT, motion, Noise(np.zeros(4), encoder_bits=12, seed=3, internal=6.0))
+    found = overconstraint(ROBOT, [log], Preparation())
+    assert found.internal_rms == pytest.approx(6, rel=0.3)  # 24 cosines of any frequency down to zero
+    # Rounding spreads evenly over a step; of four encoders' errors the loops take up three parts.
+    expected = 2 * np.pi / 2**12 / np.sqrt(12) * np.sqrt(1 / 4)
+    assert np.sqrt(np.mean(found.miss**2)) == pytest.approx(expected, rel=0.1)
+    least = simulate(ROBOT, motion, Noise(np.zeros(4)))
+    assert overconstraint(ROBOT, [least], Preparation(differentiation="fourier", period=5)).internal_max < 1e-3
