@@ -73,7 +73,7 @@ class Case:
 
     def rows(self, logs: tuple[Log, ...]) -> list[Factor]:
         """One factor per coordinate, decimated as the run file says."""
-        folded = [fold_log(self.robot, log, RUN.preparation, [fitted_rows(RUN, log.size)])[0] for log in logs]
+        folded = [fold_log(self.robot, log, RUN.preparation, [fitted_rows(self.robot, RUN, log)])[0] for log in logs]
         return pooled(reduce(add, folded))
 
     def base(self, groups: list[Factor]) -> BaseSet:
