@@ -1,16 +1,20 @@
 """More motors than degrees of freedom: encoders that miss the loops, both projections, torques that move nothing."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.optimize import least_squares
-from workspaces import five_bars
+from workspaces import HALF, LEG, five_bars
 
 from robodyn_pin.differentiation import Preparation
-from robodyn_pin.dynamics import coordinate_efforts, internal_torques, motor_map, motor_torques
-from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.dynamics import coordinate_efforts, internal_torques, motor_map, motor_torques, tree_efforts
+from robodyn_pin.errors import BadLog, ClosureFailed, RobodynError, WrongMobility
+from robodyn_pin.log_files import write_log
 from robodyn_pin.observations import close_motors
 from robodyn_pin.overconstraint import overconstraint
 from robodyn_pin.robot import load
+from robodyn_pin.run import execute
+from robodyn_pin.run_file import RunFile
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 
 ROBOT = load("dualv")
@@ -119,3 +123,95 @@ def test_a_log_tells_its_internal_torque_and_the_miss_of_its_encoders():
     assert np.sqrt(np.mean(found.miss**2)) == pytest.approx(expected, rel=0.1)
     least = simulate(ROBOT, motion, Noise(np.zeros(4)))
     assert overconstraint(ROBOT, [least], Preparation(differentiation="fourier", period=5)).internal_max < 1e-3
+
+
+def test_the_printed_third_column_of_the_loop_jacobian_is_wrong_and_the_derived_one_is_right():
+    """Equations 59 and 60 against central differences of the closed form: A c' + B q' = 0 on the loops.
+
+    d2 q1' sin q2 = u v_C with u along the distal link; its third element is -r_p (cos phi_k c12 + sin phi_k s12), where the
+    paper prints no r_p and the other sign inside, and the diagonal has the opposite sign of the one printed.
+    """
+    pose, h = np.array([[0.03, -0.02, 0.3]]), 1e-6
+    q1, q2 = (x[0] for x in five_bars(pose))
+    turn = pose[0, 2] + np.array([0, 0, np.pi, np.pi])  # phi + k pi
+    c12, s12 = np.cos(q1 + q2), np.sin(q1 + q2)
+    slope = np.stack(
+        [(motor_angles(pose + h * e) - motor_angles(pose - h * e))[0] / (2 * h) for e in np.eye(3)], axis=1
+    )
+    derived = np.stack([c12, s12, -HALF * (np.cos(turn) * c12 + np.sin(turn) * s12)], axis=1)
+    printed = np.stack([c12, s12, -np.sin(turn) * s12 + np.cos(turn) * c12], axis=1)
+    diagonal = LEG * np.sin(q2)[:, None]
+    np.testing.assert_allclose(derived - diagonal * slope, 0, atol=1e-8)
+    assert np.abs(printed + diagonal * slope).max() > 0.5
+    assert np.abs(derived + diagonal * slope).max() > 0.5  # the printed sign of equation 60
+
+
+def test_the_printed_sign_of_my_2_is_wrong_and_the_derived_one_is_the_models():
+    """Equation 51: effort at B of a distal link of unit my (not zero about its hinge) on a free leg, proximal link moving."""
+    model = ROBOT.model
+    q, v, a = (np.zeros(model.nv) for _ in range(3))
+    i, j = (model.joints[model.getJointId(name)].idx_v for name in ("A1", "B1"))
+    q[j], v[i], a[i] = 0.4, 3.0, 7.0
+    angle = 0.4 + 1.5754853788678078  # q2 of the paper: the URDF counts from home
+    column = 10 * (model.getJointId("B1") - 1) + 2
+    effort = pin.computeJointTorqueRegressor(model, model.createData(), q, v, a)[j, column]
+    derived = -LEG * (a[i] * np.sin(angle) - v[i] ** 2 * np.cos(angle))
+    assert effort == pytest.approx(derived, rel=1e-9)
+    assert abs(effort + derived) > 1  # as printed
+
+
+def test_multipliers_of_least_norm_are_not_torques_of_least_norm():
+    """Equation 26 with c = 0 against equation 50, which wants torques without internal part: two different torques."""
+    c, cd, cdd = (x[50:51] for x in course())
+    state = ROBOT.close(c, cd, cdd)
+    efforts, J = tree_efforts(ROBOT, state)[0], ROBOT.loops.jacobian(state.q)[0]
+    S = ROBOT.motors.S
+    passive = np.flatnonzero(~S.any(axis=0))
+    lam = np.linalg.pinv(J[:, passive].T) @ efforts[passive]  # efforts = S'tau + J'lam, passive joints have no motor
+    tau = S @ (efforts - J.T @ lam)
+    assert np.linalg.norm(internal_torques(ROBOT, state, tau[None])) > 0.1
+    least = motor_torques(ROBOT, state, coordinate_efforts(ROBOT, state))[0]
+    B = motor_map(ROBOT, state)[0]
+    np.testing.assert_allclose(B.T @ tau, B.T @ least, atol=1e-9)  # both move the robot alike
+    assert np.linalg.norm(tau) > np.linalg.norm(least)
+
+
+def test_as_many_motors_as_degrees_of_freedom_have_no_torque_to_move(tmp_path):
+    with pytest.raises(WrongMobility, match="as many motors as degrees of freedom"):
+        execute(
+            RunFile.model_validate({"robot": "irb360", "coordinates": ["phi1", "phi2"], "fit": [{"file": "x.csv"}]}),
+            tmp_path,
+        )
+
+
+def test_fit_logs_at_different_rates_are_named(tmp_path):
+    for name, rate in (("slow", 100), ("fast", 200)):
+        motion = FourierMotion(rate=rate, duration=1, period=1, centre={"x": 0, "y": 0, "phi": 0}, sin={"x": [0.01]})
+        write_log(tmp_path / f"{name}.csv", simulate(ROBOT, motion, Noise(np.zeros(4))), ROBOT)
+    run = RunFile.model_validate({"robot": "dualv", "fit": [{"file": "slow.csv"}, {"file": "fast.csv"}]})
+    with pytest.raises(BadLog, match=r"slow.csv 100 Hz and fast.csv 200 Hz"):
+        execute(run, tmp_path)
+
+
+def test_internal_torque_needs_a_motor_to_spare():
+    still = FourierMotion(rate=100, duration=1, period=1, centre=dict.fromkeys(["phi1", "phi2", "phi3", "psi"], 0.2))
+    with pytest.raises(RobodynError, match="can have no internal torque"):
+        simulate(load("irb360"), still, Noise(np.zeros(4), internal=1.0))
+
+
+def test_poor_motions_are_named_as_the_reason():
+    motion = FourierMotion(
+        rate=200,
+        duration=2,
+        period=2,
+        centre={"x": -0.01, "y": 0.03, "phi": -0.22},
+        sin={"x": [0.01], "y": [0.02], "phi": [0.2]},
+    )
+    log = simulate(ROBOT, motion, Noise(np.zeros(4)))
+    found = overconstraint(ROBOT.with_coordinates(CASE_2[3]), [log], Preparation())
+    assert any("coordinates m1, m2, m3" in text and "fall out" in text for text in found.cautions())
+    level = motion.model_copy(
+        update={"sin": {"x": [0.03], "y": [0.03], "phi": [0.001]}, "centre": dict.fromkeys("xy", 0) | {"phi": 0}}
+    )
+    found = overconstraint(ROBOT, [simulate(ROBOT, level, Noise(np.zeros(4)))], Preparation())
+    assert any("phi hardly accelerates" in text for text in found.cautions())
