@@ -17,7 +17,7 @@ from robodyn_pin.control import (
     stability,
 )
 from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, motor_torques, state_mass_matrix
-from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
+from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.limits import limits_of
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.simulation import FourierMotion, Motion, encoded, fourier, runge_kutta
@@ -132,7 +132,7 @@ def track(
                 tau = np.clip(wanted, -limits, limits)
                 kept.append((q, tau, wanted != tau, state.q[0], state.v[0]))
                 state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, steps)
-            except ClosureFailed:
+            except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
