@@ -175,7 +175,7 @@ class Found:
 
     def predicted(self, seed: int) -> np.ndarray:
         """Torques (N, 4) of case 1 along the reference, none of them internal."""
-        return self.bench.pair("feedforward", inexact(self.bench.robot, CASES["case 1"], seed))[1].nominal
+        return self.bench.pair("feedforward", inexact(self.bench.robot, CASES["case 1"], seed))[1].reference.nominal
 
     def published(self, case: str) -> str:
         return "published " + " ".join(f"{x:.2f}" for x in PUBLISHED[self.bench.number][case])

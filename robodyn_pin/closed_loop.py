@@ -14,16 +14,17 @@ from robodyn_pin.control import (
     Stability,
     by_motor,
     filtered_rate,
+    follow,
     stability,
 )
-from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, motor_torques, state_mass_matrix
+from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, state_mass_matrix
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.limits import limits_of
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.simulation import FourierMotion, Motion, encoded, fourier, runge_kutta
 from robodyn_pin.steps import stepped
 
-LOST = 1.0  # [rad or m] of a motor from its reference: no controller is meant to come back from there
+LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
 SINES = 12  # of a disturbance
 
@@ -91,8 +92,9 @@ def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) ->
     t, c, cd, cdd = fourier(finer, names) if isinstance(finer, FourierMotion) else stepped(finer, names)
     if len(t) < 2:
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
-    reference = model.close(c, cd, cdd, label=lambda i: f"t = {t[i]:.4g} s of the reference")
-    return robot, Controller(spec, model, reference, c, cd, cdd)
+    inner = by_motor(spec.internal, model, "internal")
+    reference = follow(model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
+    return robot, Controller(spec, model, reference)
 
 
 def track(
@@ -109,20 +111,21 @@ def track(
         Diverged: when, where, and what would be stable.
         ClosureFailed: the robot cannot be where the reference starts.
     """
-    spec, n = controller.spec, len(controller.c)
+    spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
     limits, pushes = torque_limits(robot, spec), disturbances(robot, controller)
     verdict, steps = stability(robot, controller), integration_steps(robot, controller)
-    waiting = [controller.nominal[0]] * spec.delay  # until the first command arrives
-    near, rate, last = controller.reference.q[0], np.zeros(len(limits)), np.zeros(len(limits))
+    waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
+    near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
+    lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernels(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        state = robot.close(controller.c[:1], controller.cd[:1], 0 * controller.c[:1])
+        state = robot.close(ref.c[:1], ref.cd[:1], 0 * ref.c[:1])
         for k in range(n):
             q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
-            e = controller.q[k] - q
-            if not np.abs(e).max() < LOST:
-                motor = robot.motors.names[int(np.abs(e).argmax())]
-                raise Diverged(_lost(k, f"motor {motor} is more than {LOST:g} rad or m off", spec, verdict))
+            e = ref.q[k] - q
+            if (off := ~(np.abs(e) < lost)).any():  # not a number counts
+                where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
+                raise Diverged(_lost(k, where, spec, verdict))
             rate = filtered_rate(rate, e - (last if k else e), controller.step, spec.derivative_filter)
             last = e
             try:
@@ -137,7 +140,7 @@ def track(
             if k % 100 == 0:
                 progress(k / n)
     q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    return Tracking(np.arange(n) / spec.rate, controller.q, q, tau, pushes, saturated, joints, rates, verdict)
+    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict)
 
 
 def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int) -> State:
@@ -176,11 +179,13 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     """Disturbing torques (N, n): constant ones, and sines of equal size with random frequencies and phases."""
     spec: DisturbanceSpec = controller.spec.disturbance
     constant = by_motor(spec.torque, robot, "disturbance")
+    ref = controller.reference
     if not spec.percent:
-        return np.tile(constant, (len(controller.c), 1))
-    state = robot.close(controller.c, controller.cd, controller.cdd)
-    most = np.abs(motor_torques(robot, state, coordinate_efforts(robot, state))).max(axis=0)
-    rng, t = np.random.default_rng(spec.seed), np.arange(len(controller.c)) * controller.step
+        return np.tile(constant, (len(ref.c), 1))
+    # The robot's own needs, not those that the controller believes in.
+    asked = follow(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
+    most = np.abs(asked.nominal).max(axis=0)
+    rng, t = np.random.default_rng(spec.seed), np.arange(len(ref.c)) * controller.step
     frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
     waves = sum(np.sin(2 * np.pi * f * t[:, None] + p) for f, p in zip(frequency, phase, strict=True))
     return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
@@ -188,8 +193,9 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
 
 def integration_steps(robot: Robot, controller: Controller) -> int:
     """Steps of integration between two samples that the steepest friction near standstill asks for."""
-    slow, d = 1e-5, controller.c.shape[1]  # [rad/s or m/s], well inside every width of Coulomb friction
-    c = np.repeat(controller.c[:: max(1, len(controller.c) // 20)], d, axis=0)
+    c, slow = controller.reference.c, 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
+    d = c.shape[1]
+    c = np.repeat(c[:: max(1, len(c) // 20)], d, axis=0)
     cd = np.tile(slow * np.eye(d), (len(c) // d, 1))
     there, back = (robot.close(c, sign * cd, 0 * c) for sign in (1, -1))
     change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * slow)

@@ -1,5 +1,7 @@
 """Controllers of motors in a sampled loop: PD, PD with feedforward of a model, computed torque; and whether they are stable."""
 
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, Self
@@ -9,13 +11,15 @@ from pydantic import Field, model_validator
 from scipy.optimize import nnls
 
 from robodyn_pin.dynamics import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
-from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
 from robodyn_pin.files import Strict
-from robodyn_pin.robot import Robot, State
+from robodyn_pin.robot import Robot
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
-LONGEST_DELAY = 200  # samples: a loop that is stable with more is stable enough
+LONGEST_DELAY = 50  # samples: who waits longer may sample less often
+STABLE = 1 + 1e-9  # largest growth a sample
+CHUNK = 5000  # samples closed at once
 
 
 class Gains(Strict):
@@ -76,15 +80,51 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class Controller:
-    """A controller on the model that it knows, along a reference of N samples at its own rate."""
+class Reference:
+    """What a controller is to follow, N samples at its own rate, as the model that it knows moves along it."""
 
-    spec: ControllerFile
-    model: Robot  # in the coordinates of the reference
-    reference: State
-    c: np.ndarray  # (N, d) coordinates of the reference
+    c: np.ndarray  # (N, d) coordinates
     cd: np.ndarray  # (N, d)
     cdd: np.ndarray  # (N, d)
+    q: np.ndarray  # (N, n) motor positions [rad or m]
+    B: np.ndarray  # (N, n, d) motor rates per coordinate rate
+    nominal: np.ndarray  # (N, n) torques at no error [N m or N]
+    start: np.ndarray  # (nv,) joint positions of sample 0
+
+
+def follow(
+    model: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, fed: bool, inner: np.ndarray,
+    label: Callable[[int], str] = str,
+) -> Reference:  # fmt: skip
+    """The reference of coordinates (N, d).
+
+    Args:
+        fed: whether the torques at no error are those that the model needs, or none.
+        inner: torques (n,) of which the part that moves nothing is added.
+        label: what to call sample i in an error.
+
+    Raises:
+        ClosureFailed: the reference leaves the workspace.
+    """
+    parts, start = [], model.home
+    for begin in range(0, len(c), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        state = model.close(c[part], cd[part], cdd[part], start, lambda i, b=begin: label(b + i))  # type: ignore[misc]
+        asked = coordinate_efforts(model, state) * fed
+        q = state.q @ model.motors.S.T + model.motors.offset
+        parts.append((q, motor_map(model, state), motor_torques(model, state, asked, inner), state.q[:1]))
+        start = state.q[-1]
+    q, B, nominal, joints = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Reference(c, cd, cdd, q, B, nominal, joints[0])
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller, the model that it knows, in the coordinates of its reference."""
+
+    spec: ControllerFile
+    model: Robot
+    reference: Reference
 
     @property
     def step(self) -> float:
@@ -92,27 +132,14 @@ class Controller:
         return 1 / self.spec.rate
 
     @cached_property
-    def q(self) -> np.ndarray:
-        """Motor positions of the reference (N, n)."""
-        return self.reference.q @ self.model.motors.S.T + self.model.motors.offset
+    def to_coordinates(self) -> np.ndarray:
+        """Coordinates per motor position along the reference, by least squares (N, d, n)."""
+        return np.linalg.pinv(self.reference.B)
 
     @cached_property
-    def B(self) -> np.ndarray:
-        """Motor rates per coordinate rate along the reference (N, n, d)."""
-        return motor_map(self.model, self.reference)
-
-    @cached_property
-    def B_inverse(self) -> np.ndarray:
-        """Coordinates from motors by least squares (N, d, n)."""
-        return np.linalg.pinv(self.B)
-
-    @cached_property
-    def nominal(self) -> np.ndarray:
-        """Torques (N, n) at no error: what the model says that the reference needs (PD: nothing), and internal ones."""
-        inner = by_motor(self.spec.internal, self.model, "internal")
-        if self.spec.law == "pd":
-            return inner - np.einsum("nij,njk,k->ni", self.B, self.B_inverse, inner)
-        return motor_torques(self.model, self.reference, coordinate_efforts(self.model, self.reference), inner)
+    def inner(self) -> np.ndarray:
+        """Torques (n,) of which the part that moves nothing is added."""
+        return by_motor(self.spec.internal, self.model, "internal")
 
     @cached_property
     def feedback(self) -> Feedback:
@@ -156,18 +183,17 @@ class Controller:
         Returns:
             The torques, and the joint positions that the controller believes in, for the next call.
         """
+        ref, back = self.reference, self.to_coordinates[k]
         if self.spec.law != "computed_torque":
             tau = self.feedback.P @ e + self.feedback.D @ ed
             # Briot et al. (DualV), eq. (50), at the reference's pose.
-            return self.nominal[k] + (self.B[k] @ (self.B_inverse[k] @ tau) if self.spec.projection else tau), near
-        away, drift = self.B_inverse[k] @ e, self.B_inverse[k] @ ed
-        wanted = self.cdd[k] + self.drag * drift + self.stiffness * away
+            return ref.nominal[k] + (ref.B[k] @ (back @ tau) if self.spec.projection else tau), near
+        away, drift = back @ e, back @ ed
+        wanted = ref.cdd[k] + self.drag * drift + self.stiffness * away
         # Motors alone are measured: the coordinates follow from their small errors, to first order about the reference.
-        state = self.model.close((self.c[k] - away)[None], (self.cd[k] - drift)[None], wanted[None], near)
-        asked = coordinate_efforts(self.model, state)
-        return motor_torques(self.model, state, asked, by_motor(self.spec.internal, self.model, "internal"))[
-            0
-        ], state.q[0]
+        state = self.model.close((ref.c[k] - away)[None], (ref.cd[k] - drift)[None], wanted[None], near)
+        tau = motor_torques(self.model, state, coordinate_efforts(self.model, state), self.inner)[0]
+        return tau, state.q[0]
 
 
 def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:
@@ -183,10 +209,20 @@ def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:
 
 
 def at_home(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Mass matrix M (d, d) and motor rates per coordinate rate B (n, d) at the robot's home."""
+    """Mass matrix M (d, d) and motor rates per coordinate rate B (n, d) at the robot's home.
+
+    Raises:
+        NotPhysical: the mass matrix is not positive definite, so that torques have no accelerations.
+    """
     c = (robot.coordinates.S @ robot.home + robot.coordinates.offset)[None]
     state = robot.close(c, 0 * c, 0 * c)
-    return state_mass_matrix(robot, state)[0], motor_map(robot, state)[0]
+    M = state_mass_matrix(robot, state)[0]
+    if not np.linalg.eigvalsh(M)[0] > 0:
+        raise NotPhysical(
+            f"robot {robot.name!r} cannot be controlled: its mass matrix at home has the eigenvalue "
+            f"{np.linalg.eigvalsh(M)[0]:.3g}; 'robodyn check' names bodies that cannot exist"
+        )
+    return M, motor_map(robot, state)[0]
 
 
 def motor_inertias(M: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -214,9 +250,8 @@ def spectral_radius(M: np.ndarray, B: np.ndarray, gains: Feedback, spec: Control
         Largest absolute eigenvalue; above 1 the loop is unstable. Friction is left out: it only damps.
     """
     (n, d), h = B.shape, 1 / spec.rate
-    x = np.eye(
-        2 * d + 2 * n + delay * n
-    )  # each possible state as a column: c, c', rate and last value of e, torques on their way
+    # Each possible state as a column: c, c', rate and last value of e, torques on their way.
+    x = np.eye(2 * d + 2 * n + delay * n)
     c, cd, rate, last = x[:d], x[d : 2 * d], x[2 * d : 2 * d + n], x[2 * d + n : 2 * (d + n)]
     e = -B @ c
     rate = filtered_rate(rate, e - last, h, spec.derivative_filter)
@@ -235,7 +270,7 @@ class Stability:
 
     @property
     def stable(self) -> bool:
-        return self.radius <= 1 + 1e-9
+        return self.radius <= STABLE
 
     def sentence(self, spec: ControllerFile) -> str:
         """What there is to say of it."""
@@ -251,8 +286,6 @@ class Stability:
 def stability(robot: Robot, controller: Controller) -> Stability:
     """Whether small errors of the robot under the controller die out."""
     spec, gains, (M, B) = controller.spec, controller.feedback, at_home(robot)
-    stable = [spectral_radius(M, B, gains, spec, 0) <= 1 + 1e-9]
-    while stable[-1] and len(stable) <= LONGEST_DELAY:
-        stable.append(spectral_radius(M, B, gains, spec, len(stable)) <= 1 + 1e-9)
-    longest = len(stable) - 2 if not stable[-1] else LONGEST_DELAY
-    return Stability(spectral_radius(M, B, gains, spec, spec.delay), longest if longest >= 0 else None)
+    # The first delay that is unstable: more delay never helps a loop like this.
+    first = bisect_left(range(LONGEST_DELAY + 1), True, key=lambda n: spectral_radius(M, B, gains, spec, n) > STABLE)
+    return Stability(spectral_radius(M, B, gains, spec, spec.delay), first - 1 if first else None)
