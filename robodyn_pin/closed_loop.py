@@ -26,6 +26,7 @@ from robodyn_pin.steps import stepped
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
+MOST_STEPS = 200  # of integration between two samples
 SINES = 12  # of a disturbance
 
 
@@ -192,7 +193,11 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
 
 
 def integration_steps(robot: Robot, controller: Controller) -> int:
-    """Steps of integration between two samples that the steepest friction near standstill asks for."""
+    """Steps of integration between two samples that the steepest friction near standstill asks for.
+
+    Raises:
+        RobodynError: so many that the robot is not simulated.
+    """
     c, slow = controller.reference.c, 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
     d = c.shape[1]
     c = np.repeat(c[:: max(1, len(c) // 20)], d, axis=0)
@@ -201,7 +206,17 @@ def integration_steps(robot: Robot, controller: Controller) -> int:
     change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * slow)
     M = state_mass_matrix(robot, there)[::d]
     fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
-    return max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
+    steps = max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
+    if steps > MOST_STEPS:
+        steepest = np.argmax(
+            np.abs(np.diagonal(change, axis1=1, axis2=2) / np.diagonal(M, axis1=1, axis2=2)).max(axis=0)
+        )
+        raise RobodynError(
+            f"robot {robot.name!r}: friction of {robot.coordinates.names[steepest]} near standstill is so steep against its inertia "
+            f"that a sample would take {steps} steps of integration, at most {MOST_STEPS} are done; give it the rotor's inertia "
+            "('armature') or a wider change of sign ('width')"
+        )
+    return steps
 
 
 def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:

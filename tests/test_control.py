@@ -14,6 +14,7 @@ import robodyn_pin as rp
 from robodyn_pin.cli import main
 from robodyn_pin.closed_loop import Diverged, Tracking, integration_steps, prepare, stability, track
 from robodyn_pin.control import ControllerFile, Gains
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.simulation import FourierMotion
 
@@ -274,3 +275,11 @@ def test_an_unstable_loop_that_limits_hold_back_ends_with_a_negative_verdict(sim
     done = simulate()
     assert done.code == 3
     assert "errors grow" in done.stdout
+
+
+def test_friction_too_steep_for_the_inertia_is_refused_with_the_motor():
+    arm = load("irb2400")  # without a tool its last axis has next to no inertia
+    spec = ControllerFile(law="pd", rate=2000, bandwidth=10, damping=0.7)
+    motion = FourierMotion(rate=500, duration=0.01, period=1, centre=dict.fromkeys(arm.coordinates.names, 0.1))
+    with pytest.raises(RobodynError, match="friction of m6 near standstill is so steep"):
+        track(*prepare(arm, arm, motion, spec))
