@@ -411,20 +411,24 @@ def predict(
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.log_files import write_torques
     from robodyn_pin.motion import read_log
+    from robodyn_pin.prediction import edge_rows
     from robodyn_pin.prediction import predict as predict_torques
 
     model, run = _with_params(robot, params)
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
-    tau = predict_torques(model, data, run.preparation if run else Preparation(), internal)
+    preparation = run.preparation if run else Preparation()
+    tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
     write_torques(out, data, tau, model)
-    largest = dict(zip(model.motors.names, np.abs(tau).max(axis=0).tolist(), strict=True))
+    edge = edge if len(tau) > 2 * edge else 0  # of a log that is all edge, all rows count
+    inside = tau[edge : len(tau) - edge]
+    largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
     if as_json:
-        print_json({"rows": len(tau), "out": str(out), "largest torque": largest})
+        print_json({"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest})
     else:
         print(
             f"{out}: {len(tau)} rows; largest torque "
             + ", ".join(f"{m} {x:.4g}" for m, x in largest.items())
-            + " N m (or N)"
+            + f" N m (or N), the {edge} rows at each end left out: there the filter and the differences miss samples"
         )
 
 

@@ -1,7 +1,10 @@
 """Rates and accelerations against the exact derivatives of an analytic motion, read by an encoder."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from simulated import MOTION
 
 from robodyn_pin.differentiation import Filtered, Fourier, Preparation, Spline, rates_of
 from robodyn_pin.errors import BadFile, BadLog
@@ -9,7 +12,10 @@ from robodyn_pin.files import parse_yaml
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.motion import Log
 from robodyn_pin.periodic import find_period
+from robodyn_pin.prediction import edge_rows, predict
+from robodyn_pin.robot import load
 from robodyn_pin.run_file import RunFile
+from robodyn_pin.simulation import Noise, simulate
 from robodyn_pin.spectrum import spectrum
 from robodyn_pin.splines import Smoothing, smoothing
 
@@ -157,3 +163,15 @@ def test_contradictions_are_named(preparation, expected):
     text = f"robot: irb360\nfit: [{{file: log.csv}}]\npreparation: {preparation}\n"
     with pytest.raises(BadFile, match=expected):
         parse_yaml(text, RunFile, "run.yaml")
+
+
+def test_a_part_of_a_log_predicts_as_the_whole_one_but_for_its_edge_rows():
+    robot = load("irb360")
+    log = simulate(robot, MOTION.model_copy(update={"rate": 500.0, "duration": 2.0}), Noise(np.zeros(4)))
+    noisy = replace(log, q=log.q + 1e-5 * np.random.default_rng(0).normal(size=log.q.shape))
+    way = Preparation(filter=Lowpass(cutoff=40))
+    edge = edge_rows(noisy, way)
+    part, whole = predict(robot, noisy.section(200, 800), way), predict(robot, noisy, way)[200:800]
+    off = np.abs(part - whole).max(axis=1)
+    assert off[edge:-edge].max() < 1e-4 * np.abs(whole).max()
+    assert off[[0, -1]].max() > 1e-3 * np.abs(whole).max()
