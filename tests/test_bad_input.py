@@ -95,7 +95,7 @@ def test_good_input_is_accepted(robodyn, folder):
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in done.stdout
     assert {p.name for p in (folder / "out").iterdir()} == {
-        "arm_identified.urdf", "arm_identified.yaml", "parameters.npz", "report.html", "result.json", "run.yaml",
+        "arm_identified.urdf", "arm_identified.yaml", "parameters.npz", "report.html", "report_figures", "result.json", "run.yaml",
     }  # fmt: skip
 
 
