@@ -213,8 +213,7 @@ def ignored_rows(internal: float, logs: tuple[Log, Log]) -> list[Row]:
 def seed_rows(name: str, case: Case, logs: tuple[Log, Log], checks: list) -> tuple[list[Row], dict]:
     results, unseen, passed = [], [], []
     base = None
-    held = Noise(np.zeros(4))
-    held_out = simulate(DUALV, motion("dualv_check_2"), held)
+    held_out = replace(simulate(loaded(DUALV, BODY), motion("dualv_check_2"), Noise(np.zeros(4))), loaded=True)
     for seed in range(SEEDS):
         rng = np.random.default_rng(100 + seed)
         groups = case.rows(tuple(noisy(log, rng) for log in logs))
