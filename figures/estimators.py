@@ -79,7 +79,7 @@ def efficient(robot: Robot) -> list[Row]:
     errors = np.array([(weighted_least_squares(s, base).values - truth) / bound for s in seeds])
     rms = np.sqrt(np.mean(errors**2))
     lowpass, every = RUN.rows.filter, RUN.rows.every
-    raw = Preparation()
+    raw = Preparation(differentiation="filter")
     return [
         Row("WLS, exact motion: RMS over parameters and seeds of error / Cramer-Rao bound", "0.9 to 1.15", f"{rms:.3f}",
             0.9 <= rms <= 1.15),

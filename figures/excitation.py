@@ -112,7 +112,9 @@ def estimates(found: Excitation, motion: FourierMotion) -> tuple[np.ndarray, np.
     values = []
     for seed in range(SEEDS):
         noise = np.random.default_rng(1000 + seed).normal(size=clean.tau.shape) * sigma
-        groups = fold_log(robot, replace(clean, tau=clean.tau + noise), Preparation(), [job])[0][0]
+        groups = fold_log(robot, replace(clean, tau=clean.tau + noise), Preparation(differentiation="filter"), [job])[
+            0
+        ][0]
         fit = known_noise(groups, sigma, found.base)
         values.append(fit.values)
     return np.array(values), fit.covariance

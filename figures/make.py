@@ -13,9 +13,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
-    "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability",
-    "dualv", "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency",
-    "film", "control",
+    "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability", "dualv",
+    "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
+    "control", "differentiation",
 )  # fmt: skip
 
 

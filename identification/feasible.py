@@ -19,6 +19,9 @@ from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smalle
 from robodyn_pin.identification.prior import UNIT, Prior, check_prior
 
 SOLVERS = ("CLARABEL", "SCS")
+FINEST = (
+    1e-6  # of the rms torque: less noise is rounding, and so large weights leave the solver no digits for the prior
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ def fit_feasible(
     """
     check_prior(prior, layout.bodies)
     n, p = len(layout.bodies), layout.size
-    stacked, scale = stacked_rows(groups, sigma, layout, prior)
+    rms = np.array([np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
+    stacked, scale = stacked_rows(groups, np.maximum(sigma, FINEST * rms), layout, prior)
     cone = triangle(stacked)
     # Rows of zeros make the cone degenerate; its size decides how well the solver is scaled (size one: 90 of 90 trial
     # problems optimal, without: 84). The last row holds what no parameter can explain.

@@ -25,13 +25,18 @@ class Preparation(Strict):
     """How rates come from a log."""
 
     rates: Literal["positions", "measured"] = "positions"  # where velocities come from
-    differentiation: Literal["filter", "spline", "fourier", "auto"] = "filter"
+    differentiation: Literal["filter", "spline", "fourier", "auto"] | None = None  # default: `way`
     filter: Lowpass | None = None  # on positions and measured rates, before differentiation
     period: Annotated[float, Field(gt=0)] | None = None  # [s] of a motion that repeats; default: looked for in the log
 
+    @property
+    def way(self) -> str:
+        """What is asked for; else the filter that is named, or measured rates as they are, or automatic."""
+        return self.differentiation or ("filter" if self.filter or self.rates == "measured" else "auto")
+
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        way = self.differentiation
+        way = self.way
         if way in ("spline", "fourier") and self.rates == "measured":
             raise ValueError(
                 f"'differentiation: {way}' takes rates from positions; measured rates go with filter or auto"
@@ -81,12 +86,12 @@ _KNOWN: WeakKeyDictionary[AnyLog, dict[Preparation, Rates]] = WeakKeyDictionary(
 
 
 def _rates_of(log: AnyLog, preparation: Preparation) -> Rates:
-    if preparation.differentiation == "filter":
+    if preparation.way == "filter":
         return Filtered(preparation, _reach(log, preparation), _filter_text(preparation))
-    if preparation.differentiation == "auto":
+    if preparation.way == "auto":
         return _best(log, preparation)
     seen = spectrum(log)
-    if preparation.differentiation == "spline":
+    if preparation.way == "spline":
         spline = smoothing(seen)[0]
         return Spline(spline, *_clock(log), f"as asked: {_spline_text(spline, seen)}")
     series = _series(log, preparation, seen)

@@ -50,7 +50,7 @@ class Selected:
 
 
 def identify(robot: Robot, log: Log) -> Result:
-    """Identify with default settings: nothing is filtered, the last 30 % of the log are held out."""
+    """Identify with default settings: rates by `differentiation: auto`, torques as measured, the last 30 % held out."""
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])

@@ -203,7 +203,7 @@ class RunFile(Strict):
 
     @model_validator(mode="after")
     def _chosen_once(self) -> Self:
-        if self.choose.cutoff and self.preparation.differentiation != "filter":
+        if self.choose.cutoff and self.preparation.differentiation not in (None, "filter"):
             raise ValueError(
                 f"'choose: cutoff' tries filters on positions, 'differentiation: {self.preparation.differentiation}' makes its "
                 "own choice; leave one of them out"
