@@ -19,9 +19,7 @@ from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smalle
 from robodyn_pin.identification.prior import UNIT, Prior, check_prior
 
 SOLVERS = ("CLARABEL", "SCS")
-FINEST = (
-    1e-6  # of the rms torque: less noise is rounding, and so large weights leave the solver no digits for the prior
-)
+FINEST = 1e-5  # of the rms torque: less noise is rounding, and leaves the solver no digits for the prior
 
 
 @dataclass(frozen=True)
