@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.log_files import AnyLog
-from robodyn_pin.spectrum import PIECE, Spectrum, pieces
+from robodyn_pin.spectrum import FEWEST, PIECE, Spectrum, pieces, spectrum
 
 SEARCHED = 131_072  # samples from the log's begin in which a period is looked for
 UNLIKE = 0.1  # mean square difference over that of unrelated positions: above, the motion has left where it was
@@ -50,6 +50,12 @@ class Series:
         w = self.w * rate * np.arange(self.harmonics + 1)
         left = np.maximum(self.residual**2 - noise**2, 0) * w[-1] ** 4
         return np.sqrt(0.5 * self.floor * (w**4).sum() + left)
+
+
+def period_of(log: AnyLog) -> float | None:
+    """Period [s] of a motion that repeats at least once, else None; None too where a log is too short to tell."""
+    period = find_period(log, spectrum(log)) if log.size >= FEWEST else None
+    return None if period is None else period / log.rate
 
 
 def find_period(log: AnyLog, spectrum: Spectrum) -> float | None:

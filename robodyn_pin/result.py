@@ -73,6 +73,7 @@ class LogRecord:
     quality: Quality
     differentiation: str  # how positions became rates, and why
     loaded: bool = False  # the robot carried the payload
+    period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
 
 
 @dataclass(frozen=True)

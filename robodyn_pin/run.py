@@ -25,6 +25,7 @@ from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, quality_of, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.payload import carrying, check_sign
+from robodyn_pin.periodic import period_of
 from robodyn_pin.poses import noise_along, read_poses
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
@@ -234,19 +235,14 @@ def _sample(
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:
     # The fit sees its own rows, the held-out check the whole log, as where they are folded.
     seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
+    periods = {id(log): period_of(log) for log in {id(s.log): s.log for _, s, _ in seen_by}.values()}
     return tuple(
         LogRecord(
-            s.log.name,
-            use,
-            s.begin,
-            s.end,
-            s.sha256,
-            s.log.quality,
-            rates_of(seen, run.preparation).reason,
-            s.log.loaded,
+            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality, rates_of(seen, run.preparation).reason, s.log.loaded,
+            periods[id(s.log)],
         )
         for use, s, seen in seen_by
-    )
+    )  # fmt: skip
 
 
 def _remarks(records: tuple[LogRecord, ...]) -> list[str]:
