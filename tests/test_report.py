@@ -1,7 +1,6 @@
 """The report page: what it says of a result, and that a browser without a net draws it."""
 
 import re
-import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -53,12 +52,6 @@ FILE = {
     "sources": {"length 0.3": "assumed: read off a photograph", "masses": "datasheet: page <3> & 4"},
 }
 WAIT = 20_000  # [ms]
-FLAGS = [
-    "--no-sandbox",  # containers run as root
-    *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),  # WebGL in software
-    *("--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
 
 
 def slider(**changes: object) -> Robot:
@@ -302,32 +295,24 @@ def test_unit_of_a_combination_of_turning_joints_is_known():
 
 
 @pytest.fixture(scope="module")
-def opened(result, tmp_path_factory):
+def opened(browser, result, tmp_path_factory):
     """The page in a browser without a net; errors and requests that would leave it end in `problems`."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(result, path)
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
-        context = browser.new_context(viewport={"width": 1366, "height": 768}, offline=True)
-        page = context.new_page()
-        page.problems = problems = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
-        page.goto(path.as_uri())
-        assert not page.frames[1].evaluate("() => 'viewer' in window")  # not before a reader comes there
-        page.evaluate("() => document.querySelector('iframe').scrollIntoView()")
-        frame = page.frames[1]
-        frame.wait_for_function("() => window.viewer && viewer.animator.time > 0", timeout=WAIT)  # it plays by itself
-        frame.evaluate(
-            "() => { viewer.animator.pause(); viewer.renderer.setSize(300, 150, false) }"
-        )  # software is slow
-        yield page
-        browser.close()
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, offline=True)
+    page = context.new_page()
+    page.problems = problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
+    page.goto(path.as_uri())
+    assert not page.frames[1].evaluate("() => 'viewer' in window")  # not before a reader comes there
+    page.evaluate("() => document.querySelector('iframe').scrollIntoView()")
+    frame = page.frames[1]
+    frame.wait_for_function("() => window.viewer && viewer.animator.time > 0", timeout=WAIT)  # it plays by itself
+    frame.evaluate("() => { viewer.animator.pause(); viewer.renderer.setSize(300, 150, false) }")  # software is slow
+    yield page
+    context.close()
 
 
 def leaves(url: str) -> bool:
