@@ -116,7 +116,7 @@ def test_a_log_tells_its_internal_torque_and_the_miss_of_its_encoders():
         sin={"x": [0, 0.05], "y": [0, 0, 0.04], "phi": [0.1, 0, 0, 0.2]},
     )  # fmt: skip
     log = simulate(ROBOT, motion, Noise(np.zeros(4), encoder_bits=12, seed=3, internal=6.0))
-    found = overconstraint(ROBOT, [log], Preparation())
+    found = overconstraint(ROBOT, [log], Preparation(differentiation="filter"))  # none named: angles as they were read
     assert found.internal_rms == pytest.approx(6, rel=0.3)  # 24 cosines of any frequency down to zero
     # Rounding spreads evenly over a step; of four encoders' errors the loops take up three parts.
     expected = 2 * np.pi / 2**12 / np.sqrt(12) * np.sqrt(1 / 4)
