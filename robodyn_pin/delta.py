@@ -188,10 +188,11 @@ def arm_motion(delta: Delta, phi: np.ndarray, phid: np.ndarray, phidd: np.ndarra
     struts = x[:, None] - centres
     rows = np.linalg.inv(struts)  # struts x' = struts . elbows'
     elbow_rate = tangent * phid[..., None]
-    xd = (rows @ (struts * elbow_rate).sum(axis=2, keepdims=True)).transpose(0, 2, 1)
+    xd = (rows @ np.vecdot(struts, elbow_rate)[..., None]).transpose(0, 2, 1)
     rate = xd - elbow_rate
-    right = struts * (tangent * phidd[..., None] - radius * (phid * phid)[..., None]) - rate * rate
-    return DeltaMotion(phi, phid, phidd, x, (rows @ right.sum(axis=2, keepdims=True))[..., 0])
+    elbow_pull = tangent * phidd[..., None] - radius * (phid * phid)[..., None]
+    right = np.vecdot(struts, elbow_pull) - np.vecdot(rate, rate)
+    return DeltaMotion(phi, phid, phidd, x, (rows @ right[..., None])[..., 0])
 
 
 def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:
@@ -207,11 +208,11 @@ def _meet(delta: Delta, centres: np.ndarray) -> np.ndarray:
     """Where spheres about three centres (N, 3, 3), with the struts' lengths as radii, meet on the platform's side."""
     first, second, third = delta.length[delta.first] ** 2
     a, u, w = centres[:, 0], centres[:, 1] - centres[:, 0], centres[:, 2] - centres[:, 0]
-    uu, ww, uw = (u * u).sum(axis=1), (w * w).sum(axis=1), (u * w).sum(axis=1)
+    uu, ww, uw = np.vecdot(u, u), np.vecdot(w, w), np.vecdot(u, w)
     area = uu * ww - uw * uw
     du, dw = (uu + first - second) / 2, (ww + first - third) / 2
     foot = ((du * ww - dw * uw) / area)[:, None] * u + ((dw * uu - du * uw) / area)[:, None] * w
-    height = first - (foot * foot).sum(axis=1)
+    height = first - np.vecdot(foot, foot)
     if not (height >= 0).all():
         i = int(np.flatnonzero(~(height >= 0))[0])
         raise ClosureFailed(

@@ -26,7 +26,7 @@ class EndEffector:
     column: int  # of its angle in q
     at: np.ndarray  # (3,) joint from the platform origin, along the world's axes [m]
     lever: np.ndarray  # (3, 3) force (3,) at the joint -> moment about the platform origin, from the right
-    turn: np.ndarray  # (3, 3, 3) its axes at an angle: turn[0] + turn[1] cos + turn[2] sin
+    turn: np.ndarray  # (3, 9) its axes (3, 3) at an angle: [1, cos, sin] @ turn
     wrench: np.ndarray  # (5, 6) about the joint, along its axes, of: acceleration less gravity (3), psi'', psi'^2
 
 
@@ -42,9 +42,7 @@ class ReducedModel:
     share: np.ndarray  # (6, 1) how far down the strut its centre lies, in parts of its length
     levers: np.ndarray  # (6, 6, 3) wrench about the platform origin of a unit force, for each strut
     arm_inertia: np.ndarray  # (3,) about the axis, with what turns along [kg m^2]
-    arm_weight: (
-        np.ndarray
-    )  # (2, 3) how far gravity works on the arms: first times cos, second times sin of their angles [N m]
+    arm_weight: np.ndarray  # (2, 6) gravity on the arms, half by strut: factor of cos, of sin, in the work [N m]
 
 
 @dataclass(frozen=True)
@@ -102,24 +100,23 @@ def reduced_forces(
     delta, g = reduced.delta, reduced.gravity
     lifted = motion.xdd - g
     wrench = lifted @ reduced.lifting
-    end_effector, bar = np.zeros((len(lifted), 5)), np.zeros(len(lifted))
-    if reduced.tool is not None:
+    if reduced.tool is None:
+        carried = np.zeros((len(lifted), 6))
+    else:
         carried, on_platform = _carried(reduced.tool, lifted, psi, psid, psidd)
-        end_effector, bar = carried[:, :5], carried[:, 5]
         wrench += on_platform
-    cos, sin = np.cos(motion.phi), np.sin(motion.phi)
-    radius, tangent = delta.elbow.at(cos[:, delta.arm_of], sin[:, delta.arm_of])
+    phi, phid, phidd = (x.take(delta.arm_of, axis=1) for x in (motion.phi, motion.phid, motion.phidd))
+    cos, sin = np.cos(phi), np.sin(phi)
+    radius, tangent = delta.elbow.at(cos, sin)
     along = (motion.x[:, None] + delta.hanging - radius) / delta.length[:, None]
     unit = (reduced.levers @ along[..., None])[..., 0]  # wrench of one newton along each strut
     lower = np.linalg.solve(unit.transpose(0, 2, 1), -wrench[..., None])[..., 0]
-    phid, phidd = motion.phid[:, delta.arm_of, None], motion.phidd[:, delta.arm_of, None]
-    above = tangent * phidd - radius * (phid * phid) - g
+    above = tangent * phidd[..., None] - radius * (phid * phid)[..., None] - g
     centre = above + reduced.share * (lifted[:, None] - above)
-    upper = lower - reduced.strut_mass * (along * centre).sum(axis=2)
-    pulled = upper * (along * tangent).sum(axis=2)
-    weight = reduced.arm_weight[1] * cos - reduced.arm_weight[0] * sin
-    arms = reduced.arm_inertia * motion.phidd - weight - pulled @ delta.pairs
-    return ReducedForces(end_effector, bar, lower, upper, arms)
+    upper = lower - reduced.strut_mass * np.vecdot(along, centre)
+    pulled = upper * np.vecdot(along, tangent) + reduced.arm_weight[1] * cos - reduced.arm_weight[0] * sin
+    arms = reduced.arm_inertia * motion.phidd - pulled @ delta.pairs
+    return ReducedForces(carried[:, :5], carried[:, 5], lower, upper, arms)
 
 
 def tree_forces(reduced: ReducedModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> ReducedForces:
@@ -132,8 +129,10 @@ def _carried(
     tool: EndEffector, lifted: np.ndarray, psi: np.ndarray, psid: np.ndarray, psidd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Wrench (N, 6) on the end-effector about its joint, along its axes; what of it the platform gives, about its origin."""
-    turn = tool.turn[0] + tool.turn[1] * np.cos(psi)[:, None, None] + tool.turn[2] * np.sin(psi)[:, None, None]
-    moved = np.empty((len(lifted), 5))
+    circle, moved = np.ones((len(lifted), 3)), np.empty((len(lifted), 5))
+    np.cos(psi, out=circle[:, 1])
+    np.sin(psi, out=circle[:, 2])
+    turn = (circle @ tool.turn).reshape(-1, 3, 3)
     moved[:, :3] = (lifted[:, None] @ turn)[:, 0]
     moved[:, 3], moved[:, 4] = psidd, psid * psid
     own = moved @ tool.wrench
@@ -166,7 +165,7 @@ def _end_effector(robot: Robot, data: pin.Data, delta: Delta) -> EndEffector | N
     wrench[3, :3], wrench[3, 3:] = -first @ z, spin
     wrench[4, :3], wrench[4, 3:] = np.cross(z, -first @ z), np.cross(z, spin)
     along, axis = np.outer(z, z), placed.rotation
-    turn = axis @ np.array([along, np.eye(3) - along, pin.skew(z)])
+    turn = (axis @ np.array([along, np.eye(3) - along, pin.skew(z)])).reshape(3, 9)
     at = placed.translation - data.oMi[delta.platform_joint].translation
     return EndEffector(above[0] - 1, at, pin.skew(at).T, turn, wrench)
 
@@ -207,4 +206,5 @@ def _arm_inertia(robot: Robot, delta: Delta) -> np.ndarray:
 def _arm_weight(model: pin.Model, delta: Delta) -> np.ndarray:
     centres = turning(model, delta.arm_joints, delta.arm_joints, [model.inertias[j].lever for j in delta.arm_joints])
     mass = np.array([model.inertias[j].mass for j in delta.arm_joints])
-    return mass * (np.array([centres.cosine, centres.sine]) @ model.gravity.linear)
+    weight = mass * (np.array([centres.cosine, centres.sine]) @ model.gravity.linear)
+    return weight[:, delta.arm_of] / 2
