@@ -5,13 +5,13 @@ zero: it predicts torques as well as any other, and no body is like it. The mass
 any vector it follows from the regressor at unit accelerations.
 """
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from make import Row, Section
 from matplotlib.figure import Figure
+from workspaces import irb360
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.files import read_yaml
@@ -21,9 +21,6 @@ from robodyn_pin.run import Selected, estimate, read_run
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-from workspaces import irb360  # noqa: E402
-
 PICTURE = ROOT / "docs" / "pictures" / "consistency.png"
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # published
 POSES, CHUNK, SEED = 10_000, 500, 100
@@ -89,7 +86,7 @@ def models(robot: Robot, slower: float, smaller: float, seconds: float = 20.0) -
     cut = int(0.7 * log.size)
     result = estimate(robot, run, [Selected(log, 0, cut)], [Selected(log, cut, log.size - run.rows.cut)])
     rmse = tuple(result.scored[name].held_out.rmse for name in ("WLS", "feasible"))
-    return Models(result.wls.full(result.layout.size), result.feasible.values, rmse)  # type: ignore[arg-type]
+    return Models(result.wls.full(result.layout.size), result.feasible.values, rmse)
 
 
 def mass_matrices(robot: Robot, x: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -228,7 +228,7 @@ def seed_rows(name: str, case: Case, logs: tuple[Log, Log], checks: list) -> tup
             white = size * rng.normal(size=tau.shape)
             put_in = 100 * np.linalg.norm(white, axis=0) / np.linalg.norm(tau + white, axis=0)
             passed.append(torque_errors(W, tau + white, x) / put_in)
-    truth = nine_of(case, results[0].wls, base.of(case.truth))  # type: ignore[union-attr]
+    truth = nine_of(case, results[0].wls, base.of(case.truth))
     values = np.array([nine_of(case, f.essential.estimate, f.essential.estimate.values) for f in results])
     sigmas = np.array([nine_of(case, f.essential.estimate, f.essential.estimate.deviations) for f in results])
     survived = np.mean([set(f.essential.estimate.base.columns) == set(case.nine) for f in results])

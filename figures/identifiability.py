@@ -4,18 +4,15 @@ import os
 import random
 import sys
 from collections import Counter
-from pathlib import Path
 
+from finite_field import rank
 from make import Row, Section
+from test_identifiability import COUNTED
 
 from robodyn_pin.check import check
 from robodyn_pin.identification.identifiability import identifiability
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import load
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from finite_field import rank
-from test_identifiability import COUNTED
 
 
 def study() -> Section:

@@ -134,10 +134,10 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
 
 
 def print_excitation(found: "Excitation", folder: Path) -> None:
-    closest = sorted(found.loads, key=lambda load: -float(str(load["used_percent"])))[:8]
+    closest = sorted(found.loads, key=lambda load: -load["used_percent"])[:8]
     rows = [
         {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"],
-         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}  # type: ignore[attr-defined]
+         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}
         for load in closest
     ]  # fmt: skip
     print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)

@@ -19,7 +19,6 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 LONGEST_DELAY = 50  # samples: who waits longer may sample less often
 STABLE = 1 + 1e-9  # largest growth a sample
-CHUNK = 5000  # samples closed at once
 
 
 class Gains(Strict):
@@ -106,14 +105,11 @@ def follow(
     Raises:
         ClosureFailed: the reference leaves the workspace.
     """
-    parts, start = [], model.home
-    for begin in range(0, len(c), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        state = model.close(c[part], cd[part], cdd[part], start, lambda i, b=begin: label(b + i))  # type: ignore[misc]
+    parts = []
+    for _, state in model.close_parts(c, cd, cdd, label):
         asked = coordinate_efforts(model, state) * fed
         q = state.q @ model.motors.S.T + model.motors.offset
         parts.append((q, motor_map(model, state), motor_torques(model, state, asked, inner), state.q[:1]))
-        start = state.q[-1]
     q, B, nominal, joints = (np.concatenate(x) for x in zip(*parts, strict=True))
     return Reference(c, cd, cdd, q, B, nominal, joints[0])
 

@@ -269,13 +269,10 @@ def _trimmed(model: ExcitationModel, series: Series, X: np.ndarray, rate: float)
 def _dense(model: ExcitationModel, series: Series, X: np.ndarray, rate: float) -> Dense:
     t = np.arange(round(series.period * rate) + 1) / rate
     c, cd, cdd = series.basis(t) @ X
-    start, parts = model.robot.home, []
+    parts = []
     p = columns(model.identified).layout.size
     R = np.zeros((p, p))
-    for begin in range(0, len(t), 5000):
-        part = slice(begin, begin + 5000)
-        state = model.robot.close(c[part], cd[part], cdd[part], start, label=lambda i, b=begin: f"t = {t[b + i]:.4g} s")  # type: ignore[misc]
-        start = state.q[-1]
+    for _, state in model.robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
         rows, quantities = model.every(state)
         R = absorb(R, rows.reshape(-1, p))
         tau = motor_torques(model.robot, state, coordinate_efforts(model.robot, state))

@@ -1,6 +1,5 @@
 """The files of an exciting motion: to simulate, to identify with, to play on a controller, to look at."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import polars as pl
 import yaml
 
 from robodyn_pin.excitation_result import Excitation
-from robodyn_pin.files import write_whole
+from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log
 from robodyn_pin.simulation import fourier
@@ -21,16 +20,16 @@ def write_excitation(found: Excitation, folder: Path) -> None:
         BadFile: the folder cannot be written.
     """
     from robodyn_pin.viz.excitation import excitation_figure, workspace_scene
-    from robodyn_pin.viz.plots import svg
+    from robodyn_pin.viz.plots import svg_file
 
     texts = {
         "motion.yaml": yaml.safe_dump(found.motion.model_dump(exclude_none=True), sort_keys=False),
         "controller.csv": _table(found),
-        "excitation.svg": svg(excitation_figure(found), "excitation"),
-        "excitation.json": json.dumps(found.summary(), indent=1) + "\n",
+        "excitation.svg": svg_file(excitation_figure(found), "excitation"),
     }
     for name, text in texts.items():
-        write_whole(folder / name, lambda path, text=text: path.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        write_text(folder / name, text)
+    write_json(folder / "excitation.json", found.summary())
     dense, motors, run = found.dense, found.robot.motors, found.run
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {found.robot.name}, torques of the robot's files; "

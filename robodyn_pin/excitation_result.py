@@ -1,6 +1,7 @@
 """An exciting motion, what it uses of the limits, and what its log will show."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class Excitation:
         return float(np.linalg.cond(self.dense.R[:, self.base.columns]))
 
     @property
-    def loads(self) -> list[dict[str, object]]:
+    def loads(self) -> list[dict[str, Any]]:
         """What the motion uses of each limit, margin included."""
         used, ranges = self.dense.quantities, self.limits.ranges
         return [

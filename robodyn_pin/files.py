@@ -1,9 +1,11 @@
 """User files in (YAML, checked), result files out (whole or not at all)."""
 
+import json
 import os
 import tempfile
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,6 +115,16 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all; raises as `write_whole`."""
+    write_whole(path, partial(Path.write_text, data=text, encoding="utf-8"))
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write a JSON file whole or not at all; raises as `write_whole`."""
+    write_text(path, json.dumps(content, indent=1) + "\n")
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -4,8 +4,8 @@ Protocol: hold each speed, slow to fast, in both directions, long enough that th
 turn and longer), while the other motors stand still. `robodyn simulate` takes such a motion as `speeds:`.
 """
 
-import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from robodyn_pin.effort_models import WIDTH, EffortSpec, basis, coefficient_names
 from robodyn_pin.errors import BadLog, RobodynError, UnknownName
-from robodyn_pin.files import Strict, resolve, write_whole
+from robodyn_pin.files import Strict, resolve, write_json, write_text, write_whole
 from robodyn_pin.identification.friction_curve import CurveFit, Points, fit_curve, friction_points
 from robodyn_pin.identification.steady import steady_parts
 from robodyn_pin.motion import Log, Units, read_log, uniform
@@ -109,17 +109,15 @@ class FrictionResult:
     def write(self, folder: Path) -> None:
         """Write `friction.csv` (points), `friction.svg` and, last, `friction.json`."""
         from robodyn_pin.viz.friction import friction_figure
-        from robodyn_pin.viz.plots import svg
+        from robodyn_pin.viz.plots import svg_file
 
         p = self.points
         named = {"speed": p.speed, "effort": p.effort, "deviation": p.deviation, "error_of_mean": p.error,
                  "samples": p.samples.astype(int)}  # fmt: skip
         table = pl.DataFrame(named | {str(name): fit.predicted for name, fit in self.fits.items()})
-        picture = svg(friction_figure(self), "friction")
         write_whole(folder / "friction.csv", table.write_csv)
-        write_whole(folder / "friction.svg", lambda target: target.write_text(picture, encoding="utf-8"))
-        text = json.dumps(self.summary(), indent=1) + "\n"
-        write_whole(folder / "friction.json", lambda target: target.write_text(text, encoding="utf-8"))
+        write_text(folder / "friction.svg", svg_file(friction_figure(self), "friction"))
+        write_json(folder / "friction.json", self.summary())
 
 
 def _number(x: float | None) -> float | None:
@@ -175,7 +173,7 @@ def fit_curves(run: FrictionFile, points: Points, robot: Robot, simulated: bool)
     for curve, specs in EFFORTS.items():
         bends = any(spec.speed is not None for spec in specs)
         try:
-            fits[curve] = fit_curve(points, lambda w, s, c=curve: curve_columns(c, w, s), bends, names(curve))  # type: ignore[misc]
+            fits[curve] = fit_curve(points, partial(curve_columns, curve), bends, names(curve))
         except RobodynError as error:
             if curve == run.model:
                 raise

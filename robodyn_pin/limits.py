@@ -84,16 +84,18 @@ Range = tuple[str, np.ndarray, float, float]  # name, row of S, least, greatest
 
 def _limit(robot: Robot, given: Mapping[str, Limit], name: str) -> Limit:
     """What the run file says of an axis, what it leaves open from the robot file, then from the URDF."""
-    model, values = robot.model, {}
+    model, limit = robot.model, Limit()
     if model.existJointName(name):
         i = joint_index(model, name)
-        values = {"position": (float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i]))}
-        more = {"velocity": float(model.upperVelocityLimit[i]), "torque": float(model.upperEffortLimit[i])}
-        values |= {key: most for key, most in more.items() if most > 0}  # type: ignore[misc]
+        limit = Limit(  # a URDF writes 0 where it knows no speed or effort
+            position=(float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])),
+            velocity=float(model.upperVelocityLimit[i]) or None,
+            torque=float(model.upperEffortLimit[i]) or None,
+        )
     for source in (robot.file.limits, given):
         if name in source:
-            values |= source[name].model_dump(exclude_none=True)
-    return Limit(**values)  # type: ignore[arg-type]
+            limit = limit.model_copy(update=source[name].model_dump(exclude_none=True))
+    return limit
 
 
 def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:

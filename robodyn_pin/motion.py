@@ -65,8 +65,9 @@ class Log:
 
     def section(self, begin: int, end: int) -> "Log":
         """Samples begin..end."""
-        cut = {k: None if (x := getattr(self, k)) is None else x[begin:end] for k in ("t", "q", "tau", "dq", "ddq")}
-        return replace(self, first_row=self.first_row + begin, **cut)  # type: ignore[arg-type]
+        tau, dq, ddq = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq))
+        t, q, row = self.t[begin:end], self.q[begin:end], self.first_row + begin
+        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, first_row=row)
 
     window = section
 

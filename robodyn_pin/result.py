@@ -15,7 +15,7 @@ import yaml
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
-from robodyn_pin.files import write_whole
+from robodyn_pin.files import write_text
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.copies import Comparison, compare_copies
 from robodyn_pin.identification.feasible import FeasibleEstimate
@@ -284,5 +284,5 @@ def prepare_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadFile(f"cannot write the output folder {folder}: {error.strerror}") from None
-    write_whole(folder / ".writable", lambda target: target.write_text(""))
+    write_text(folder / ".writable", "")
     (folder / ".writable").unlink()

@@ -1,8 +1,8 @@
 """A robot: a tree in Pinocchio, the loops that close it, its motors and its independent coordinates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
+PART = 5000  # samples of a long motion that are closed at once
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
 
 
@@ -94,6 +95,17 @@ class Robot:
         projection, v = project(self.loops, S, q, cd)
         a = np.einsum("nij,nj->ni", projection.T, cdd) + projection.g
         return State(q, v, a, projection.T, projection.g)
+
+    def close_parts(
+        self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, label: Callable[[int], str]
+    ) -> Iterator[tuple[slice, State]]:
+        """As `close`, of a long motion in parts, each begun where the last one ended: which samples, and their states."""
+        start = None
+        for begin in range(0, len(c), PART):
+            part = slice(begin, begin + PART)
+            state = self.close(c[part], cd[part], cdd[part], start, partial(_later, label, begin))
+            start = state.q[-1]
+            yield part, state
 
     def with_coordinates(self, names: Sequence[str]) -> "Robot":
         """The same robot with other independent joints or motors.
@@ -190,6 +202,10 @@ class Robot:
         """How many closure equations say nothing new at home."""
         rows = self.loops.evaluate(self.home[None])
         return self.loops.size - rank(rows.J[0])
+
+
+def _later(label: Callable[[int], str], begin: int, i: int) -> str:
+    return label(begin + i)
 
 
 def load(source: str | Path) -> Robot:

@@ -61,11 +61,11 @@ class Limit(Strict):
     """What a joint or motor survives, SI units."""
 
     position: tuple[float, float] | None = None
-    velocity: float | None = Field(None, gt=0)
-    acceleration: float | None = Field(None, gt=0)
-    jerk: float | None = Field(None, gt=0)
-    torque: float | None = Field(None, gt=0)
-    force: float | None = Field(None, gt=0)
+    velocity: float | None = Field(default=None, gt=0)
+    acceleration: float | None = Field(default=None, gt=0)
+    jerk: float | None = Field(default=None, gt=0)
+    torque: float | None = Field(default=None, gt=0)
+    force: float | None = Field(default=None, gt=0)
 
 
 class RobotFile(Strict):

@@ -214,22 +214,18 @@ def _sample(
     """Measured and predicted torques of the held-out log, thinned for pictures; noise (d,) of torques as scored."""
     log, robot, run = selected.log, fitted.robot, fitted.run
     every = max(1, (selected.end - selected.begin) // DRAWN)
-    t, q, measured, deviations, predicted = [], [], [], [], {name: [] for name in vectors}  # type: ignore[var-annotated]
+    parts, predicted = [], []
     for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
         W, known, y = filtered(block, run.score.filter, log)
         index = block.begin + np.arange(len(W))
         drawn = (index - selected.begin) % every == 0
-        t.append(index[drawn] / log.rate)
-        q.append(block.q[block.keep][drawn])
-        measured.append(y[drawn])
-        deviations.append(prediction_deviations(wls, W[drawn], noise))
-        for name, x in vectors.items():
-            predicted[name].append(W[drawn] @ x + known[drawn])
-    stacked = {name: np.concatenate(p) for name, p in predicted.items()}
+        deviations = prediction_deviations(wls, W[drawn], noise)
+        parts.append((index[drawn] / log.rate, block.q[block.keep][drawn], y[drawn], deviations))
+        predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
+    t, q, measured, deviations = (np.concatenate(x) for x in zip(*parts, strict=True))
+    stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
     where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {selected.begin} to {selected.end - 1}"
-    return Sample(
-        where, np.concatenate(t), np.concatenate(q), np.concatenate(measured), stacked, np.concatenate(deviations)
-    )
+    return Sample(where, t, q, measured, stacked, deviations)
 
 
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:

@@ -16,8 +16,6 @@ from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.steps import StepMotion, stepped
 
-CHUNK = 5000  # samples closed at once
-
 
 class FourierMotion(Strict):
     """Coordinates c(t) = centre + sum_k a_k sin(k w t) + b_k cos(k w t), w = 2 pi / period."""
@@ -111,14 +109,11 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     rng = np.random.default_rng(noise.seed)
     white = rng.normal(size=(len(t), len(noise.torque))) * noise.torque
     internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(white)
-    q, tau, start = [], [], robot.home
-    for begin in range(0, len(t), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        state = robot.close(c[part], cd[part], cdd[part], start, label=lambda i, b=begin: f"t = {t[b + i]:.4g} s")  # type: ignore[misc]
+    q, tau = [], []
+    for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
         tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
-        start = state.q[-1]
-        progress(min(1.0, (begin + CHUNK) / len(t)))
+        progress(min(1.0, part.stop / len(t)))
     torque = np.concatenate(tau) + white
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
 

@@ -1,6 +1,5 @@
 """Strut forces of a log as files: a table, a plot, a summary, and the reading of a load cell."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, UnknownName
-from robodyn_pin.files import write_whole
+from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log, read_columns
 from robodyn_pin.reduced import Lump
@@ -86,7 +85,7 @@ def _write(
     where: tuple[str, str],
 ) -> None:
     from robodyn_pin.viz.force_plot import force_figure
-    from robodyn_pin.viz.plots import svg
+    from robodyn_pin.viz.plots import svg_file
 
     named = {"t": history.t}
     for end in ENDS:
@@ -97,6 +96,5 @@ def _write(
     write_table(out, named, note)
     title = f"{summary['robot']}{' (SIMULATED log)' if summary['simulated'] else ''}"
     figure = force_figure(history, limit, title, measured, where if measured else None)
-    text = '<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure, "struts")
-    write_whole(out.with_suffix(".svg"), lambda target: target.write_text(text, encoding="utf-8"))
-    write_whole(out.with_suffix(".json"), lambda target: target.write_text(json.dumps(summary, indent=1) + "\n"))
+    write_text(out.with_suffix(".svg"), svg_file(figure, "struts"))
+    write_json(out.with_suffix(".json"), summary)

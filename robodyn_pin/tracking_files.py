@@ -1,6 +1,5 @@
 """A controlled motion as files: the log that it leaves, the tracking errors beside it as table, summary and plot."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from robodyn_pin.closed_loop import Tracking, prepare, track
 from robodyn_pin.control import ControllerFile
-from robodyn_pin.files import resolve, write_whole
+from robodyn_pin.files import resolve, write_json, write_text
 from robodyn_pin.log_files import write_log, write_table
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot, load
@@ -68,7 +67,7 @@ def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking,
 def _write(
     robot: Robot, found: Tracking, every: int, noise: Noise, summary: dict[str, Any], out: Path, note: str
 ) -> None:
-    from robodyn_pin.viz.plots import svg
+    from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.tracking import tracking_figure
 
     kept = slice(None, None, every)
@@ -83,8 +82,7 @@ def _write(
         named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
     beside = [out.with_name(name) for name in summary["files"]]
     figure = tracking_figure(found, robot, f"{robot.name} (SIMULATED), {summary['law']}")
-    text = '<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure, "tracking")
     write_log(out, log, robot, note)
     write_table(beside[0], named, f"tracking of {out.name}, reference minus measured; {note}")
-    write_whole(beside[1], lambda target: target.write_text(text, encoding="utf-8"))
-    write_whole(beside[2], lambda target: target.write_text(json.dumps(summary, indent=1) + "\n"))
+    write_text(beside[1], svg_file(figure, "tracking"))
+    write_json(beside[2], summary)

@@ -79,7 +79,8 @@ def workspace(robot: Robot, limits: Limits, points: int = GRID) -> Workspace:
     spans = [position.names.index(robot.coordinates.names[k]) for k in slides]
     low, high = position.centre[spans] - position.half[spans], position.centre[spans] + position.half[spans]
     step = (high - low).max() / (points - 1)
-    axes = tuple(np.arange(a, b + step / 2, step) for a, b in zip(low, high, strict=True))
+    x, y, z = (np.arange(a, b + step / 2, step) for a, b in zip(low, high, strict=True))
+    axes = x, y, z
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     grid[:, 1::2] = grid[:, 1::2, ::-1]  # up and down in turns: every point is beside the one before
     c = np.tile(robot.coordinates.S @ robot.home + robot.coordinates.offset, (grid[..., 0].size, 1))
@@ -98,7 +99,7 @@ def workspace(robot: Robot, limits: Limits, points: int = GRID) -> Workspace:
     allowed = _largest_part(most <= 1)
     if not allowed.any():
         raise RobodynError("no position of the platform meets all joint limits")
-    return Workspace(axes, allowed, tightest, position.names, hemisphere(axes, allowed), _origin(robot, slides))  # type: ignore[arg-type]
+    return Workspace(axes, allowed, tightest, position.names, hemisphere(axes, allowed), _origin(robot, slides))
 
 
 def _origin(robot: Robot, slides: list[int]) -> np.ndarray:

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -209,7 +210,7 @@ def test_the_command_writes_a_motion_that_simulate_plays_inside_the_limits(arm, 
     assert said == json.loads((arm / "out/excitation.json").read_text())
     assert said["gain_nats"] > 2
     assert max(load["used_percent"] for load in said["limits"]) <= 100
-    assert (arm / "out/excitation.svg").read_text().startswith("<svg")
+    assert ElementTree.parse(arm / "out/excitation.svg").getroot().tag.endswith("svg")
 
     done = robodyn("simulate", arm / "arm.yaml", "--motion", arm / "out/motion.yaml", "--out", arm / "log.csv")
     assert done.returncode == 0, done.stderr

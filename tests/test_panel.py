@@ -15,15 +15,20 @@ import pytest
 from conftest import WAIT, leaves
 from test_jog import gap
 
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.jog import static_loads
 from robodyn_pin.robot import load
-
-viser = pytest.importorskip("viser", reason="viser is not installed")
-from robodyn_pin.errors import RobodynError  # noqa: E402
-from robodyn_pin.jog import static_loads  # noqa: E402
-from robodyn_pin.viz.panel import Panel  # noqa: E402
 
 SIZE = {"width": 840, "height": 620}
 CANVAS = {"x": 0, "y": 150, "width": 440, "height": 470}  # without the panel and the browser's notice of slow WebGL
+
+
+def panel_of(*arguments, **options):
+    """The panel, where its extra is installed."""
+    pytest.importorskip("viser", reason="viser is not installed")
+    from robodyn_pin.viz import panel
+
+    return panel.Panel(*arguments, **options)
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def opened(browser):
     things = []
 
     def open_page(robot):
-        panel = Panel(robot, port=0)
+        panel = panel_of(robot, port=0)
         page = browser.new_page(viewport=SIZE)
         things.extend([page, panel])
         page.set_default_timeout(3 * WAIT)
@@ -118,7 +123,7 @@ def test_forces_at_rest_are_shown_on_request(opened):
 @pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400", "irb6660", "delta3"])
 def test_every_robot_opens_with_all_its_coordinates(name):
     robot = load(name)
-    with Panel(robot, port=0) as panel:
+    with panel_of(robot, port=0) as panel:
         step = 0.02 * np.eye(len(panel.pose.c))[0]
         panel.move(panel.pose.c + step)
         for choice in panel._choices:
@@ -136,7 +141,7 @@ def test_robot_of_meshes_and_without_inertia_opens_too(tmp_path):
         '<joint name="turn" type="revolute"><parent link="foot"/><child link="sail"/><axis xyz="0 0 1"/>'
         '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
     )
-    with Panel(load(tmp_path / "mast.urdf"), port=0) as panel:
+    with panel_of(load(tmp_path / "mast.urdf"), port=0) as panel:
         (sail,) = panel._stage._bodies[1]
         assert np.ptp(sail.vertices, axis=0) == pytest.approx([0.4, 0, 0.4])
         panel.move(np.array([0.5]))
@@ -148,7 +153,7 @@ def test_a_taken_port_is_told():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(RobodynError, match="is taken"):
-            Panel(load("delta3"), port=taken.getsockname()[1])
+            panel_of(load("delta3"), port=taken.getsockname()[1])
 
 
 def free_port() -> int:

@@ -266,7 +266,6 @@ def test_view_contains_the_whole_motion_and_a_later_pose_outside_it(look, tmp_pa
         assert is_inside(mask)
 
 
-@pytest.mark.skipif(not IRB360.exists(), reason="urdf/irb360.urdf is not there")
 def test_irb360_fills_the_view_and_moves(look, tmp_path):
     urdf = IRB360.read_text(encoding="utf-8")
     model = pin.buildModelFromXML(urdf)

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from robodyn_pin.viz.plots import svg
+from robodyn_pin.viz.plots import standing, svg
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> None:
     """Write every picture as NAME.svg and NAME.csv."""
     folder.mkdir(exist_ok=True)
     for p in pictures:
-        (folder / f"{p.name}.svg").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{p.svg}', encoding="utf-8")
+        (folder / f"{p.name}.svg").write_text(standing(p.svg), encoding="utf-8")
         pl.DataFrame({head: _short(x) for head, x in p.columns.items()}).write_csv(folder / f"{p.name}.csv")
 
 

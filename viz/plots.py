@@ -108,6 +108,16 @@ def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray
     return t[kept], x[kept]
 
 
+def svg_file(figure: Figure, name: str) -> str:
+    """The text of an .svg file; `name` as for `svg`."""
+    return standing(svg(figure, name))
+
+
+def standing(element: str) -> str:
+    """An <svg> element as a file of its own."""
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{element}'
+
+
 def svg(figure: Figure, name: str) -> str:
     """An <svg> element to stand in a page; the same figure gives the same bytes.
 

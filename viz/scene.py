@@ -18,7 +18,7 @@ from pinocchio.visualize import MeshcatVisualizer
 from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import ShapeMismatch
-from robodyn_pin.files import write_whole
+from robodyn_pin.files import write_text
 from robodyn_pin.viz.page import Animation, Page, track
 from robodyn_pin.viz.skeleton import visuals
 
@@ -138,7 +138,7 @@ class Scene:
         Raises:
             BadFile: the folder cannot be written.
         """
-        write_whole(Path(path), lambda draft: draft.write_text(self.html(), encoding="utf-8"))
+        write_text(Path(path), self.html())
 
     def close(self) -> None:
         """End the server, if one runs. The scene can still be exported."""
