@@ -57,3 +57,7 @@ class SolverFailed(RobodynError):
 
 class NotPhysical(RobodynError):
     """Parameters that no rigid body can have."""
+
+
+class BadPath(RobodynError):
+    """A path that cannot be followed: a kink, a segment without length, out of reach or singular; says where."""
