@@ -5,7 +5,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-SOURCES = $(wildcard pyproject.toml */*.py urdf/*.urdf urdf/*.yaml viz/*.html)
+SOURCES = $(wildcard pyproject.toml */*.py */*/*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
 .PHONY: demo campaign test figures bench docs clean
 

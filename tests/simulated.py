@@ -18,6 +18,14 @@ SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # [N m] noise of the IRB 360's torques,
 MOTION = read_yaml(Path(__file__).parents[1] / "examples/irb360_motion.yaml", FourierMotion)
 CHUNK = 2000
 
+_names = ("phi1", "phi2", "phi3", "psi")
+_rng = np.random.default_rng(0)
+SHORT = FourierMotion(
+    rate=200, duration=5, period=5, centre=dict.fromkeys(_names, 0.3),
+    sin={name: (0.12 * _rng.normal(size=5)).tolist() for name in _names},
+    cos={name: (0.12 * _rng.normal(size=5)).tolist() for name in _names},
+)  # fmt: skip
+
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # samples (n,), W (n, d, p), torques without noise (n, d)
 
 

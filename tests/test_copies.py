@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from simulated import SHORT
 
 from robodyn_pin.check import check
 from robodyn_pin.errors import BadFile
@@ -18,7 +19,7 @@ from robodyn_pin.regression import columns, regressor
 from robodyn_pin.robot import load
 from robodyn_pin.run import identify
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.simulation import Noise, simulate
 
 PUBLISHED_LEGS = [0.0445, 0.0481, 0.0481, 0.0507]  # [kg m^2] Briot et al. (DualV), table 2, case 1
 
@@ -137,23 +138,14 @@ def test_a_robot_without_identical_bodies_cannot_be_separated():
         load("irb2400").separated()
 
 
-NAMES = ("phi1", "phi2", "phi3", "psi")
-
-
 def test_arms_separate_then_shared(tmp_path):
     """Arms that differ as Gnad et al. measured are told apart where the noise is small, and only then."""
-    rng = np.random.default_rng(0)
-    motion = FourierMotion(
-        rate=200, duration=5, period=5, centre=dict.fromkeys(NAMES, 0.3),
-        sin={name: (0.12 * rng.normal(size=5)).tolist() for name in NAMES},
-        cos={name: (0.12 * rng.normal(size=5)).tolist() for name in NAMES},
-    )  # fmt: skip
     robot = load("irb360_arms")
-    quiet, loud = (identify(robot, simulate(robot, motion, Noise(np.full(4, noise)))) for noise in (0.001, 0.5))
+    quiet, loud = (identify(robot, simulate(robot, SHORT, Noise(np.full(4, noise)))) for noise in (0.001, 0.5))
     assert [c.label for c in quiet.copies] == ["mx(arm_1)", "mz(arm_1)", "Iyy(arm_1)"]
     assert all(c.significant for c in quiet.copies)
     assert not any(c.significant for c in loud.copies)
-    shared = identify(robot.separated(False), simulate(robot, motion, Noise(np.full(4, 0.5))))
+    shared = identify(robot.separated(False), simulate(robot, SHORT, Noise(np.full(4, 0.5))))
     assert shared.copies == ()
     assert loud.wls.base.size - shared.wls.base.size == 6
 

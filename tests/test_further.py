@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulated import SHORT
 
 from robodyn_pin.console import print_result
 from robodyn_pin.differentiation import Preparation, rates_of
@@ -16,15 +17,8 @@ from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import load
 from robodyn_pin.run import Selected, estimate
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.simulation import Noise, simulate
 
-NAMES = ("phi1", "phi2", "phi3", "psi")
-RNG = np.random.default_rng(0)
-MOTION = FourierMotion(
-    rate=200, duration=5, period=5, centre=dict.fromkeys(NAMES, 0.3),
-    sin={name: (0.12 * RNG.normal(size=5)).tolist() for name in NAMES},
-    cos={name: (0.12 * RNG.normal(size=5)).tolist() for name in NAMES},
-)  # fmt: skip
 NOISE = np.diag([0.3, 0.3, 0.4, 0.05]) ** 2
 NOISE[0, 1] = NOISE[1, 0] = 0.8 * 0.3 * 0.3
 USED = 700
@@ -32,7 +26,7 @@ USED = 700
 
 @pytest.fixture(scope="module")
 def log():
-    clean = simulate(load("irb360_arms"), MOTION, Noise(np.zeros(4)))
+    clean = simulate(load("irb360_arms"), SHORT, Noise(np.zeros(4)))
     shaken = np.random.default_rng(1).multivariate_normal(np.zeros(4), NOISE, size=clean.size)
     return uniform(replace(clean, tau=clean.tau + shaken))
 

@@ -36,9 +36,17 @@ def test_estimators_know_no_robot(path):
     assert starts(imports(path), "robodyn_pin.identification", "robodyn_pin.errors")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "robodyn_pin").glob("*.py")), ids=lambda p: p.name)
+PACKAGE = sorted((ROOT / "robodyn_pin").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=lambda p: p.name)
 def test_nothing_imports_pictures_at_its_top(path):
     assert not any(name.startswith("robodyn_pin.viz") for name in imports(path))
+
+
+def test_only_the_entry_knows_the_commands():
+    knowing = {path.name for path in PACKAGE if any(name.startswith("robodyn_pin.commands") for name in imports(path))}
+    assert knowing - {path.name for path in PACKAGE if path.parent.name == "commands"} == {"cli.py"}
 
 
 def test_help_is_instant_because_nothing_heavy_is_imported():

@@ -1,0 +1,112 @@
+"""What a known robot needs for a motion: torques of its motors, forces in its struts."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, robot_of
+from robodyn_pin.console import print_table
+
+
+def predict(
+    robot: RobotArg,
+    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    out: Annotated[
+        Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")
+    ],
+    params: ParamsOption = None,
+    internal: Annotated[
+        bool, typer.Option(help="Add the internal torque of the log, which moves nothing; else torques of least norm.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Motor torques that the model predicts for a motion. Columns, units and filter as in the result's run.yaml.
+
+    Example: robodyn predict irb360 log.csv --params results/irb360 --out torques.csv
+    """
+    import numpy as np
+
+    from robodyn_pin.differentiation import Preparation
+    from robodyn_pin.log_files import write_torques
+    from robodyn_pin.motion import read_log
+    from robodyn_pin.prediction import edge_rows
+    from robodyn_pin.prediction import predict as predict_torques
+
+    model, run = robot_of(robot, params)
+    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
+    preparation = run.preparation if run else Preparation()
+    tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
+    write_torques(out, data, tau, model)
+    edge = edge if len(tau) > 2 * edge else 0  # of a log that is all edge, all rows count
+    inside = tau[edge : len(tau) - edge]
+    largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
+    summary = {"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest}
+    answer(as_json, summary, _print_torques, summary)
+
+
+def _print_torques(summary: dict[str, Any]) -> None:
+    largest = ", ".join(f"{motor} {x:.4g}" for motor, x in summary["largest torque"].items())
+    print(
+        f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N), the {summary['edge rows']} rows at each "
+        "end left out: there the filter and the differences miss samples"
+    )
+
+
+def forces(
+    robot: RobotArg,
+    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>; a plot (.svg) and a summary (.json) go beside it."
+        ),
+    ],
+    params: ParamsOption = None,
+    payload: Annotated[Path | None, typer.Option(help="What the robot carries (.yaml), as for simulate.")] = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="The reduced model of Delta-like robots instead of the full multipliers.")
+    ] = False,
+    bar: Annotated[
+        Literal["U2", "platform"], typer.Option(help="Reduced model: where the weight of the bar's lower part acts.")
+    ] = "U2",
+    limit: Annotated[
+        float | None, typer.Option(help="Largest force of a strut [N]; default: the robot file's.", min=0)
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="CSV of a load cell: t [s], force [N], tension positive.")
+    ] = None,
+    cell: Annotated[
+        str, typer.Option(help="Where the load cell sits: STRUT or STRUT:lower; default: the upper end of the first.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Forces along the struts of a robot during a motion: extremes, margins to a limit, and a load cell beside them.
+
+    Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
+    """
+    from robodyn_pin.differentiation import Preparation
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.motion import read_log
+    from robodyn_pin.payload import LoadSpec, loaded
+    from robodyn_pin.strut_files import forces_of_log
+
+    model, run = robot_of(robot, params)
+    if payload is not None:
+        model = loaded(model, read_yaml(payload, LoadSpec))
+    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    summary = forces_of_log(
+        model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
+    )
+    answer(as_json, summary, _print_forces, model.name, summary, out)
+
+
+def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
+    print_table(
+        f"Struts of {name}, {summary['model']} model, tension positive{' (SIMULATED log)' if summary['simulated'] else ''}",
+        [{key: "" if value is None else value for key, value in row.items()} for row in summary["struts"]],
+    )
+    if found := summary["load cell"]:
+        said = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
+        print(", ".join(said))
+    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")

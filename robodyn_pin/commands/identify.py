@@ -1,0 +1,103 @@
+"""Parameters from logs: the motion to record, the estimate, one motor's friction, what changed between two results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
+from robodyn_pin.console import bar, print_comparison, print_excitation, print_friction, print_result, status
+
+
+def excite(
+    run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the run file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the motion inside the limits whose log says most about the parameters; it starts and ends at rest.
+
+    Writes the motion for `robodyn simulate`, as a log, as a table for a controller, and as a picture. Ends with exit
+    code 3 if something stays unknown that was asked for.
+
+    Example: robodyn excite examples/irb360_excite.yaml --out results/irb360_excite
+    """
+    from robodyn_pin.excitation import excite as search
+    from robodyn_pin.excitation_files import write_excitation
+    from robodyn_pin.excitation_run import ExcitationFile
+    from robodyn_pin.files import read_yaml
+
+    settings = read_yaml(run, ExcitationFile)
+    folder = folder_of(run, settings, out)
+    with bar("searching") as step:
+        found = search(settings, run.parent, step)
+    write_excitation(found, folder)
+    answer(as_json, found.summary(), print_excitation, found, folder)
+    verdict(not found.unknown)
+
+
+def identify(
+    run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate a robot's parameters from logs, as the run file says.
+
+    Ends with exit code 3 if the verdict is negative.
+
+    Example: robodyn identify examples/irb360.yaml --out results/irb360
+    """
+    from robodyn_pin.run import execute, read_run
+
+    settings = read_run(run)
+    folder = folder_of(run, settings, out)
+    with status() as say:
+        result = execute(settings, run.parent, say)
+        say("report")
+        result.write(folder)
+    answer(as_json, result.summary(), print_result, result, folder)
+    verdict(result.verdict.accepted)
+
+
+def friction(
+    run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, logs, motor, model.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Friction curve of a motor that turns freely, from logs that hold one speed after the other, in both directions.
+
+    Hold each speed for a second and for a turn, slow to fast, the other motors still: at constant speed the torque is
+    friction alone. Steady parts are found and averaged, one point a speed; three models are fitted.
+
+    Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
+    """
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.friction import FrictionFile, measure
+    from robodyn_pin.run import load_named
+
+    settings = read_yaml(run, FrictionFile)
+    folder = folder_of(run, settings, out)
+    result = measure(settings, run.parent, load_named(settings.robot, run.parent))
+    result.write(folder)
+    answer(as_json, result.summary(), print_friction, result, folder)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Result folder.")],
+    second: Annotated[Path, typer.Argument(help="Result folder of the same robot.")],
+    as_json: JsonOption = False,
+) -> None:
+    """What changed between two results of one robot, and is it more than chance?
+
+    Example: robodyn compare results/monday results/tuesday
+    """
+    from robodyn_pin.compare import compare as compare_results
+    from robodyn_pin.compare import read_result
+
+    found = compare_results(read_result(first), read_result(second))
+    answer(as_json, found.summary(), print_comparison, found)

@@ -1,0 +1,57 @@
+"""What several commands take from the line, and how they answer."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from robodyn_pin.console import print_json
+from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.robot import Robot
+    from robodyn_pin.run_file import RunFile
+
+RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
+ParamsOption = Annotated[
+    Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
+]
+
+
+def robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None"]:
+    """The robot, identified where a result folder is given, and that result's run settings."""
+    from robodyn_pin.robot import load
+    from robodyn_pin.run import read_run
+
+    folder = params or (Path(robot) if Path(robot).is_dir() else None)
+    if folder is None:
+        return load(robot), None
+    found = load(folder)
+    if params is not None and not Path(robot).is_dir() and found.name != f"{Path(robot).stem}_identified":
+        raise RobodynError(f"{folder} holds {found.name.removesuffix('_identified')!r}, not {robot!r}")
+    return found, read_run(folder / "run.yaml")
+
+
+def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
+    """Where results go: as the line says, else as the run file says, else results/RUN; made if it is not there."""
+    from robodyn_pin.result import prepare_folder
+
+    folder = out or settings.output or Path("results") / run.stem
+    prepare_folder(folder)
+    return folder
+
+
+def answer(as_json: bool, summary: object, words: Callable[..., None], *about: Any) -> None:
+    """JSON and nothing else where it is asked for; else `words(*about)`."""
+    if as_json:
+        print_json(summary)
+    else:
+        words(*about)
+
+
+def verdict(positive: bool) -> None:
+    """End with exit code 3 where a command ran and its verdict is negative."""
+    if not positive:
+        raise typer.Exit(3)

@@ -1,0 +1,91 @@
+"""A robot in the browser."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
+from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.robot import Robot
+
+
+def show(
+    robot: RobotArg,
+    motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play, loops closed.")] = None,
+    params: ParamsOption = None,
+    forces: Annotated[
+        bool, typer.Option("--forces", help="Colour the struts by their force; without struts: the motors' torques.")
+    ] = False,
+    limit: Annotated[
+        float | None,
+        typer.Option(help="With --forces: of every strut [N] or motor [N m, N]; default: the robot file's.", min=0),
+    ] = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="With --forces: the reduced model of Delta-like robots.")
+    ] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
+    ] = None,
+    move: Annotated[
+        bool, typer.Option("--move", help="Move it by sliders, loops closed live; needs the extra 'panel'.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(help="With --move: of the page; default: the first free one from 8080.", min=1, max=65535),
+    ] = None,
+) -> None:
+    """Show the robot in the browser, at home or along a motion, with the forces in its struts if asked.
+
+    Example: robodyn show irb360 --motion results/irb360_log.csv --forces --limit 60 --export irb360.html
+    or: robodyn show irb360 --move
+    """
+    model, run = robot_of(robot, params)
+    if not forces and (limit is not None or reduced):
+        raise RobodynError("--limit and --reduced say how forces are shown; add --forces")
+    if forces and motion is None:
+        raise RobodynError("--forces shows the forces of a motion; add --motion LOG")
+    if move:
+        if motion is not None or export is not None:
+            raise RobodynError("--move is led by hand; leave --motion and --export out")
+        _move(model, port)
+        return
+    if forces and motion is not None:
+        from robodyn_pin.viz.film import film_of
+
+        drawn = film_of(model, motion, run, limit, "U2" if reduced else None)
+    else:
+        from robodyn_pin.viz.show import scene_of
+
+        drawn = scene_of(model, motion, run)
+    with drawn as scene:
+        if export is not None:
+            scene.write_html(export)
+            print(export)
+            return
+        print(f"{model.name} at {scene.url} (Ctrl-C ends)")
+        scene.open_browser()
+        try:
+            while True:
+                input()
+        except (KeyboardInterrupt, EOFError):
+            pass
+
+
+def _move(robot: "Robot", port: int | None) -> None:
+    """A live page with sliders, until Ctrl-C."""
+    import threading
+    import webbrowser
+
+    try:
+        from robodyn_pin.viz.panel import Panel
+    except ModuleNotFoundError as error:
+        raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
+
+    with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
+        print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
+        webbrowser.open(panel.url)
+        threading.Event().wait()

@@ -1,0 +1,102 @@
+"""Logs of a robot that is not at hand."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, robot_of, verdict
+from robodyn_pin.console import bar, print_tracking
+from robodyn_pin.errors import RobodynError
+
+
+def simulate(
+    robot: RobotArg,
+    motion: Annotated[
+        Path, typer.Option(help="Motion of the coordinates (.yaml): Fourier series, or held poses or speeds.")
+    ],
+    out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
+    params: ParamsOption = None,
+    payload: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
+    ] = None,
+    encoder_bits: Annotated[
+        int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    internal: Annotated[
+        float,
+        typer.Option(
+            help="Rms of a smooth random torque that moves nothing [N m], for robots with motors to spare.", min=0
+        ),
+    ] = 0.0,
+    controller: Annotated[
+        Path | None,
+        typer.Option(
+            help="Controller (.yaml) that moves the robot along the motion; without one the log follows the motion exactly."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a log of the robot; the file says that it is simulated.
+
+    With a controller, tracking errors (.csv or .parquet, .svg, .json) go beside the log; a loop that is unstable about
+    home ends with exit code 3.
+
+    Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
+
+    Example: robodyn simulate dualv --motion examples/dualv_motion.yaml --controller examples/dualv_controller.yaml --out log.csv
+    """
+    import numpy as np
+
+    from robodyn_pin.control import ControllerFile
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.log_files import write_log
+    from robodyn_pin.payload import LoadSpec, loaded
+    from robodyn_pin.simulation import Noise, read_motion
+    from robodyn_pin.simulation import simulate as run_simulation
+    from robodyn_pin.tracking_files import controlled_log, known_model
+
+    model, _ = robot_of(robot, params)
+    empty, carried = model, ""
+    for file in payload or []:
+        load = read_yaml(file, LoadSpec)
+        model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
+    sigma = _numbers(noise) if noise else [0.0] * len(model.motors.names)
+    course, disturbed = read_motion(motion), Noise(np.array(sigma), encoder_bits, seed, internal)
+    note = (
+        f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
+        f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
+        + (f", internal torque {internal:g} rms" if internal else "")
+    )
+    if controller is None:
+        with bar("simulating") as step:
+            log = run_simulation(model, course, disturbed, step)
+        write_log(out, log, model, note)
+        summary = {"robot": model.name, "simulated": True, "rows": len(log.t), "out": str(out)}
+        answer(as_json, summary, print, f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
+        return
+    if internal:
+        raise RobodynError(
+            "--internal goes with exact motions: under a controller, the controller decides what moves nothing"
+        )
+    law = read_yaml(controller, ControllerFile)
+    note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"
+    knows = known_model(law, controller.parent, empty)
+    with bar("simulating") as step:
+        summary = controlled_log(model, knows, course, law, disturbed, out, note, step)
+    answer(as_json, summary, print_tracking, summary, out, carried)
+    verdict(summary["stable"])
+
+
+def _numbers(noise: str) -> list[float]:
+    try:
+        return [float(x) for x in noise.split(",")]
+    except ValueError:
+        raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
