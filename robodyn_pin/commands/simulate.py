@@ -1,7 +1,7 @@
 """Logs of a robot that is not at hand."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,7 +79,7 @@ def simulate(
         with bar("simulating") as step:
             log = run_simulation(model, course, disturbed, step)
         write_log(out, log, model, note)
-        summary = {"robot": model.name, "simulated": True, "rows": len(log.t), "out": str(out)}
+        summary: dict[str, Any] = {"robot": model.name, "simulated": True, "rows": len(log.t), "out": str(out)}
         answer(as_json, summary, print, f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
         return
     if internal:
