@@ -9,7 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.projection import project
-from robodyn_pin.errors import ShapeMismatch, UnknownName
+from robodyn_pin.errors import ShapeMismatch
+from robodyn_pin.frames import frame_number
 from robodyn_pin.robot import Robot, State
 
 
@@ -119,9 +120,7 @@ def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
 def _tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     """Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
     model, data = robot.model, robot.model.createData()
-    if not model.existFrame(frame):
-        raise UnknownName("frame", frame, f"robot {robot.name!r}", [f.name for f in model.frames])
-    number, axes = model.getFrameId(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     J = np.empty((len(q), 6, model.nv))
     for i, sample in enumerate(q):
         J[i] = pin.computeFrameJacobian(model, data, sample, number, axes)

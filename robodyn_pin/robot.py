@@ -17,6 +17,7 @@ from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.foreign import describe
+from robodyn_pin.frames import name_frames
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
@@ -245,6 +246,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     model, xml = parse_urdf(urdf, urdf_path)
     model.gravity.linear = np.array(file.gravity)
     where = f"robot {name!r}"
+    name_frames(model, file.frames, where)
     joints = list(model.names)[1:]
     motor_specs = joints if file.motors is None else file.motors
     motors = resolve_axes(model, motor_specs, None)

@@ -68,6 +68,14 @@ class Limit(Strict):
     force: float | None = Field(default=None, gt=0)
 
 
+class FrameSpec(Strict):
+    """A frame placed from a link, such as a tool centre."""
+
+    link: str
+    at: Vector = (0, 0, 0)  # [m]
+    rpy: Vector = (0, 0, 0)  # [rad] about x, then y, then z of the link, as in a URDF
+
+
 class RobotFile(Strict):
     """A robot: a URDF opened to a tree, and what a URDF cannot hold."""
 
@@ -79,6 +87,7 @@ class RobotFile(Strict):
     identical: list[list[str]] = []  # bodies of one design
     separate: bool = False  # identical bodies have parameters of their own; else they share one set
     struts: dict[str, tuple[str, str]] = {}
+    frames: dict[str, str | FrameSpec] = {}  # further names: of a link, or of a place on one
     efforts: list[EffortSpec] = []
     gear: dict[str, float] = {}
     limits: dict[str, Limit] = {}
