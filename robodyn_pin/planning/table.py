@@ -1,0 +1,138 @@
+"""The look-up table that a controller plays: a planned motion at the controller's cycle, with what it asks of the robot.
+
+Gnad et al. (IRB 360), section 5.2: rows at the cycle time need no interpolation on the controller, the closest one is played.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Protocol
+
+import numpy as np
+
+from robodyn_pin.errors import BadLog
+from robodyn_pin.forces import constraint_forces_at
+from robodyn_pin.log_files import write_table
+from robodyn_pin.planning.path import Path
+from robodyn_pin.robot import Robot, State
+from robodyn_pin.struts import StrutLoads, strut_loads
+
+STEP = 1e-4  # of s, in differences of fourth order for the third derivative of the joints
+JERK = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))  # steps, and weights of q'' there
+
+
+class TimeLaw(Protocol):
+    """How a path is gone along."""
+
+    @property
+    def time(self) -> float: ...  # [s]
+
+    def at_time(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...  # s, s', s'', s'''
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A planned motion at N times."""
+
+    t: np.ndarray  # (N,) [s]
+    s: np.ndarray  # (N, 4) path parameter and its first three derivatives by time
+    c: np.ndarray  # (N, d) coordinates of the path [rad or m]
+    cd: np.ndarray  # (N, d)
+    cdd: np.ndarray  # (N, d)
+    q: np.ndarray  # (N, n) motors [rad or m]
+    dq: np.ndarray  # (N, n)
+    ddq: np.ndarray  # (N, n)
+    dddq: np.ndarray  # (N, n)
+    tau: np.ndarray  # (N, n) [N m or N]
+    joints: np.ndarray  # (N, nv) positions of the tree
+    struts: StrutLoads | None  # None: the robot file names no struts
+
+
+def cycle_times(time: float, cycle: float) -> np.ndarray:
+    """Multiples of the cycle [s] up to the first at which a motion of that time is over (N,)."""
+    return np.arange(int(np.ceil(time / cycle * (1 - 1e-12))) + 1) * cycle
+
+
+def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
+    """The planned motion at times t (N,); from its end on the robot stands still. `robot` in the path's coordinates.
+
+    Raises:
+        ClosureFailed: the robot cannot be there.
+    """
+    s = np.stack(law.at_time(t), axis=1)
+    s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
+    at, (s0, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
+    cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
+    state = robot.close(at.c, cd, cdd, label=lambda i: f"s = {s0[i, 0]:.4g}")
+    q1, q2, q3 = _by_parameter(robot, path, s[:, 0], state)
+    S = robot.motors.S
+    forces = constraint_forces_at(robot, state)
+    return Motion(
+        t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
+        (q1 * s3 + 3 * q2 * s1 * s2 + q3 * s1**3) @ S.T, forces.tau, state.q,
+        strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
+    )  # fmt: skip
+
+
+def _by_parameter(robot: Robot, path: Path, s: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Derivatives of all joints by s, (N, nv) each: at unit speed along the path rates and accelerations are the first two."""
+
+    def at(s: np.ndarray) -> State:
+        place = path.at(s)
+        return robot.close(place.c, place.c1, place.c2, state.q[0])
+
+    here = at(s)
+    third = sum(weight * at(s + k * STEP).a for k, weight in JERK) / STEP  # beyond the ends the spline goes on
+    return here.v, here.a, np.asarray(third)
+
+
+def columns(robot: Robot, motion: Motion) -> dict[str, np.ndarray]:
+    """The table's columns (N,) by name; a log reader finds t, q_, dq_, ddq_ and tau_ of the motors in it."""
+    named = {"t": motion.t} | {d + "s": x for d, x in zip(("", "d", "dd", "ddd"), motion.s.T, strict=True)}
+    if robot.coordinates.names != robot.motors.names:
+        for prefix, x in (("c_", motion.c), ("dc_", motion.cd), ("ddc_", motion.cdd)):
+            named |= {prefix + name: x[:, k] for k, name in enumerate(robot.coordinates.names)}
+    of_motors = ("q", "dq", "ddq", "dddq", "tau")
+    for prefix in of_motors:
+        named |= {f"{prefix}_{name}": getattr(motion, prefix)[:, k] for k, name in enumerate(robot.motors.names)}
+    if motion.struts is not None:
+        for end in ("upper", "lower"):
+            named |= {f"{end}_{name}": getattr(motion.struts, end)[:, k] for k, name in enumerate(motion.struts.names)}
+    return named
+
+
+def write_motion(file: FilePath, robot: Robot, motion: Motion, note: str) -> None:
+    """Write the table as CSV or Parquet, whole or not at all; raises as `write_table`."""
+    write_table(file, columns(robot, motion), note)
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A table as a controller reads it: the closest row, nothing between rows."""
+
+    names: tuple[str, ...]
+    rows: np.ndarray  # (N, k)
+    cycle: float  # [s]
+
+    def at(self, t: float) -> dict[str, float]:
+        """The row whose time is closest to t [s]; before the first and after the last row that one."""
+        i = min(max(round(t / self.cycle), 0), len(self.rows) - 1)
+        return dict(zip(self.names, self.rows[i].tolist(), strict=True))
+
+
+def read_look_up(file: FilePath) -> LookUp:
+    """Read a table that `write_motion` wrote.
+
+    Raises:
+        BadLog: it cannot be read, or its times are no multiples of one cycle.
+    """
+    import polars as pl
+
+    from robodyn_pin.motion import readable
+
+    with readable(file):
+        table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file, comment_prefix="#")
+    rows = table.to_numpy()
+    t = rows[:, table.columns.index("t")] if "t" in table.columns else np.zeros(0)
+    if len(t) < 2 or np.abs(t - np.arange(len(t)) * t[1]).max() > 1e-6 * t[1]:
+        raise BadLog(f"{file}: a look-up table has a column t with 0, one cycle, two cycles, ... in at least two rows")
+    return LookUp(tuple(table.columns), rows, float(t[-1] / (len(t) - 1)))
