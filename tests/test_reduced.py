@@ -128,6 +128,8 @@ def test_block_elimination_solves_the_explicit_system():
     tool = root.find("link[@name='end_effector']/inertial/inertia")
     for key, value in {"ixx": 0.03, "iyy": 0.04, "izz": 0.02, "ixy": 0.004, "ixz": -0.006, "iyz": 0.003}.items():
         tool.set(key, str(value))
+    for k in (1, 2, 3):  # arms whose centres lie beside the planes in which they turn
+        root.find(f"link[@name='arm_{k}']/inertial/origin").set("xyz", "0.176 0.05 0.006")
     robot = build("irb360", robot.file, ET.tostring(root, encoding="unicode"), robot.urdf_path)
     state = robot.close(*motion())
     found = tree_forces(reduced_model(robot, bar="platform"), state.q, state.v, state.a)
@@ -174,6 +176,19 @@ def test_hand_statics_with_level_arms(load):
     np.testing.assert_allclose(found.arms, holding, rtol=1e-9)
 
 
+def strut_wrench(robot: Robot, q: np.ndarray, tension: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Force on the platform of struts under tension (6,), and moment about its origin, along the world's axes."""
+    model, data = robot.model, robot.model.createData()
+    pin.framesForwardKinematics(model, data, q)
+    low, high = (
+        np.array([data.oMf[model.getFrameId(strut + end)].translation for strut in robot.file.struts])
+        for end in ("_end", "_elbow")
+    )
+    force = tension[:, None] * (high - low) / np.linalg.norm(high - low, axis=1)[:, None]
+    origin = data.oMf[model.getFrameId("platform")].translation
+    return force.sum(axis=0), np.cross(low - origin, force).sum(axis=0)
+
+
 def test_forces_on_platform_and_end_effector_are_their_rate_of_momentum():
     robot = rp.load("irb360")
     c, cd, cdd = motion()
@@ -196,11 +211,7 @@ def test_forces_on_platform_and_end_effector_are_their_rate_of_momentum():
             data.oMi[joint].rotation @ (data.a[joint].linear + np.cross(data.v[joint].angular, data.v[joint].linear))
             + [0, 0, G]
         )
-        pin.updateFramePlacements(model, data)
-        total = np.zeros(3)
-        for k, strut in enumerate(robot.file.struts):
-            low, high = (data.oMf[model.getFrameId(strut + end)].translation for end in ("_end", "_elbow"))
-            total += found.lower[i, k] * (high - low) / np.linalg.norm(high - low)
+        total = strut_wrench(robot, q, found.lower[i])[0]
         np.testing.assert_allclose(total, rate, atol=1e-9 * np.linalg.norm(rate))
 
 
@@ -223,15 +234,23 @@ def test_closed_form_motion_is_that_of_the_closed_loops(name):
     np.testing.assert_allclose(by_arms.upper, by_tree.upper, rtol=1e-8, atol=1e-8)
 
 
-def test_where_the_bar_hangs_changes_single_struts_not_their_sum():
-    """Lifted from the platform's centre to its joint, 58 mm higher, its weight tilts an accelerated platform less."""
+def test_where_the_bar_hangs_changes_the_moment_of_the_struts_not_their_force():
+    """Lifted from the platform's centre to its joint, 58 mm higher, its weight takes another lever to be held."""
     robot = rp.load("irb360")
     c, cd, cdd = motion()
     state = robot.close(c, cd, cdd)
     at_joint, at_centre = (
         tree_forces(reduced_model(robot, bar), state.q, state.v, state.a) for bar in ("U2", "platform")
     )
-    assert np.abs(at_joint.lower - at_centre.lower).max() > 0.5
+    model, data = robot.model, robot.model.createData()
+    bar, platform = model.inertias[robot_joint(model, "bar_lower")].mass, robot_joint(model, "platform")
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        pin.forwardKinematics(model, data, q, v, a)
+        lifted = data.oMi[platform].rotation @ pin.getClassicalAcceleration(model, data, platform, pin.LOCAL).linear
+        (force, moment), (same, without) = (strut_wrench(robot, q, x.lower[i]) for x in (at_joint, at_centre))
+        np.testing.assert_allclose(force, same, atol=1e-9 * np.linalg.norm(force))
+        expected = np.cross([0, 0, 0.058], bar * (lifted + np.array([0, 0, G])))
+        np.testing.assert_allclose(moment - without, expected, atol=1e-8 * np.abs(expected).max())
     np.testing.assert_allclose(at_joint.end_effector, at_centre.end_effector, atol=1e-12)
 
 
