@@ -120,6 +120,30 @@ def test_multipliers_balance_every_joint_of_the_tree(name):
         np.testing.assert_allclose(value, along[:, joint.idx_v], atol=1e-9 * scale)
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_what_the_base_gives_is_the_rate_of_momentum_of_all_bodies(name):
+    """Forces and moments about the base's origin: closures cancel only where both bodies get them at the same point."""
+    robot = loaded(name)
+    c, cd, cdd = states(robot, 3)
+    held = robot.model.frames[robot.model.nframes - 1].name  # a frame that need not lie in its joint
+    load = rp.Wrench(held, np.array([5.0, -3.0, 8.0, 0.4, -0.2, 0.3]))
+    state = robot.close(c, cd, cdd)
+    carried = reactions(robot, state, rp.constraint_forces(robot, c, cd, cdd, load), load)
+    model, data = robot.model, robot.model.createData()
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a)
+        pin.framesForwardKinematics(model, data, q)
+        weight = data.mass[0] * model.gravity.linear
+        asked = pin.Force(data.dhg.linear - weight, data.dhg.angular + np.cross(data.com[0], data.dhg.linear - weight))
+        at = data.oMf[model.getFrameId(held)].translation
+        asked -= pin.Force(load.values[:3], load.values[3:] + np.cross(at, load.values[:3]))
+        given = pin.Force.Zero()
+        for j in range(1, model.njoints):
+            if model.parents[j] == 0:
+                given += data.oMi[j].act(pin.Force(carried[model.names[j]][i]))
+        np.testing.assert_allclose(given.vector, asked.vector, atol=1e-8 * np.abs(asked.vector).max())
+
+
 def test_internal_torque_moves_nothing_but_is_there():
     robot = loaded("dualv")
     c, cd, cdd = states(robot, 5, size=0.05)

@@ -291,3 +291,12 @@ def test_strut_loads_at_both_ends_are_the_reactions_of_the_tree():
         np.testing.assert_allclose(loads.upper[:, k], -force[:, 0], atol=1e-9)
         np.testing.assert_allclose(loads.upper_across[:, k], np.linalg.norm(force[:, 1:], axis=1), atol=1e-9)
     assert loads.upper_across.max() > 0.1
+
+
+def test_struts_that_form_no_parallelogram_are_refused():
+    robot = rp.load("irb360")
+    root = ET.fromstring(robot.urdf_xml)
+    root.find("joint[@name='strut_2b_end_fixed']/origin").set("xyz", "1.104 0 0")  # tilts the platform
+    uneven = build("irb360", robot.file, ET.tostring(root, encoding="unicode"), robot.urdf_path)
+    with pytest.raises(RobodynError, match="struts strut_1a and strut_1b form no parallelogram"):
+        reduced_model(uneven)

@@ -11,7 +11,7 @@ import robodyn_pin as rp
 from robodyn_pin.errors import BadLog
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log
-from robodyn_pin.strut_history import compare_cell
+from robodyn_pin.strut_history import StrutHistory, compare_cell, extremes
 
 
 def up_and_down(n: int = 400) -> Log:
@@ -42,6 +42,15 @@ def test_on_the_centre_line_all_struts_carry_the_same(robodyn, log, tmp_path):
     assert worst["margin [N]"] == pytest.approx(30 - upper[row, 0])
     assert "limit ±30 N" in (tmp_path / "struts.svg").read_text()
     assert "SIMULATED" in (tmp_path / "struts.csv").read_text()[:200]
+
+
+def test_the_worst_of_a_strut_is_its_largest_size_at_either_end():
+    t, still = np.arange(6) / 10, np.zeros(6)
+    pushed, pulled = np.array([90.0, 2, -7, 3, 4, 90]), np.array([90.0, 1, 2, 8, -3, 90])  # 90: swing of the filter
+    lower, upper = np.stack([pushed, still + 1], axis=1), np.stack([still, pulled], axis=1)
+    first, second = extremes(StrutHistory("full", t, ("a", "b"), lower, upper, edge=1), 10.0)
+    assert (first.least, first.greatest, first.worst_at, first.end, first.margin) == (-7, 4, t[2], "lower", 3)
+    assert (second.least, second.greatest, second.worst_at, second.end, second.margin) == (-3, 8, t[3], "upper", 2)
 
 
 def test_a_load_cell_is_compared_where_it_sits(robodyn, log, tmp_path):
@@ -107,3 +116,7 @@ def test_a_motion_that_leaves_the_workspace_names_time_and_place(robodyn, tmp_pa
     assert run.returncode == 1
     assert re.search(r"row \d+ of log.csv \(t = 1.9\d+ s\): .ext. stands at", run.stderr)
     assert "outside its limits -0.1304 to 0.4696" in run.stderr
+    q[300:] -= 2 * np.linspace(0, 1.4, 100)[:, None] * [1, 1, 1, 0]
+    write_log(tmp_path / "log.csv", Log("high", log.t, q, None), rp.load("irb360"))
+    run = robodyn("forces", "irb360", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
+    assert re.search(r"stands at -[01]\.\d+ rad or m, outside its limits", run.stderr), run.stderr

@@ -76,6 +76,14 @@ def test_noise_of_each_row_group_is_found_on_the_way():
     np.testing.assert_allclose(by_residuals.deviations, by_noise.deviations, rtol=0.1)
 
 
+def test_rows_of_shared_noise_widen_the_deviations_by_the_root_of_their_share():
+    y = measured(SIGMA)
+    every, fifth = (
+        fit_shapes(2 * TRUTH, rows(y), SLOPES, lambda groups: known_noise(groups, SIGMA), share) for share in (1.0, 0.2)
+    )
+    np.testing.assert_allclose(fifth.deviations, np.sqrt(5) * every.deviations, rtol=1e-2)
+
+
 def test_a_shape_that_rows_do_not_show_is_named():
     """So slow that tanh(x' / speed) is x' / speed: only coefficient over speed is seen."""
     with pytest.raises(RobodynError, match=r"does not show the shape parameter speed"):
