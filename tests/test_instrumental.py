@@ -28,7 +28,10 @@ def test_folded_instruments_are_the_normal_equations():
     np.testing.assert_allclose(found.values, x, rtol=1e-9)
     noise = np.sum((y - W @ x) ** 2) / (len(y) - 3)
     np.testing.assert_allclose(found.covariance, noise * inverse @ Z.T @ Z @ inverse.T, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found.least_squares, np.linalg.lstsq(W, y, rcond=None)[0], rtol=1e-9)
+    plain = np.linalg.lstsq(W, y, rcond=None)[0]
+    np.testing.assert_allclose(found.least_squares, plain, rtol=1e-9)
+    spread = np.sum((y - W @ plain) ** 2) / (len(y) - 3) * np.diag(np.linalg.inv(W.T @ W))
+    np.testing.assert_allclose(found.least_squares_deviations, np.sqrt(spread), rtol=1e-9)
 
 
 def test_noise_in_the_regressor_shrinks_least_squares_and_not_the_instruments():

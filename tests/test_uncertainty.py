@@ -54,17 +54,22 @@ def test_filtered_rows_promise_what_they_keep(every):
     assert np.mean(held) == pytest.approx(0.95, abs=0.016)  # three deviations of 1800 draws
 
 
-def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations():
-    """One light body on a scale that reads 0.02 kg with a deviation of 0.05 kg; what turns it is not measured at all."""
+@pytest.mark.parametrize("reading", [0.02, -0.03])
+def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations(reading):
+    """One light body on a scale with a deviation of 0.05 kg; what turns it is not measured at all.
+
+    Two deviations are counted from the reading, which may be no mass, plus what the bound already takes of the fit.
+    """
     W = np.zeros((100, 10))
     W[:, 0] = 1.0
-    groups, sigma = [fold(empty(10), W, np.full(100, 0.02))], np.array([0.5])
+    groups, sigma = [fold(empty(10), W, np.full(100, reading))], np.array([0.5])
     layout, bounds = Layout(("a",)), Bounds(np.array([[0.01, 5.0]]))
     estimate = known_noise(groups, sigma, base_set(W))
     feasible = fit_feasible(groups, sigma, layout, bounds, Prior(np.array([ball(0.02, 0.1)]), 1e-3))
     found = feasible_intervals(np.eye(10), feasible, estimate, layout, bounds)
-    np.testing.assert_allclose(intervals(estimate)[0], [0.02 - 1.96 * 0.05, 0.02 + 1.96 * 0.05], atol=1e-5)
-    np.testing.assert_allclose(found.ends[0], [0.01, 0.02 + 1.96 * 0.05], atol=1e-4)
+    np.testing.assert_allclose(intervals(estimate)[0], [reading - 1.96 * 0.05, reading + 1.96 * 0.05], atol=1e-5)
+    upper = reading + np.hypot(1.96 * 0.05, max(0.01 - reading, 0))
+    np.testing.assert_allclose(found.ends[0], [0.01, upper], atol=1e-4)
     assert found.ends[9, 1] == np.inf
     assert found.ends[9, 0] == pytest.approx(2e-6, abs=1e-6)  # a smallest pseudo-inertia of 1e-4 about two axes
     ends = found.bodies[np.isfinite(found.ends)]
