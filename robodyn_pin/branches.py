@@ -20,10 +20,10 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.spherical_wrist import SphericalWrist, across, spherical_wrist, turn
 
 BRANCHES = tuple(
-    f"{shoulder}, {elbow}, {wrist}"
+    f"shoulder {shoulder}, elbow {elbow}, wrist {wrist}"
     for shoulder in ("front", "back")
-    for elbow in ("elbow as at zero", "elbow turned")
-    for wrist in ("wrist +", "wrist -")
+    for elbow in ("as at zero", "turned")
+    for wrist in ("plus", "minus")
 )
 SLACK = 1e-9  # [m or rad] beyond reach or limits that is round-off
 TURN = 2 * np.pi
@@ -86,7 +86,7 @@ class Branches:
     def why_not(self, i: int = 0) -> str:
         """What keeps the frame from pose i: the arm's lengths, or the limit that the best branch breaks least."""
         arm = self.arm
-        where = f"{arm.frame!r} of robot {arm.robot.name!r} cannot reach pose {i}"
+        where = f"{arm.frame!r} of robot {arm.robot.name!r} cannot reach {'the pose' if len(self.theta) == 1 else f'pose {i}'}"
         if not np.isnan(self.theta[i, :, 0]).all():
             k = int(np.nanargmin(self.excess[i].max(axis=1)))
             m = int(self.excess[i, k].argmax())
@@ -152,7 +152,7 @@ def _roots(arm: SphericalWrist, poses: np.ndarray) -> tuple[np.ndarray, np.ndarr
     x, y = r @ a2, r @ np.cross(a1, a2)
     beside = np.hypot(x, y)
     half = np.arctan2(np.sqrt(np.maximum((beside - arm.offset) * (beside + arm.offset), 0)), arm.offset)
-    front = 1.0 if np.cross(a1, arm.centre - arm.points[0]) @ a2 <= 0 else -1.0
+    front = 1.0 if np.cross(a1, arm.centre - arm.points[0]) @ a2 >= 0 else -1.0
     middle = np.where(beside < FREE, -front * half, np.arctan2(y, x))
     q1 = middle[:, None] + half[:, None] * np.array([front, -front])  # (N, 2)
     turned = np.einsum("nkji,nj->nki", turn(a1, q1), r)

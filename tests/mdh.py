@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.robot import Robot
+
 RIGHT = np.pi / 2
 
 
@@ -63,3 +65,27 @@ def frames(table: Table, q: np.ndarray) -> list[np.ndarray]:
 def flange(table: Table, q: np.ndarray) -> np.ndarray:
     """The flange in the base frame, 4 x 4."""
     return frames(table, q)[5] @ step(0, 0, table.flange, 0)
+
+
+SPINDLE = np.array([[0, 0, 1, 0.240], [0, 1, 0, 0], [-1, 0, 0, 0.162], [0, 0, 0, 1]])  # equation (12), table 4
+ARMS = {
+    # robot, frame: table, pose of the frame from the flange
+    ("irb2400", "flange"): (IRB2400, np.eye(4)),
+    ("irb2400", "tool0"): (IRB2400, np.eye(4)),
+    ("irb2400", "T"): (IRB2400, SPINDLE),
+    ("irb2400_spindle", "tcp"): (IRB2400, SPINDLE),
+    ("irb6660", "tool0"): (IRB6660, np.eye(4)),
+    ("irb6660", "tcp"): (IRB6660, np.block([[np.eye(3), np.array([[0.20], [0], [0.30]])], [np.zeros((1, 3)), 1]])),
+}
+
+
+def ranges(robot: Robot) -> np.ndarray:
+    return np.array([robot.file.limits[name].position for name in robot.motors.names])
+
+
+def allowed(robot: Robot, rng: np.random.Generator, n: int) -> np.ndarray:
+    """Motors' angles (n, 6) over their whole ranges, upper against lower arm within its own."""
+    low, high = ranges(robot).T
+    c = rng.uniform(low, high, (5 * n, 6))
+    least, most = robot.file.limits["j3"].position
+    return c[(c[:, 2] - c[:, 1] > least) & (c[:, 2] - c[:, 1] < most)][:n]

@@ -1,0 +1,99 @@
+"""Where a robot's frames are, how near it is to a singular pose, and all ways to reach a pose."""
+
+from typing import Annotated, Any
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, RobotArg, answer
+from robodyn_pin.console import print_table
+from robodyn_pin.errors import RobodynError
+
+SIX = ("x [m]", "y [m]", "z [m]", "roll", "pitch", "yaw")
+
+
+def pose(
+    robot: RobotArg,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Coordinates, '0.1,0.2,...' [rad or m]; default: home. Shows where the frames are."),
+    ] = None,
+    reach: Annotated[
+        str | None,
+        typer.Option(
+            help="Pose of the frame in the base: x,y,z [m], roll,pitch,yaw. Shows all branches that take it there."
+        ),
+    ] = None,
+    frame: Annotated[
+        str | None,
+        typer.Option(help="A link, or a frame of the robot file; default: all of these, with --reach the flange."),
+    ] = None,
+    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees, given and shown.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Where the frames are and how near a singular pose is, or all ways to put a frame somewhere.
+
+    Roll, pitch and yaw turn about x, then y, then z of the base. Inverse kinematics is for arms with a spherical wrist,
+    with a parallelogram or without; a pose out of reach names the limit that stops it.
+
+    Example: robodyn pose irb2400 --at 10,20,-10,30,40,0 --degrees
+
+    Example: robodyn pose irb2400 --reach 0.9,0.2,0.6,180,0,180 --frame T --degrees
+    """
+    import numpy as np
+
+    from robodyn_pin.pose_report import FLANGE, pose_of, reaching, standing
+    from robodyn_pin.robot import load
+
+    if at is not None and reach is not None:
+        raise RobodynError("--at and --reach ask two things; give one of them")
+    model, unit = load(robot), np.pi / 180 if degrees else 1.0
+    if reach is not None:
+        six = _numbers(reach, "--reach")
+        if len(six) != 6:
+            raise RobodynError(f"--reach expects x,y,z,roll,pitch,yaw, found {len(six)} numbers: {reach!r}")
+        summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
+        answer(as_json, summary, _print_branches, summary, unit)
+        return
+    axes = model.coordinates
+    home = axes.S @ model.home + axes.offset
+    c = home if at is None else np.array(_numbers(at, "--at")) * unit
+    summary = standing(model, c, frame)
+    answer(as_json, summary, _print_standing, summary, unit)
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(x) for x in text.split(",")]
+    except ValueError:
+        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
+
+
+def _print_standing(summary: dict[str, Any], unit: float) -> None:
+    rows = [
+        {"frame": name}
+        | {what: round(x / (unit if k > 2 else 1), 9) + 0.0 for k, (what, x) in enumerate(zip(SIX, six, strict=True))}
+        for name, six in summary["frames"].items()
+    ]
+    print_table(f"Frames of {summary['robot']} in its base, angles in {_named(unit)}", rows)
+    print(f"smallest singular value of the loops {summary['smallest singular value of the loops']:.3g}")
+    if (found := summary["singular poses"]) is None:
+        return
+    for name in ("shoulder", "elbow", "wrist"):
+        family = found[name]
+        angle = family["unit"] == "rad"
+        away = f"{family['away'] / unit:.4g} {_named(unit)}" if angle else f"{family['away']:.4g} m"
+        print(f"{name:9s}{away} from where {family['where']}{' (nearest)' if name == found['nearest'] else ''}")
+
+
+def _print_branches(summary: dict[str, Any], unit: float) -> None:
+    rows = [
+        dict(part.split(" ", 1) for part in found["branch"].split(", ")) | {name: x / unit for name, x in found["coordinates"].items()}
+        | {"limits": "kept" if not found["beyond its limits"] else "beyond: " + ", ".join(found["beyond its limits"])}
+        for found in summary["branches"]
+    ]  # fmt: skip
+    print_table(f"Ways of {summary['robot']} to put {summary['frame']} there, in {_named(unit)}", rows)
+    print(f"{len(summary['with whole turns'])} answers within limits, whole turns of the axes counted")
+
+
+def _named(unit: float) -> str:
+    return "rad" if unit == 1.0 else "degrees"

@@ -1,0 +1,123 @@
+"""Frames, Jacobians and singular poses of the two arms with a parallelogram, and the command that shows them."""
+
+import json
+
+import numpy as np
+import pytest
+from mdh import ARMS, IRB2400, IRB6660, SPINDLE, allowed, flange, frames
+from typer.testing import CliRunner
+
+import robodyn_pin as rp
+from robodyn_pin.cli import app
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.robot import load
+
+
+def test_frames_are_those_of_the_paper():
+    robot, rng = load("irb2400"), np.random.default_rng(3)
+    c = allowed(robot, rng, 50)
+    names = ["B", "1", "2", "3", "4", "5", "6", "7", "T"]
+    found = rp.forward_kinematics(robot, c, *names)
+    for q, poses in zip(c, found, strict=True):
+        flat = flange(IRB2400, q)
+        expected = [np.eye(4), *frames(IRB2400, q), flat, flat @ SPINDLE]
+        assert np.abs(poses - np.array(expected)).max() < 1e-12
+
+
+@pytest.mark.parametrize(("name", "frame"), ARMS)
+def test_end_frames_are_where_the_table_has_them(name, frame):
+    robot, (table, tool) = load(name), ARMS[name, frame]
+    c = allowed(robot, np.random.default_rng(9), 50)
+    expected = np.array([flange(table, q) @ tool for q in c])
+    assert np.abs(rp.forward_kinematics(robot, c, frame) - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize(("name", "frame"), ARMS)
+def test_jacobian_of_every_frame_is_equation_33(name, frame):
+    robot, (table, tool) = load(name), ARMS[name, frame]
+    c = allowed(robot, np.random.default_rng(4), 50)
+    for q, J in zip(c, rp.frame_jacobian(robot, c, frame), strict=True):
+        T, end = frames(table, q), (flange(table, q) @ tool)[:3, 3]
+        expected = np.zeros((6, 6))
+        for i in range(6):
+            z, to = T[i][:3, 2], T[2][:3, 3] if i == 1 else end  # axis 2 carries the elbow and turns nothing beyond it
+            expected[:, i] = [*np.cross(z, to - T[i][:3, 3]), *(0 * z if i == 1 else z)]
+        assert np.abs(J - expected).max() < 1e-12
+
+
+# Singular poses -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "table"), [("irb2400", IRB2400), ("irb6660", IRB6660)])
+def test_distances_to_the_three_families_multiply_to_the_determinant(name, table):
+    robot = load(name)
+    c = allowed(robot, np.random.default_rng(7), 100)
+    near = rp.nearness(robot, c)
+    a1, a2, a3, d4 = *table.a[1:4], table.d[3]
+    q2, q3 = c[:, 1], c[:, 2]
+    shoulder = a1 + a2 * np.sin(q2) + a3 * np.sin(q3) + d4 * np.cos(q3)
+    elbow = (a3 * np.sin(q3 - q2) + d4 * np.cos(q3 - q2)) / np.hypot(a3, d4)
+    assert np.abs(near.shoulder - np.abs(shoulder)).max() < 1e-12
+    assert np.abs(np.sin(near.elbow) - np.abs(elbow)).max() < 1e-12
+    assert np.abs(np.sin(near.wrist) - np.abs(np.sin(c[:, 4]))).max() < 1e-12
+    determinants = np.abs(np.linalg.det(rp.frame_jacobian(robot, c, "flange")))
+    assert np.abs(near.determinant - determinants).max() < 1e-12
+
+
+def test_damped_rates_are_exact_away_from_singular_poses_and_bounded_in_them():
+    robot, rng = load("irb2400"), np.random.default_rng(8)
+    near = 0.05
+    c = np.tile([0.3, 0.2, -0.3, 0.5, 0.0, -0.4], (200, 1))
+    c[:, 4] = np.linspace(0, 1.2, 200)
+    v = rng.normal(size=(200, 6))
+    found = rp.damped_rates(robot, c, v, near=near)
+    J = rp.frame_jacobian(robot, c, "flange")
+    assert found.smallest[0] < 1e-12 < near < found.smallest[-1]
+    far = found.smallest > near
+    assert np.abs(np.einsum("nij,nj->ni", J[far], found.rates[far]) - v[far]).max() < 1e-10
+    assert np.abs(found.missed[far]).max() < 1e-12
+    assert (np.linalg.norm(found.rates, axis=1) <= 1.16 / near * np.linalg.norm(v, axis=1)).all()
+    assert np.abs(v - np.einsum("nij,nj->ni", J, found.rates) - found.missed).max() < 1e-12
+    undamped = np.linalg.solve(J[1:2], v[1:2, :, None])  # a two-hundredth of the way: what damping is for
+    assert np.abs(undamped).max() > 2 * np.abs(found.rates[1]).max()
+
+
+# Command ------------------------------------------------------------------------------------------------------------
+
+
+def robodyn(*words: str):
+    return CliRunner().invoke(app, list(words))
+
+
+def test_pose_command_shows_frames_and_branches():
+    shown = json.loads(robodyn("pose", "irb2400", "--at", "10,20,-10,30,40,0", "--degrees", "--json").stdout)
+    at = frames(IRB2400, np.deg2rad([10, 20, -10, 30, 40, 0]))
+    assert shown["frames"]["6"][:3] == pytest.approx(at[5][:3, 3], abs=1e-12)
+    assert shown["singular poses"]["nearest"] == "wrist"
+    assert shown["singular poses"]["wrist"]["away"] == pytest.approx(np.deg2rad(40), abs=1e-12)
+    down = ("--reach", "0.9,0.2,0.6,180,0,180", "--frame", "T", "--degrees")
+    found = json.loads(robodyn("pose", "irb2400", *down, "--json").stdout)
+    kept = [b for b in found["branches"] if not b["beyond its limits"]]
+    assert len(kept) == 2
+    tip = flange(IRB2400, np.array(list(kept[0]["coordinates"].values()))) @ SPINDLE
+    assert np.abs(tip - np.array([[-1, 0, 0, 0.9], [0, 1, 0, 0.2], [0, 0, -1, 0.6], [0, 0, 0, 1]])).max() < 1e-12
+    assert "whole turns" in robodyn("pose", "irb2400", *down).stdout
+    assert "axes 4 and 6" in robodyn("pose", "irb6660").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--reach", "3,0,1,0,0,0"), "the arm reaches from"),
+        (("--reach", "0.9,0.3,0.8,0,2.0944,0", "--frame", "T"), "m5 would be at 2.17"),
+        (("--reach", "1,2,3"), "found 3 numbers"),
+        (("--at", "1,2,three"), "separated by commas"),
+        (("--at", "1,2"), "expected 6: one for each of m1"),
+        (("--at", "0,0,0,0,0,0", "--reach", "1,0,1,0,0,0"), "give one of them"),
+        (("--frame", "flnge"), "did you mean 'flange'"),
+    ],
+)
+def test_pose_that_cannot_be_is_one_sentence(words, said):
+    result = robodyn("pose", "irb2400", *words)
+    assert isinstance(result.exception, RobodynError)
+    assert said in str(result.exception)
