@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from robodyn_pin.commands.catalogue import check, robots
+from robodyn_pin.commands.elastic import stiffness
 from robodyn_pin.commands.forces import forces, predict
 from robodyn_pin.commands.identify import compare, excite, friction, identify
 from robodyn_pin.commands.pose import pose
@@ -20,7 +21,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-for _command in (robots, check, pose, show, simulate, excite, identify, friction, compare, predict, forces):
+for _command in (robots, check, pose, show, simulate, excite, identify, friction, compare, predict, forces, stiffness):
     app.command()(_command)
 
 

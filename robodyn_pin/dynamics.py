@@ -104,7 +104,7 @@ def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
             f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment"
         )
     values = np.broadcast_to(wrench.values, (len(state.q), 6))
-    return np.einsum("nij,ni->nj", _tree_jacobians(robot, state.q, wrench.frame), values)
+    return np.einsum("nij,ni->nj", tree_jacobians(robot, state.q, wrench.frame), values)
 
 
 def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
@@ -114,10 +114,10 @@ def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
         UnknownName: no such frame.
     """
     state = _at_rest(robot, c)
-    return _tree_jacobians(robot, state.q, frame) @ state.T
+    return tree_jacobians(robot, state.q, frame) @ state.T
 
 
-def _tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+def tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     """Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
     model, data = robot.model, robot.model.createData()
     number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -1,6 +1,6 @@
 """What a robot survives: limits of joints, motors and struts, and how much of them a motion uses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,3 +124,17 @@ def limited(robot: Robot, limits: Limits, state: State) -> np.ndarray:
         lam = multipliers(robot, state, asked - of["torque"] @ robot.motors.S)
         of["force"] = np.stack([*axial_forces(robot, state, closure_forces(robot, lam)).values()], axis=1)
     return np.concatenate([of[b.kind] @ b.S.T for b in limits.bounds], axis=1)
+
+
+def check_positions(robot: Robot, q: np.ndarray, label: Callable[[int], str]) -> None:
+    """Raise BadFile for the first of N positions of all joints (N, nv) that is beyond a limit, and name the limit."""
+    for bounds in limits_of(robot, {}, 0.0).bounds:
+        if bounds.kind != "position":
+            continue
+        excess = np.abs(q @ bounds.S.T - bounds.centre) - bounds.half
+        for i, k in np.argwhere(excess > 1e-9):
+            low, high = bounds.centre[k] - bounds.half[k], bounds.centre[k] + bounds.half[k]
+            raise BadFile(
+                f"{label(int(i))} is out of reach: {bounds.names[k]} would be at {q[i] @ bounds.S[k]:.4g}, its limits are {low:.4g} and "
+                f"{high:.4g} rad or m"
+            )

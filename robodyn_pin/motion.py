@@ -90,7 +90,7 @@ def read_log(
         BadLog: names the file, the column and the row of what is wrong.
     """
     path = Path(path)
-    table, notes = _read_table(path)
+    table, notes = read_table(path)
     layout = LogColumns(path, robot, columns or {}, units or Units(), torque, notes, tuple(table.columns))
     log = layout.take(table, 0)
     _check_clock(log)
@@ -141,7 +141,7 @@ class LogColumns:
             headers = self._headers(prefix)
             if not needed and not any(h in table.columns for h in headers):
                 return None
-            return np.stack([_column(table, h, self.path, first_row) for h in headers], axis=1) * factor
+            return np.stack([column(table, h, self.path, first_row) for h in headers], axis=1) * factor
 
         angle, effort = FACTORS[self.units.angle], FACTORS[self.units.torque]
         t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, angle)
@@ -159,11 +159,11 @@ def read_columns(path: Path, headers: Sequence[str]) -> list[np.ndarray]:
     Raises:
         BadLog: not readable, or a cell that is no number. UnknownName: a column that is not there.
     """
-    table, notes = _read_table(path)
-    return [_column(table, header, path, notes.count("\n") + 2) for header in headers]
+    table, notes = read_table(path)
+    return [column(table, header, path, notes.count("\n") + 2) for header in headers]
 
 
-def _read_table(path: Path) -> tuple["pl.DataFrame", str]:
+def read_table(path: Path) -> tuple["pl.DataFrame", str]:
     """A log's table, and the notes in it: comment lines of a CSV, metadata of a Parquet file."""
     import polars as pl
 
@@ -199,7 +199,8 @@ def _comments(path: Path) -> str:
     return "".join(lines)
 
 
-def _column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> np.ndarray:
+def column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> np.ndarray:
+    """A column (N,) of numbers; raises as `read_columns`."""
     import polars as pl
 
     if header not in table.columns:

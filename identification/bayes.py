@@ -1,0 +1,127 @@
+"""Few measurements and a prior: the most probable parameters, their covariance and ellipsoid, Stiff-6660 (8)-(15)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import chi2
+
+from robodyn_pin.errors import SolverFailed
+
+Model = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # theta (p,) -> expected values (m,), their slopes (m, p)
+LEAST = 1e-4  # of a parameter's prior mean: parameters are positive, stiffness zero has no compliance
+TAIL = 5.0  # degrees of freedom of the t-distribution that is drawn from: heavier tails than any Gaussian's
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A normal distribution of p parameters."""
+
+    mean: np.ndarray  # (p,)
+    covariance: np.ndarray  # (p, p)
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviation of each parameter (p,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def distances(self, theta: np.ndarray) -> np.ndarray:
+        """Squared Mahalanobis distances of parameters (..., p)."""
+        s = self.deviations
+        off = (theta - self.mean) / s
+        return np.asarray(np.einsum("...i,...i->...", off, off @ np.linalg.inv(self.covariance / np.outer(s, s))))
+
+    def inside(self, theta: np.ndarray, level: float = 0.95) -> np.ndarray:
+        """Which parameters (..., p) lie in the ellipsoid that holds `level` of the distribution, (15)."""
+        return np.asarray(self.distances(theta) <= chi2.ppf(level, len(self.mean)))
+
+    def ellipsoid(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Half axes (p,) of that ellipsoid, longest first, and their directions (p, p), one a column."""
+        values, directions = np.linalg.eigh(self.covariance)
+        return np.sqrt(chi2.ppf(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
+
+
+@dataclass(frozen=True)
+class Posterior(Gaussian):
+    """What m measured numbers leave of a prior."""
+
+    misfit: float  # squared distance of measurements and prior from the estimate; expected: m
+    plausibility: float  # chance of such a misfit or a larger one, if model, noise and prior are right
+    at_bound: np.ndarray  # (p,) parameters that the measurements would make negative
+
+
+def infer(model: Model, z: np.ndarray, sigma: np.ndarray, prior: Gaussian, gamma: float = 1.0) -> Posterior:
+    """The most probable parameters (12) and their covariance (13), for a prior N(mean, covariance / gamma), (11).
+
+    Args:
+        z, sigma: measured numbers and their standard deviations (m,).
+
+    Raises:
+        SolverFailed: no minimum found.
+    """
+    s = prior.deviations
+    whiten = np.sqrt(gamma) * np.linalg.inv(np.linalg.cholesky(prior.covariance / np.outer(s, s)))
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([(model(prior.mean + s * x)[0] - z) / sigma, whiten @ x])
+
+    def slope(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([model(prior.mean + s * x)[1] * s / sigma[:, None], whiten])
+
+    least = (LEAST - 1) * prior.mean / s
+    found = least_squares(residual, np.zeros(len(s)), slope, bounds=(least, np.inf), xtol=1e-12, ftol=1e-14, gtol=1e-12)
+    if not found.success:
+        raise SolverFailed(f"no most probable parameters found: {found.message}", found.message)
+    J, misfit = slope(found.x), 2 * float(found.cost)
+    covariance = np.linalg.inv(J.T @ J) * np.outer(s, s)
+    return Posterior(
+        prior.mean + s * found.x, covariance, misfit, float(chi2.sf(misfit, len(z))), found.x < least + 1e-3 * np.abs(least)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SamplingCheck:
+    """The posterior as it is, by weighted samples, beside its Gaussian approximation."""
+
+    mean: np.ndarray  # (p,)
+    deviations: np.ndarray  # (p,)
+    inside: float  # share of the posterior in the 95 % ellipsoid of the approximation
+    effective: float  # samples that the weights are worth
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there are samples enough to speak of."""
+        return self.effective >= 100
+
+
+def check_by_samples(
+    many: Callable[[np.ndarray], np.ndarray],
+    z: np.ndarray,
+    sigma: np.ndarray,
+    prior: Gaussian,
+    posterior: Gaussian,
+    gamma: float = 1.0,
+    size: int = 4000,
+    seed: int = 0,
+) -> SamplingCheck:
+    """Weighted samples of the posterior (11), parameters positive, drawn from a t-distribution around its approximation.
+
+    Args:
+        many: parameters (size, p) -> expected values (size, m).
+    """
+    rng, p = np.random.default_rng(seed), len(posterior.mean)
+    s = posterior.deviations
+    root = s[:, None] * np.linalg.cholesky(posterior.covariance / np.outer(s, s))
+    wide = np.sqrt(TAIL / rng.chisquare(TAIL, size))[:, None]
+    theta = posterior.mean + (wide * rng.normal(size=(size, p))) @ root.T
+    drawn = -0.5 * (TAIL + p) * np.log1p(posterior.distances(theta) / TAIL)
+    possible = (theta > 0).all(axis=1)
+    theta[~possible] = posterior.mean
+    target = -0.5 * (((many(theta) - z) / sigma) ** 2).sum(axis=1) - 0.5 * gamma * prior.distances(theta)
+    weight = np.where(possible, np.exp(target - drawn - (target - drawn)[possible].max()), 0.0)
+    weight /= weight.sum()
+    mean = weight @ theta
+    return SamplingCheck(
+        mean, np.sqrt(weight @ (theta - mean) ** 2), float(weight @ posterior.inside(theta)), float(1 / (weight**2).sum())
+    )  # fmt: skip

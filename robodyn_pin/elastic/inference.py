@@ -1,0 +1,156 @@
+"""Stiffness from measured deviations: what is inferred, in which form, and what the measurements cannot say.
+
+In compliance 1/k the linear model is linear, so that a normal prior leaves a normal posterior and its ellipsoid holds what
+it says. In stiffness k the model bends: a normal prior with a wide spread makes the posterior (13) too sure of itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from robodyn_pin.elastic.deviation import Model as Deviating
+from robodyn_pin.elastic.deviation import deviation_at
+from robodyn_pin.elastic.measurements import Measurements, placed
+from robodyn_pin.elastic.run_file import Form, PriorSpec
+from robodyn_pin.elastic.springs import Placed, Springs
+from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer
+
+UNTOLD = 0.9  # part of a prior's spread that is left where measurements say next to nothing of a spring
+NO_LEVER = 1e-9  # [m/rad]
+NO_MOMENT = 1e-6  # of force times lever
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Stiffness of n springs. theta: their compliances [rad/(N m)] or stiffnesses [N m/rad], as `form` says."""
+
+    names: tuple[str, ...]
+    form: Form
+    gamma: float
+    prior: Gaussian  # of theta
+    posterior: Posterior  # of theta
+    check: SamplingCheck | None
+    measurements: Measurements
+    untold: dict[str, str]  # springs that keep their prior, and why
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """(n,) [N m/rad]."""
+        return stiffness_of(self.posterior.mean, self.form)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the stiffness (n, n), to first order where compliances were inferred."""
+        return covariance_of(self.posterior, self.form)
+
+    def interval(self, level: float = 0.95) -> np.ndarray:
+        """Least and greatest stiffness of each spring (n, 2), infinite where a compliance may be zero."""
+        reach = norm.ppf(0.5 + level / 2) * self.posterior.deviations
+        ends = self.posterior.mean[:, None] + reach[:, None] * np.array([-1.0, 1.0])
+        if self.form == "stiffness":
+            return ends
+        with np.errstate(divide="ignore"):
+            return np.where(ends > 0, 1 / ends, np.inf)[:, ::-1]
+
+
+def stiffness_of(theta: np.ndarray, form: Form) -> np.ndarray:
+    """Stiffness k of theta, either way round."""
+    return theta if form == "stiffness" else 1 / theta
+
+
+def covariance_of(distribution: Gaussian, form: Form) -> np.ndarray:
+    """Covariance (n, n) of the stiffness, to first order."""
+    if form == "stiffness":
+        return distribution.covariance
+    slope = -1 / distribution.mean**2
+    return distribution.covariance * np.outer(slope, slope)
+
+
+def prior_of(spec: PriorSpec, springs: Springs, form: Form) -> Gaussian:
+    """The prior of theta: the same relative spread in either form.
+
+    Raises:
+        UnknownName, BadFile: springs without a value, values without a spring.
+    """
+    spread = spec.spread if isinstance(spec.spread, dict) else dict.fromkeys(springs.names, spec.spread)
+    for what, given in (("stiffness", spec.stiffness), ("spread", spread)):
+        for name in given:
+            if name not in springs.names:
+                raise UnknownName("spring", name, f"prior.{what}", springs.names)
+        if missing := [name for name in springs.names if name not in given]:
+            raise BadFile(f"prior.{what} says nothing of {', '.join(missing)}")
+    mean = stiffness_of(np.array([spec.stiffness[name] for name in springs.names]), form)
+    return Gaussian(mean, np.diag((mean * np.array([spread[name] for name in springs.names])) ** 2))
+
+
+def estimate(
+    springs: Springs, m: Measurements, prior: Gaussian, form: Form, gamma: float = 1.0, model: Deviating = "loaded",
+    samples: int = 0, seed: int = 0,
+) -> Estimate:  # fmt: skip
+    """Infer the stiffness of all springs.
+
+    Args:
+        samples: of the posterior, to check its Gaussian approximation; none: no check.
+
+    Raises:
+        ClosureFailed, BadFile: a pose out of reach. SolverFailed: no most probable stiffness.
+    """
+    at = placed(m, springs)
+    z, sigma = m.deviation.ravel(), np.repeat(m.sigma, 3)
+    posterior = infer(expected(springs, at, m.force, form, model), z, sigma, prior, gamma)
+    check = None
+    if samples:
+        many = expected_of_many(springs, at, m.force, form, model, posterior.mean)
+        check = check_by_samples(many, z, sigma, prior, posterior, gamma, samples, seed)
+    weighed = Gaussian(prior.mean, prior.covariance / gamma)
+    return Estimate(
+        springs.names, form, gamma, prior, posterior, check, m, untold(springs, at, m.force, weighed, posterior)
+    )
+
+
+def expected(springs: Springs, at: Placed, force: np.ndarray, form: Form, model: Deviating) -> Model:
+    """theta -> deviations (3 N,) and their slopes (3 N, n)."""
+
+    def of(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        k = stiffness_of(theta, form)
+        found = deviation_at(springs, at, force, k, model)
+        slopes = found.slopes if form == "stiffness" else -found.slopes * k**2
+        return found.values.ravel(), slopes.reshape(-1, len(k))
+
+    return of
+
+
+def expected_of_many(
+    springs: Springs, at: Placed, force: np.ndarray, form: Form, model: Deviating, near: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """theta (s, n) -> deviations (s, 3 N): linear in the force, with what the model adds to that at theta `near`."""
+
+    def linear(theta: np.ndarray) -> np.ndarray:
+        k = stiffness_of(theta, form)
+        K = np.einsum("psd,ks,pse->kpde", at.B, k, at.B)
+        torque = np.einsum("pxd,px->pd", at.J, force)
+        step = np.linalg.solve(K, np.broadcast_to(torque, K.shape[:3])[..., None])[..., 0]
+        return np.einsum("pxd,kpd->kpx", at.J, step).reshape(len(theta), -1)
+
+    more = expected(springs, at, force, form, model)(near)[0] - linear(near[None])[0]
+    return lambda theta: linear(theta) + more
+
+
+def untold(springs: Springs, at: Placed, force: np.ndarray, prior: Gaussian, posterior: Gaussian) -> dict[str, str]:
+    """Springs that keep their prior, and why."""
+    lever = at.J @ np.linalg.pinv(at.B)  # (N, 3, n) how the tool moves as a spring turns
+    moment = np.abs(np.einsum("pxs,px->ps", lever, force))
+    most = np.linalg.norm(lever, axis=1) * np.linalg.norm(force, axis=1)[:, None]
+    left = posterior.deviations / prior.deviations
+    found = {}
+    for i, name in enumerate(springs.names):
+        if (np.linalg.norm(lever[:, :, i], axis=1) < NO_LEVER).all():
+            found[name] = "cannot be observed: the tool's point lies on its axis, where no force turns it"
+        elif (moment[:, i] <= NO_MOMENT * most[:, i]).all():
+            found[name] = "keeps its prior: no measured force has a moment about it"
+        elif left[i] > UNTOLD:
+            found[name] = f"keeps its prior: the measurements leave {100 * left[i]:.0f} % of its spread"
+    return found
