@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import curve_fit
 
 from robodyn_pin.errors import BadLog, RobodynError, UnknownName
 from robodyn_pin.files import parse_yaml
@@ -81,6 +82,21 @@ def test_deviations_say_how_far_noisy_fits_are_off():
         fit = fit_curve(points, lambda w, s: curve_columns("saturating", w, s), True, names("saturating"))
         z.append((np.array([*fit.coefficients, fit.shape]) - GNAD) / [*fit.deviations, fit.shape_deviation])
     assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.3  # 12 points, 3 unknowns: Student's t has 1.13
+
+
+def test_deviations_are_those_of_a_general_fit():
+    w = np.array(SPEEDS)
+    y = published(w) + 0.01 * np.random.default_rng(1).normal(size=len(w))
+    points = Points(w, y, np.ones_like(w), np.ones_like(w), np.ones_like(w))
+    fit = fit_curve(points, lambda w, s: curve_columns("saturating", w, s), True, names("saturating"))
+    _, covariance = curve_fit(lambda w, a, b, s: a * np.tanh(100 * w) + b * np.tanh(w / s), w, y, GNAD)
+    np.testing.assert_allclose([*fit.deviations, fit.shape_deviation], np.sqrt(np.diag(covariance)), rtol=2e-2)
+
+
+def test_the_error_of_a_point_is_that_of_its_mean():
+    noise = np.random.default_rng(0).normal(size=(400, 500))
+    points = [friction_points([1.0], [sample]) for sample in noise]
+    assert np.mean([p.error[0] for p in points]) == pytest.approx(1 / np.sqrt(500), rel=0.1)
 
 
 def test_linear_friction_is_found_exactly():

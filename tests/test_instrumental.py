@@ -34,6 +34,15 @@ def test_folded_instruments_are_the_normal_equations():
     np.testing.assert_allclose(found.least_squares_deviations, np.sqrt(spread), rtol=1e-9)
 
 
+def test_noise_shared_by_four_rows_doubles_the_deviations():
+    _, (Z, W, y) = estimate(np.random.default_rng(0), 0.5)
+    groups = [fold(empty(6), np.hstack([Z, W]), y)]
+    every, fourth = (instrumental(groups, np.array([0.5]), share) for share in (1.0, 0.25))
+    np.testing.assert_allclose(fourth.deviations, 2 * every.deviations, rtol=1e-12)
+    np.testing.assert_allclose(fourth.least_squares_deviations, 2 * every.least_squares_deviations, rtol=1e-12)
+    assert fourth.statistic == pytest.approx(every.statistic / 4)
+
+
 def test_noise_in_the_regressor_shrinks_least_squares_and_not_the_instruments():
     """Least squares is the truth times signal over signal and noise, 1 / 1.25; its own errors do not say so."""
     found, _ = estimate(np.random.default_rng(1), 0.5)

@@ -163,6 +163,14 @@ def test_noise_free_logs_of_arms_give_the_whole_payload(name, request):
     np.testing.assert_allclose([q.feasible for q in result.payload], truth, rtol=1e-5, atol=1e-5)
 
 
+def test_two_logs_without_payload_differ_by_noise_and_are_not_called_swapped():
+    motion = course(IRB360, 4, 0.12, 0.25, 3)
+    logs = [simulate(IRB360, motion, Noise(SIGMA, seed=seed)) for seed in (5, 6)]
+    found = [identified(IRB360, *both, {"payload": {"link": "end_effector"}}).payload[0] for both in (logs, logs[::-1])]
+    assert min(mass.wls for mass in found) < 0
+    assert all(abs(mass.wls) < 3 * mass.deviation for mass in found)
+
+
 def test_swapped_logs_show_in_the_inertia_where_no_mass_is_seen():
     arm = load("irb2400")
     motion, exact = course(arm, 2, 0.25, 0.2, 6), Noise(np.zeros(6))
