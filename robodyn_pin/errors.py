@@ -61,3 +61,11 @@ class NotPhysical(RobodynError):
 
 class BadPath(RobodynError):
     """A path that cannot be followed: a kink, a segment without length, out of reach or singular; says where."""
+
+
+class InfeasiblePlan(RobodynError):
+    """No motion along a path keeps the limits; carries where, which limit (kind and axis) and by how much."""
+
+    def __init__(self, message: str, s: float, label: tuple[str, str], excess: float):
+        super().__init__(message)
+        self.s, self.label, self.excess = s, label, excess

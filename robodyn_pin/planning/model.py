@@ -1,0 +1,101 @@
+"""What a plan needs to know of a robot: joints along a path, and the loads that a motion along it causes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from robodyn_pin.dynamics import motor_torques, tree_efforts
+from robodyn_pin.forces import closure_forces, multipliers
+from robodyn_pin.planning.path import Geometry
+from robodyn_pin.robot import Robot, State
+from robodyn_pin.struts import axial_forces
+
+STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
+
+Dynamics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # q, q', q'' (N, n) -> torques (N, m)
+Loads = Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]]  # ds/dt, its derivative (N,) -> loads (N, m) by kind
+
+
+class Curve(Protocol):
+    """A path: anything that gives coordinates and their derivatives."""
+
+    def at(self, s: np.ndarray) -> Geometry:
+        """At s (N,) in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Posture:
+    """Joints along a path and their derivatives by s, and what loads them."""
+
+    q: np.ndarray  # (N, n)
+    q1: np.ndarray
+    q2: np.ndarray
+    loads: Loads
+
+
+class Model(Protocol):
+    """A robot on a path."""
+
+    def posture(self, geometry: Geometry) -> Posture:
+        """Joints at the points of a path."""
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A robot of which only the inverse dynamics are known; the path's coordinates are its joints."""
+
+    dynamics: Dynamics
+
+    def posture(self, geometry: Geometry) -> Posture:
+        """Joints at the points of a path."""
+        c, c1, c2 = geometry.c, geometry.c1, geometry.c2
+
+        def loads(rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
+            rate, acceleration = rate[:, None], acceleration[:, None]
+            return {"torque": self.dynamics(c, c1 * rate, c2 * rate**2 + c1 * acceleration)}
+
+        return Posture(c, c1, c2, loads)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A robot of this package; the path is in its coordinates."""
+
+    robot: Robot
+    kinds: frozenset[str]  # of loads that are limited
+
+    def posture(self, geometry: Geometry) -> Posture:
+        """Joints at the points of a path.
+
+        Raises:
+            ClosureFailed: a point out of reach, or singular; names its s.
+        """
+        state = self.robot.close(
+            geometry.c, geometry.c1, geometry.c2, label=lambda i: f"the path's point s = {geometry.s[i]:.4f}"
+        )
+
+        def loads(rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
+            rate, acceleration = rate[:, None], acceleration[:, None]
+            moving = replace(state, v=state.v * rate, a=state.a * rate**2 + state.v * acceleration)
+            return self._loads(moving)
+
+        return Posture(state.q, state.v, state.a, loads)
+
+    def _loads(self, state: State) -> dict[str, np.ndarray]:
+        if not self.kinds:
+            return {}
+        robot, asked = self.robot, tree_efforts(self.robot, state)
+        found = {"torque": motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))}
+        if "force" in self.kinds:
+            lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
+            found["force"] = np.stack([*axial_forces(robot, state, closure_forces(robot, lam)).values()], axis=1)
+        return found
+
+
+def third_derivative(model: Model, path: Curve, s: np.ndarray) -> np.ndarray:
+    """q''' by s (N, n) at s (N,), from q'' a step before and behind (at the ends of the path one-sided)."""
+    before, behind = np.clip(s - STEP, 0.0, 1.0), np.clip(s + STEP, 0.0, 1.0)
+    q2 = model.posture(path.at(np.concatenate([before, behind]))).q2
+    return (q2[len(s) :] - q2[: len(s)]) / (behind - before)[:, None]

@@ -1,0 +1,145 @@
+"""The fastest motion along a path within all limits.
+
+Bobrow's problem with z = (ds/dt)^2 as the unknown (Verscheure et al., IEEE TAC 54(10), 2009), viscous friction and jerk by
+sequential convexification; Gnad et al. (IRB 360), section 5.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.limits import Limits
+from robodyn_pin.planning.check import Check, check, mismatch, shares_at
+from robodyn_pin.planning.constraints import Grid, grid
+from robodyn_pin.planning.grading import End, Grading
+from robodyn_pin.planning.interior import Optimum, minimise, within
+from robodyn_pin.planning.model import Callback, Curve, Dynamics, Mechanism, Model
+from robodyn_pin.planning.objectives import Objective
+from robodyn_pin.planning.objectives import objective as aim
+from robodyn_pin.planning.plan import Plan
+from robodyn_pin.planning.profile import Profile
+from robodyn_pin.planning.spline import Space
+from robodyn_pin.planning.terms import LOADS, Terms, terms
+from robodyn_pin.robot import Robot
+
+OVER = 1e-3  # share of a limit by which the motion may be over it between the points
+PASSES = 3  # of tightening the limits where it is
+DENSE = 10  # places to an interval where the motion is checked in the end
+CREEP = 0.05  # of the largest speed
+BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
+WARM = 1e-3  # gap of a new start, as a share of the objective
+BISECTIONS = 12
+
+
+def fastest(
+    robot: Robot | Dynamics,
+    path: Curve,
+    limits: Limits,
+    *,
+    points: int = 300,
+    ends: tuple[End, End] = ("rest", "rest"),
+    objective: Literal["time", "speed"] = "time",
+    jerk: bool = True,
+) -> Plan:
+    """The fastest motion along a path, from rest to rest.
+
+    Args:
+        robot: its coordinates are the path's; or its inverse dynamics f(q, q', q'') -> torques (N, m), for limits "torque".
+        limits: as `planning_limits` gives them.
+        points: intervals of the path.
+        ends: acceleration at the begin and at the end: "rest" zero, "free" (without a limited jerk always free).
+        objective: "time", or "speed", the integral of z over s, as Gnad et al., eq. (43).
+        jerk: keep the jerk limits, if there are any.
+
+    Raises:
+        InfeasiblePlan: no motion keeps the limits; names where on the path, which limit and by how much.
+        RobodynError: nothing limits the motion. ClosureFailed: the path leaves the workspace or crosses a singularity.
+    """
+    if not jerk:
+        limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
+    smooth = any(b.kind == "jerk" for b in limits.bounds)
+    grading, space = Grading(ends if smooth else ("free", "free")), Space(points, 1 if smooth else 0)
+    model = _model(robot, limits)
+    s = grading.at(space.knots)[0]
+    found = terms(model, path, limits, s, np.ones_like(s))
+    _standing(found)
+    held = grid(found, grading, space)
+    goal = aim(objective, space, grading, held.slow)
+    optimum = _solve(goal, held)
+    history = optimum.history
+    for _ in range(PASSES):
+        profile = Profile(grading, space, optimum.x)
+        seen = check(model, path, limits, profile, 2)
+        if mismatch(found, seen) > OVER / 5:  # friction that is neither Coulomb's nor viscous
+            found = terms(model, path, limits, s, _about(profile)).tightened(found.room, found.jerk_room)
+        elif seen.worst <= OVER / 2:
+            break
+        found = found.tightened(*_room(seen, found))
+        optimum = _solve(goal, grid(found, grading, space), optimum)
+        history += optimum.history
+    profile = Profile(grading, space, optimum.x)
+    seen, before = check(model, path, limits, profile, DENSE), profile.time
+    if seen.worst > OVER:
+        profile = profile.scaled(_slower(model, path, limits, seen))
+        seen = check(model, path, limits, profile, DENSE)
+    return Plan(model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
+
+
+def _model(robot: Robot | Dynamics, limits: Limits) -> Model:
+    if isinstance(robot, Robot):
+        return Mechanism(robot, frozenset(b.kind for b in limits.bounds if b.kind in LOADS))
+    return Callback(robot)
+
+
+def _solve(goal: Objective, limits: Grid, near: Optimum | None = None) -> Optimum:
+    """From the fastest uniform motion, or from one that was optimal for limits nearby."""
+    slow = np.full(limits.points[0].space.size, limits.slow / 2)
+    if near is None:
+        return minimise(goal, limits.points, slow)
+    x = BACK * near.x
+    while x.max() > limits.slow and not within(limits.points, x):
+        x = BACK * x
+    return minimise(goal, limits.points, x, WARM) if x.max() > limits.slow else minimise(goal, limits.points, slow)
+
+
+def _standing(found: Terms) -> None:
+    """Raise InfeasiblePlan where a limit does not even allow standing still."""
+    if not found.labels:
+        return
+    i, k = np.unravel_index(np.abs(found.c).argmax(), found.c.shape)
+    most = float(np.abs(found.c[i, k]))
+    if most >= 1:
+        kind, name = found.labels[k]
+        raise InfeasiblePlan(
+            f"at s = {found.s[i]:.4f} of the path the {kind} of {name!r} is {100 * (most - 1):.3g} % over its limit at "
+            "standstill already, from gravity and dry friction; raise the limit or move the path",
+            float(found.s[i]), found.labels[k], most - 1,
+        )  # fmt: skip
+
+
+def _about(profile: Profile) -> np.ndarray:
+    """ds/dt at the knots, at rest a little above zero: the sign of the motion counts there."""
+    rate = profile.rates(profile.r)[0]
+    return np.maximum(rate, CREEP * rate.max())
+
+
+def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the limits to keep to at the knots, so that they hold in the middle of the intervals, too."""
+    over = np.maximum(seen.shares[1::2], 1.0)  # in the middle
+    beside = np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
+    columns = {label: k for k, label in enumerate(seen.labels)}
+    return tuple(1 / beside[:, [columns[label] for label in labels]] for labels in (found.labels, found.jerk_labels))  # type: ignore[return-value]
+
+
+def _slower(model: Model, path: Curve, limits: Limits, seen: Check) -> float:
+    """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
+    at = seen.shares.max(axis=1) > 1 + OVER / 2
+    s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
+    low, high = 0.9, 1.0
+    for _ in range(BISECTIONS):
+        factor = (low + high) / 2
+        slowed = tuple(x * factor**n for n, x in enumerate(rates, 1))
+        worst = shares_at(model, path, limits, s, slowed).max() - 1
+        low, high = (factor, high) if worst <= OVER / 2 else (low, factor)
+    return low

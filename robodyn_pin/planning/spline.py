@@ -1,0 +1,63 @@
+"""Piecewise parabolas y(r) on equal intervals of [0, 1]: with jumps of the slope at the knots, or without."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Smoothness = Literal[0, 1]  # derivatives that are continuous
+
+# Powers 1, x, x^2 (columns) of the functions (rows) that are not zero on an interval, x from 0 to 1 on it. Smoothness 0: values at
+# both ends and the control value between them (Bernstein); 1: B-splines. In both y is their mean where all coefficients are alike.
+FUNCTIONS = {
+    0: np.array([[1.0, -2.0, 1.0], [0.0, 2.0, -2.0], [0.0, 0.0, 1.0]]),
+    1: np.array([[0.5, -1.0, 0.5], [0.5, 1.0, -1.0], [0.0, 0.0, 0.5]]),
+}
+STRIDE = {0: 2, 1: 1}  # coefficients from one interval to the next
+WIDTH = 3  # coefficients that an interval knows
+
+
+@dataclass(frozen=True)
+class Space:
+    """All such y on K intervals, given by n coefficients."""
+
+    intervals: int  # K
+    smoothness: Smoothness
+
+    @property
+    def size(self) -> int:
+        """n."""
+        return STRIDE[self.smoothness] * (self.intervals - 1) + WIDTH
+
+    @property
+    def knots(self) -> np.ndarray:
+        """Ends of the intervals (K + 1,)."""
+        return np.linspace(0.0, 1.0, self.intervals + 1)
+
+    def windows(self, x: np.ndarray) -> np.ndarray:
+        """Coefficients of the intervals (K, 3) out of all x (n,)."""
+        return np.lib.stride_tricks.sliding_window_view(x, WIDTH)[:: STRIDE[self.smoothness]]
+
+    def powers(self, x: np.ndarray) -> np.ndarray:
+        """Of the place in the interval, from 0 to 1: (K, 3)."""
+        return np.asarray(self.windows(x) @ FUNCTIONS[self.smoothness])
+
+    def basis(self, place: float) -> np.ndarray:
+        """y, y'/2 and y''/2 by r, at a place from 0 to 1 in an interval, of its coefficients: (3, 3)."""
+        F, K = FUNCTIONS[self.smoothness], self.intervals
+        return np.stack([F @ [1, place, place**2], K / 2 * (F @ [0, 1, 2 * place]), K**2 * F[:, 2]])
+
+    def add(self, total: np.ndarray, local: np.ndarray, first: int = 0) -> None:
+        """Add local (K', 3) of the intervals from `first` on to the coefficients (n,)."""
+        for i in range(WIDTH):
+            total[self._at(first, i, len(local))] += local[:, i]
+
+    def add_bands(self, bands: np.ndarray, local: np.ndarray, first: int = 0) -> None:
+        """Add symmetric local (K', 3, 3) of the intervals from `first` on to the lower bands (3, n) of a matrix."""
+        for i in range(WIDTH):
+            for j in range(i + 1):
+                bands[i - j, self._at(first, j, len(local))] += local[:, i, j]
+
+    def _at(self, first: int, i: int, count: int) -> slice:
+        step = STRIDE[self.smoothness]
+        return slice(step * first + i, step * (first + count - 1) + i + 1, step)

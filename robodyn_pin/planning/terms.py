@@ -1,0 +1,114 @@
+"""Every limited quantity along a path as a function of its speed: value = a s'' + b s'^2 + c + d s'.
+
+Gnad et al. (IRB 360), eqs. (38) to (42): a from the mass, b from the products of rates, c from gravity and dry friction,
+whose sign is fixed along a path, d from viscous friction; the jerk of an axis is s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robodyn_pin.limits import Bounds, Limits
+from robodyn_pin.planning.model import Curve, Model, Posture, third_derivative
+
+LOADS = ("torque", "force", "end_effector")
+SPEEDS = np.array([0.5, 1.0, 1.5])  # of the expected ds/dt: where the loads are evaluated
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Along N points of a path, of m quantities and k jerks. All are scaled: within -1 and 1 is within the limits."""
+
+    s: np.ndarray  # (N,)
+    labels: tuple[tuple[str, str], ...]  # kind and axis of the m quantities
+    a: np.ndarray  # (N, m)
+    b: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    fastest: np.ndarray  # (N,) largest (ds/dt)^2 that the velocities allow
+    slowest: tuple[tuple[str, str], ...]  # the velocity that sets it, at each point
+    jerk_labels: tuple[tuple[str, str], ...]
+    q1: np.ndarray  # (N, k)
+    q2: np.ndarray
+    q3: np.ndarray
+    room: np.ndarray  # (N, m) shares of the limits that the scale stands for
+    jerk_room: np.ndarray  # (N, k)
+
+    def between(self) -> "Terms":
+        """In the middle of the intervals, as means of those at both ends."""
+        arrays = {k: (x[:-1] + x[1:]) / 2 for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return replace(self, **arrays)  # type: ignore[arg-type]
+
+    def tightened(self, room: np.ndarray, jerk_room: np.ndarray) -> "Terms":
+        """With only these shares of the limits of before, (N, m) and (N, k)."""
+        a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
+        q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
+        return replace(
+            self, a=a, b=b, c=c, d=d, q1=q1, q2=q2, q3=q3, room=self.room * room, jerk_room=self.jerk_room * jerk_room
+        )
+
+
+def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.ndarray) -> Terms:
+    """The terms at s (N,) for motions whose ds/dt is about `rate` (N,): exact where friction is Coulomb's and viscous."""
+    posture = model.posture(path.at(s))
+    of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
+    fastest, slowest = _velocities(posture, of["velocity"], len(s))
+    q1, q2 = (_stack([x @ b.S.T / b.half for b in of["acceleration"]], len(s)) for x in (posture.q1, posture.q2))
+    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
+    loads = _loads(posture, [b for b in limits.bounds if b.kind in LOADS], rate)
+    third = third_derivative(model, path, s) if of["jerk"] else posture.q2
+    j1, j2, j3 = (_stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, third))
+    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), loads, strict=True))
+    labels = [(k, name) for k in ("acceleration", *LOADS) for x in limits.bounds if x.kind == k for name in x.names]
+    return Terms(
+        s, tuple(labels), a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1)
+    )  # fmt: skip
+
+
+def values(posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray], q3: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+    """The limited quantities themselves (N, m), columns as `limits.labels`, for ds/dt and its derivatives (N,) each."""
+    sd, sdd, sddd = (x[:, None] for x in rates)
+    found = {
+        "position": posture.q,
+        "velocity": posture.q1 * sd,
+        "acceleration": posture.q2 * sd**2 + posture.q1 * sdd,
+        **posture.loads(rates[0], rates[1]),
+    }
+    if q3 is not None:
+        found["jerk"] = q3 * sd**3 + 3 * posture.q2 * sd * sdd + posture.q1 * sddd
+    return np.hstack([found[b.kind] @ b.S.T for b in limits.bounds])
+
+
+def _velocities(posture: Posture, bounds: list[Bounds], n: int) -> tuple[np.ndarray, tuple[tuple[str, str], ...]]:
+    labels = _names(bounds)
+    if not labels:
+        return np.full(n, np.inf), (("velocity", ""),) * n
+    with np.errstate(divide="ignore"):
+        most = np.hstack([(b.half / np.abs(posture.q1 @ b.S.T)) ** 2 for b in bounds])
+    return most.min(axis=1), tuple(labels[k] for k in most.argmin(axis=1))
+
+
+def _loads(posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
+    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it."""
+    if not bounds:
+        return [np.zeros((len(rate), 0))] * 4
+
+    def scaled(sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
+        found = posture.loads(sd, sdd)
+        return np.hstack([(found[b.kind] @ b.S.T - b.centre) / b.half for b in bounds])
+
+    still = np.zeros_like(rate)
+    low, mid, high = (scaled(rate * k, still) for k in SPEEDS)
+    pushed = (scaled(rate, rate**2) - mid) / rate[:, None] ** 2
+    # The parabola c + d v + b v^2 through the three; v = SPEEDS * rate.
+    inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))
+    c, d, b = (row[0] * low + row[1] * mid + row[2] * high for row in inverse)
+    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None]]
+
+
+def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
+    return np.hstack(columns) if columns else np.zeros((n, 0))
+
+
+def _names(bounds: list[Bounds]) -> tuple[tuple[str, str], ...]:
+    return tuple((b.kind, name) for b in bounds for name in b.names)

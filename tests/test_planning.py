@@ -1,0 +1,122 @@
+"""The fastest motion along a path, against closed forms."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from robodyn_pin.errors import InfeasiblePlan, RobodynError
+from robodyn_pin.limits import Limits
+from robodyn_pin.planning.limits import symmetric
+from robodyn_pin.planning.path import Path, lines
+from robodyn_pin.planning.solve import fastest
+
+
+def straight(begin: float, end: float) -> Path:
+    return lines(("q",), np.array([[begin], [end]]), np.array([False]), 0.0)
+
+
+def limits(**most: float) -> Limits:
+    return Limits(tuple(symmetric(kind, ("q",), np.array([value])) for kind, value in most.items()))
+
+
+def mass(q, v, a):
+    """One kilogram."""
+    return a
+
+
+def test_one_mass_goes_bang_bang():
+    plan = fastest(mass, straight(0, 3), limits(torque=2.0))
+    assert plan.time == pytest.approx(2 * np.sqrt(3 / 2), rel=1e-3)
+
+
+def test_cruising_at_the_largest_velocity():
+    plan = fastest(mass, straight(0, 1), limits(acceleration=2.0, velocity=0.5))
+    assert plan.time == pytest.approx(1 / 0.5 + 0.5 / 2, rel=1e-3)
+    middle = plan.active[len(plan.active) // 2]
+    assert middle == (("velocity", "q"),)
+
+
+def test_jerk_limited_from_rest_to_rest():
+    # Four equal parts of largest jerk, + - - +: d = J T^3 / 32.
+    plan = fastest(mass, straight(0, 1.5), limits(jerk=40.0))
+    assert plan.time == pytest.approx((32 * 1.5 / 40) ** (1 / 3), rel=1e-3)
+
+
+def test_jerk_acceleration_and_velocity_make_seven_parts():
+    # d / v + v / a + a / j, where all three limits are reached.
+    plan = fastest(mass, straight(0, 1), limits(jerk=30.0, acceleration=3.0, velocity=1.2))
+    assert plan.time == pytest.approx(1 / 1.2 + 1.2 / 3 + 3 / 30, rel=1e-3)
+
+
+def test_jerk_limited_with_free_acceleration_at_both_ends():
+    # a(t) = j T / 2 - j t from + to -: d = j T^3 / 12.
+    plan = fastest(mass, straight(0, 1), limits(jerk=30.0), ends=("free", "free"))
+    assert plan.time == pytest.approx((12 / 30) ** (1 / 3), rel=1e-3)
+
+
+def test_a_pendulum_swings_as_its_energy_says():
+    # m l^2 = 1, m g l = 9.81: from -1.5 to +1.5 rad under +-12 Nm, full torque forth until the middle, full torque back from there.
+    plan = fastest(lambda q, v, a: a + 9.81 * np.sin(q), straight(-1.5, 1.5), limits(torque=12.0))
+
+    def pace(angle):
+        return 1 / np.sqrt(2 * (12 * (angle + 1.5) + 9.81 * (np.cos(angle) - np.cos(1.5))))
+
+    expected = 2 * quad(lambda root: 2 * root * pace(root**2 - 1.5), 0, np.sqrt(1.5))[0]  # angle + 1.5 = root^2
+    assert plan.time == pytest.approx(expected, rel=1e-3)
+
+
+def test_viscous_friction_as_its_differential_equation_says():
+    # v' = +-1 - 2 v from rest: up for t1, down for t2; v(t1) = (1 - exp(-2 t1)) / 2 is stopped in t2 = log(1 + 2 v) / 2.
+    def covered(t1):
+        v = (1 - np.exp(-2 * t1)) / 2
+        t2 = np.log1p(2 * v) / 2
+        return (t1 - v) / 2 + (v - t2) / 2, t1 + t2
+
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        mid = (low + high) / 2
+        low, high = (mid, high) if covered(mid)[0] < 1 else (low, mid)
+    plan = fastest(lambda q, v, a: a + 2 * v, straight(0, 1), limits(torque=1.0))
+    assert plan.time == pytest.approx(covered(low)[1], rel=1e-3)
+    assert plan.dense.worst <= 1e-3
+
+
+def test_every_iterate_keeps_the_limits_and_the_time_falls():
+    plan = fastest(lambda q, v, a: a + 2 * v, straight(0, 1), limits(torque=1.0, jerk=20.0))
+    first = plan.history[: 1 + int(np.argmin(plan.history))]
+    assert np.all(np.diff(first) < 1e-6)
+
+
+def test_what_cannot_even_stand_still_says_where_and_by_how_much():
+    with pytest.raises(InfeasiblePlan, match=r"torque of 'q' is 9 % over its limit at standstill") as found:
+        fastest(lambda q, v, a: a + 10.9 * np.sin(q), straight(0, np.pi), limits(torque=10.0))
+    assert found.value.label == ("torque", "q")
+    assert found.value.s == pytest.approx(0.5, abs=0.01)
+    assert found.value.excess == pytest.approx(0.09, rel=1e-3)
+
+
+def test_a_motion_that_nothing_limits_is_refused():
+    with pytest.raises(RobodynError, match="nothing limits the motion"):
+        fastest(mass, straight(0, 1), limits())
+
+
+def test_the_profile_is_one_motion():
+    profile = fastest(mass, straight(0, 1), limits(jerk=30.0, acceleration=3.0)).profile
+    t = np.linspace(0, profile.time, 20_001)
+    s, sd, sdd, sddd = profile.at_time(t)
+    assert (s[0], sd[0], sdd[0]) == (0, 0, 0)
+    assert (s[-1], sd[-1]) == (1, 0)
+    for x, rate, jump in ((s, sd, 0), (sd, sdd, 0), (sdd, sddd, 2 * 30)):  # the trapezoid rule misses jumps of the jerk
+        assert (
+            np.abs(x[0] + np.concatenate([[0], np.cumsum((rate[1:] + rate[:-1]) / 2 * t[1])]) - x).max()
+            < 1e-6 + jump * t[1]
+        )
+    inside = slice(1, -1)
+    assert profile.z(s[inside]) == pytest.approx(sd[inside] ** 2, rel=1e-6)
+    assert profile.time == pytest.approx(quad(lambda r: 1 / float(_pace(profile, r)), 0, 1, limit=500)[0], rel=1e-6)
+
+
+def _pace(profile, r):
+    """dr/dt from ds/dt and the slope of s(r)."""
+    _, slope, *_ = profile.grading.at(np.array([r]))
+    return profile.rates(np.array([r]))[0][0] / slope[0]
