@@ -11,6 +11,7 @@ from robodyn_pin.commands.elastic import stiffness
 from robodyn_pin.commands.forces import forces, predict
 from robodyn_pin.commands.identify import compare, excite, friction, identify
 from robodyn_pin.commands.pose import pose
+from robodyn_pin.commands.repair import repair
 from robodyn_pin.commands.show import show
 from robodyn_pin.commands.simulate import simulate
 from robodyn_pin.errors import RobodynError
@@ -21,7 +22,9 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-for _command in (robots, check, pose, show, simulate, excite, identify, friction, compare, predict, forces, stiffness):
+for _command in (
+    robots, check, repair, pose, show, simulate, excite, identify, friction, stiffness, compare, predict, forces,
+):  # fmt: skip
     app.command()(_command)
 
 

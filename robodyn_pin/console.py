@@ -21,13 +21,14 @@ def print_json(content: object) -> None:
 
 def print_table(title: str, rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
+    from rich.markup import escape  # units stand in brackets, as rich's own marks do
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for k, key in enumerate(rows[0]):
-        table.add_column(key, justify="left" if k == 0 else "right")
+        table.add_column(escape(key), justify="left" if k == 0 else "right")
     for row in rows:
-        table.add_row(*(f"{x:.3f}" if isinstance(x, float) else str(x) for x in row.values()))
+        table.add_row(*(escape(f"{x:.3f}" if isinstance(x, float) else str(x)) for x in row.values()))
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 

@@ -32,9 +32,21 @@ def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue
     bodies = dict(zip(robot.body_groups, values[: layout.first_scalar].reshape(-1, 10), strict=True))
     payload = robot.payload and robot.payload.name
     wanted = {name: x for group, x in bodies.items() for name in group if name != payload}
+    return urdf_with(robot, wanted, eigenvalue)
+
+
+def urdf_with(robot: Robot, wanted: dict[str, np.ndarray], eigenvalue: float) -> str:
+    """The robot's URDF with other bodies (10,), by name, reloaded and compared before it is returned.
+
+    Raises:
+        NotPhysical: as `identified_urdf`.
+    """
     root = ET.fromstring(robot.urdf_xml)
     # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
-    merged = {f.name for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0}
+    merged = {
+        f.name for f in robot.model.frames
+        if f.type == pin.FrameType.BODY and f.parentJoint > 0 and body_name(robot.model, f.parentJoint) in wanted
+    }  # fmt: skip
     for link in root.findall("link"):
         old = link.find("inertial")
         if link.get("name") in merged and old is not None:
@@ -48,7 +60,7 @@ def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue
 
 
 def _check_reloaded(text: str, wanted: dict[str, np.ndarray], eigenvalue: float) -> None:
-    model, _ = parse_urdf(text, Path("identified URDF"))
+    model, _ = parse_urdf(text, Path("the new URDF"))
     found = {body_name(model, j): model.inertias[j].toDynamicParameters() for j in body_joints(model)}
     for name, x in wanted.items():
         if name not in found or np.abs(found[name] - x).max() > ROUND_OFF * np.abs(x).max():
@@ -56,7 +68,7 @@ def _check_reloaded(text: str, wanted: dict[str, np.ndarray], eigenvalue: float)
         smallest = smallest_eigenvalues(found[name][None])[0]
         if smallest < eigenvalue:
             raise NotPhysical(
-                f"body {name!r} of the identified URDF has a pseudo-inertia eigenvalue of {smallest:.3g}, below {eigenvalue:.3g}; "
+                f"body {name!r} of the new URDF has a pseudo-inertia eigenvalue of {smallest:.3g}, below {eigenvalue:.3g}; "
                 "nothing was kept"
             )
 

@@ -53,8 +53,7 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
         print(f"{what:38s}{value:.3g}" if isinstance(value, float) else f"{what:38s}{value}")
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
-    if not found.not_physical:
-        print("every body can exist")
+    print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
     if found.assumed:
         print("assumed, not measured or published:")
         print("\n".join(f"  {line}" for line in found.assumed))

@@ -1,0 +1,69 @@
+"""Published parameters that no body can have: the nearest that one can."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, RobotArg, answer
+from robodyn_pin.console import print_table
+
+if TYPE_CHECKING:
+    from robodyn_pin.repair import Repair
+
+
+def repair(
+    robot: RobotArg,
+    metric: Annotated[
+        Literal["euclidean", "torque"],
+        typer.Option(
+            help="Nearest by the bodies' pseudo-inertias about their centres of mass, or by the torques of random motions."
+        ),
+    ] = "euclidean",
+    thinnest: Annotated[
+        float,
+        typer.Option(
+            help="How thin a repaired body may be, in parts of its largest radius of gyration.", min=1e-4, max=0.5
+        ),
+    ] = 0.01,
+    seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; default: results/ROBOT_repaired.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The nearest bodies that can exist, all together, and what they change in the motors' torques.
+
+    Bodies that can exist stay as they are. The euclidean metric keeps masses and centres of mass; the metric `torque`
+    moves both where that keeps the torques. Writes a robot (URDF and YAML) and repair.json.
+
+    Example: robodyn repair irb2400_printed
+    """
+    from robodyn_pin.repair import repair_robot
+    from robodyn_pin.result import prepare_folder
+    from robodyn_pin.robot import load
+
+    model = load(robot)
+    found = repair_robot(model, metric, thinnest, seed)
+    if not any(found.found.reasons):
+        answer(
+            as_json, found.summary(), print, f"every body of {model.name} can exist; nothing to repair, nothing written"
+        )
+        return
+    folder = out or Path("results") / f"{model.name}_repaired"
+    prepare_folder(folder)
+    files = found.write(folder)
+    answer(as_json, found.summary(), _print_repair, found, files)
+
+
+def _print_repair(found: "Repair", files: list[Path]) -> None:
+    summary = found.summary()
+    for body in summary["repaired"]:
+        print(f"{body['body']}: {body['reason']}")
+    changed = [
+        {"body": body["body"], "quantity": name, "before": f"{round(old, 12) + 0.0:.5g}", "after": f"{round(new, 12) + 0.0:.5g}"}
+        for body in summary["repaired"]
+        for name, new in body["after"].items()
+        if abs(new - (old := body["before"].get(name, float("nan")))) > 1e-9 * max(map(abs, body["after"].values())) or old != old
+    ]  # fmt: skip
+    print_table(f"Nearest bodies that can exist ({summary['metric']}); the others stay as they are", changed)
+    print_table("Torques of random motions within the limits [N m or N]", summary["torques"])
+    print(", ".join(str(path) for path in files))

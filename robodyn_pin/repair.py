@@ -1,0 +1,183 @@
+"""A robot whose files name bodies that cannot exist: the nearest that can, and what that changes in its torques."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from robodyn_pin.check import AROUND
+from robodyn_pin.dynamics import motor_torques
+from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
+from robodyn_pin.export import urdf_with
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.identification.parameters import smallest_eigenvalues
+from robodyn_pin.identification.repair import THINNEST, Metric, Repaired, repair
+from robodyn_pin.limits import limits_of
+from robodyn_pin.payload import QUANTITIES, about_centre
+from robodyn_pin.regression import body_regressor, group_name
+from robodyn_pin.robot import Robot, State
+from robodyn_pin.urdf_tree import body_joints, body_name
+
+MOTIONS, SAMPLES, SECONDS, HARMONICS = 20, 200, 10.0, 3
+RANGE = 0.8  # of position and velocity limits that random motions use
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was repaired, and what it changes; torques of bodies alone, friction does not change."""
+
+    robot: Robot
+    groups: tuple[tuple[str, ...], ...]
+    before: np.ndarray  # (groups, 10)
+    found: Repaired
+    metric: Metric
+    torque: np.ndarray  # (motors,) rms over random motions [N m or N]
+    change: np.ndarray  # (motors,) rms
+    largest: np.ndarray  # (motors,)
+
+    def summary(self) -> dict[str, Any]:
+        """What `repair.json` holds."""
+        broken = [i for i, reason in enumerate(self.found.reasons) if reason]
+        motors = zip(self.robot.motors.names, self.torque, self.change, self.largest, strict=True)
+        return {
+            "robot": self.robot.name,
+            "metric": self.metric,
+            "solver": self.found.solver,
+            "kept": [group_name(g) for g, reason in zip(self.groups, self.found.reasons, strict=True) if not reason],
+            "repaired": [
+                {
+                    "body": group_name(self.groups[i]),
+                    "reason": self.found.reasons[i],
+                    "distance in its own units": float(self.found.distance[i]),
+                    "before": _named(self.before[i]),
+                    "after": _named(self.found.bodies[i]),
+                }
+                for i in broken
+            ],
+            "torques": [
+                {"motor": name, "rms": float(tau), "rms change": float(d), "largest change": float(most)}
+                for name, tau, d, most in motors
+            ],
+        }
+
+    def write(self, folder: Path) -> list[Path]:
+        """NAME_repaired.urdf and .yaml, a robot like any other, and repair.json.
+
+        Raises:
+            RobodynError: nothing was to be repaired. NotPhysical: a body does not survive being written.
+        """
+        name = f"{self.robot.name}_repaired"
+        wanted = {
+            body: x for group, x, reason in zip(self.groups, self.found.bodies, self.found.reasons, strict=True)
+            if reason for body in group
+        }  # fmt: skip
+        if not wanted:
+            raise RobodynError(f"every body of robot {self.robot.name!r} can exist; there is nothing to repair")
+        smallest = float(smallest_eigenvalues(np.array(list(wanted.values()))).min())
+        urdf = urdf_with(self.robot, wanted, smallest / 2)
+        sources = {f"bodies {', '.join(wanted)}": f"derived: nearest that can exist ({self.metric}), by robodyn repair"}
+        file = self.robot.file.model_copy(
+            update={"urdf": Path(f"{name}.urdf"), "sources": sources | self.robot.file.sources}
+        )
+        content = file.model_dump(mode="json", exclude_defaults=True)
+        texts = {
+            f"{name}.urdf": urdf,
+            f"{name}.yaml": f"# {self.robot.name} with repaired bodies; see repair.json beside it.\n"
+            + yaml.safe_dump(content, sort_keys=False, width=120),
+        }
+        for path, text in texts.items():
+            write_text(folder / path, text)
+        write_json(folder / "repair.json", self.summary())
+        return [folder / path for path in (*texts, "repair.json")]
+
+
+def _named(x: np.ndarray) -> dict[str, float]:
+    """Mass, centre of mass and inertia about it, by name and unit; without mass there is no centre."""
+    if x[0] <= 0:
+        return {"mass [kg]": float(x[0])}
+    return {f"{name} [{unit}]": float(v) for (name, unit), v in zip(QUANTITIES.items(), about_centre(x), strict=True)}
+
+
+def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = THINNEST, seed: int = 0) -> Repair:
+    """Find the nearest bodies that can exist, and what they change over random motions within the limits.
+
+    Raises:
+        BadFile: identical bodies that are not. ClosureFailed: no random motion stays on the loops.
+        SolverFailed: the metric `torque` found no optimum.
+    """
+    joints = {body_name(robot.model, j): j for j in body_joints(robot.model)}
+    own = {name: robot.model.inertias[j].toDynamicParameters() for name, j in joints.items()}
+    for group in robot.body_groups:
+        for name in group[1:]:
+            if not np.allclose(own[name], own[group[0]], rtol=1e-9, atol=0):
+                raise BadFile(
+                    f"robot {robot.name!r}: bodies {group[0]!r} and {name!r} are identical by the robot file, not by the URDF"
+                )
+    before = np.array([own[group[0]] for group in robot.body_groups])
+    W, torques = [], []
+    rng = np.random.default_rng(seed)
+    states = [random_motion(robot, rng) for _ in range(MOTIONS)]
+    for state in states:
+        W.append(body_regressor(robot, state.q, state.v, state.a))
+        torques.append(motor_torques(robot, state, W[-1] @ before.ravel()))
+    tau = np.concatenate(torques)
+    rms = np.sqrt((tau**2).mean(axis=0))
+    rows = np.concatenate([_per_motor(robot, state, w) for state, w in zip(states, W, strict=True)])
+    rows = (rows / np.maximum(rms, rms.max() * 1e-9)[:, None]).reshape(-1, before.size)
+    found = repair(before, metric, rows, thinnest)
+    change = np.concatenate(
+        [motor_torques(robot, state, w @ (found.bodies - before).ravel()) for state, w in zip(states, W, strict=True)]
+    )
+    return Repair(
+        robot,
+        robot.body_groups,
+        before,
+        found,
+        metric,
+        rms,
+        np.sqrt((change**2).mean(axis=0)),
+        np.abs(change).max(axis=0),
+    )
+
+
+def _per_motor(robot: Robot, state: State, W: np.ndarray) -> np.ndarray:
+    """Motor torques per parameter (N, motors, p), from those along the coordinates (N, d, p)."""
+    return np.linalg.pinv((robot.motors.S @ state.T).transpose(0, 2, 1)) @ W
+
+
+def random_motion(robot: Robot, rng: np.random.Generator) -> State:
+    """Sums of sines within the limits of the coordinates, as large as the loops let them be.
+
+    Raises:
+        ClosureFailed: not even a small one stays on the loops.
+    """
+    names, axes = robot.coordinates.names, robot.coordinates
+    home = axes.S @ robot.home + axes.offset
+    limits = limits_of(robot, {}, 0.0)
+    bounds = dict(zip(limits.labels, limits.ranges, strict=True))
+    ranges = np.array([bounds.get(("position", n), (x - AROUND, x + AROUND)) for n, x in zip(names, home, strict=True)])
+    fastest = np.array([bounds.get(("velocity", n), (-1.0, 1.0))[1] for n in names])
+    w = 2 * np.pi / SECONDS * np.arange(1, HARMONICS + 1)
+    t = np.linspace(0, SECONDS, SAMPLES, endpoint=False)[:, None] * w
+    a, b = rng.normal(size=(2, HARMONICS, len(names)))
+    x, xd, xdd = (
+        np.sin(t) @ a + np.cos(t) @ b,
+        w * np.cos(t) @ a - w * np.sin(t) @ b,
+        -(w**2) * np.sin(t) @ a - w**2 * np.cos(t) @ b,
+    )
+    half, middle = (ranges[:, 1] - ranges[:, 0]) / 2, ranges.mean(axis=1)
+    size = RANGE * np.minimum(half / np.abs(x).max(axis=0), fastest / np.abs(xd).max(axis=0))
+    position = next((b for b in limits.bounds if b.kind == "position"), None)
+    share = 1.0
+    while True:
+        try:
+            state = robot.close(home + share * (middle + size * x - home), share * size * xd, share * size * xdd)
+            beyond = position is not None and (np.abs(state.q @ position.S.T - position.centre) > position.half).any()
+            if not beyond or share < 0.05:
+                return state
+        except ClosureFailed:
+            if share < 0.05:
+                raise
+        share *= 0.8
