@@ -14,6 +14,8 @@ from robodyn_pin.errors import RobodynError
 SAME = 0.02  # speeds that differ by less, relative, are one point
 BLOCKS = 10  # whose means show how well the mean is known, noise that lasts from sample to sample included
 STARTS = 12  # of the search for a shape
+PASSES = 3  # of fits with errors in proportion to what the one before predicts
+LEAST = 0.01  # of the largest effort: the least that errors grow with
 REACH = 3.0  # times the slowest and fastest speed: no point tells of a bend beyond
 
 
@@ -33,11 +35,21 @@ class CurveFit:
     """A friction model through the points."""
 
     coefficients: np.ndarray  # (k,) [N m, N m s, ...], none below zero
-    deviations: np.ndarray  # (k,)
     shape: float | None  # speed at which the curve bends [rad/s or m/s]
-    shape_deviation: float | None  # infinite: the points do not show it
+    covariance: np.ndarray  # (u, u) of the coefficients and, last, of the shape; infinite: the points do not show it
+    freedom: int  # points less unknowns
     rmse: float  # [N m or N] of the points
     predicted: np.ndarray  # (n,)
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations of the coefficients (k,)."""
+        return np.sqrt(np.diag(self.covariance)[: len(self.coefficients)])
+
+    @property
+    def shape_deviation(self) -> float | None:
+        """Standard deviation of the shape."""
+        return None if self.shape is None else float(np.sqrt(self.covariance[-1, -1]))
 
 
 def friction_points(speeds: Sequence[float], efforts: Sequence[np.ndarray]) -> Points:
@@ -59,21 +71,31 @@ def friction_points(speeds: Sequence[float], efforts: Sequence[np.ndarray]) -> P
         samples = np.concatenate([efforts[i] for i in group])
         weights = [len(efforts[i]) for i in group]
         speed = np.average([speeds[i] for i in group], weights=weights)
-        means = [block.mean() for block in np.array_split(samples, min(BLOCKS, len(samples)))]
-        error = np.std(means, ddof=1) / np.sqrt(len(means))
-        rows.append([speed, samples.mean(), samples.std(ddof=1), error, len(samples)])
+        rows.append([speed, samples.mean(), samples.std(ddof=1), mean_error(samples), len(samples)])
     return Points(*np.array(rows).T)
 
 
+def mean_error(samples: np.ndarray) -> float:
+    """Standard deviation of the mean of samples (n,), noise that lasts from one to the next included."""
+    means = [block.mean() for block in np.array_split(samples, min(BLOCKS, len(samples)))]
+    return float(np.std(means, ddof=1) / np.sqrt(len(means)))
+
+
 def fit_curve(
-    points: Points, columns: Callable[[np.ndarray, float], np.ndarray], shaped: bool, names: Sequence[str]
+    points: Points,
+    columns: Callable[[np.ndarray, float], np.ndarray],
+    shaped: bool,
+    names: Sequence[str],
+    relative: bool = False,
 ) -> CurveFit:
-    """Fit effort = columns(speed, shape) @ coefficients, all points alike; coefficients not negative.
+    """Fit effort = columns(speed, shape) @ coefficients; coefficients not negative.
 
     Variable projection: for each shape the coefficients are the linear solution, so that only the shape is searched.
 
     Args:
         columns: speeds (n,), shape -> (n, k). shaped: the columns bend with the shape. names: of the coefficients.
+        relative: the points' errors grow with the effort, so that its logarithm is known alike everywhere; else all points
+            count alike.
 
     Raises:
         RobodynError: too few speeds for the model.
@@ -81,45 +103,54 @@ def fit_curve(
     w, y = points.speed, points.effort
     _enough(w, [*names, *(["speed"] if shaped else [])])
     bounds = np.log(np.abs(w).min() / REACH), np.log(np.abs(w).max() * REACH)
+    size = np.ones_like(y)
 
     def left(at: np.ndarray) -> np.ndarray:
-        A = columns(w, float(np.exp(at[0])))
-        return A @ nnls(A, y)[0] - y
+        A = columns(w, float(np.exp(at[0]))) / size[:, None]
+        return A @ nnls(A, y / size)[0] - y / size
 
-    at = np.zeros(1)
-    if shaped:
-        starts = np.linspace(*bounds, STARTS + 2)[1:-1, None]
-        start = min(starts, key=lambda s: float(np.sum(left(s) ** 2)))
-        at = least_squares(left, start, bounds=bounds, xtol=1e-12, ftol=1e-14, gtol=1e-14).x
-    shape = float(np.exp(at[0]))
-    A = columns(w, shape)
-    x = nnls(A, y)[0]
-    rest = A @ x - y
+    at, predicted = np.zeros(1), y
+    for _ in range(PASSES if relative else 1):
+        if relative:
+            size = np.maximum(np.abs(predicted), LEAST * np.abs(predicted).max())
+        if shaped:
+            starts = np.linspace(*bounds, STARTS + 2)[1:-1, None]
+            start = min(starts, key=lambda s: float(np.sum(left(s) ** 2)))
+            at = least_squares(left, start, bounds=bounds, xtol=1e-12, ftol=1e-14, gtol=1e-14).x
+        shape = float(np.exp(at[0]))
+        A = columns(w, shape)
+        x = nnls(A / size[:, None], y / size)[0]
+        predicted = A @ x
     J = A
     if shaped:
         h = 1e-4 * shape
         J = np.column_stack([A, (columns(w, shape + h) - columns(w, shape - h)) @ x / (2 * h)])
-    deviations = _deviations(J, rest)
+    covariance = _covariance(J / size[:, None], (predicted - y) / size, relative)
     if shaped and np.abs(at - bounds).min() < 1e-3:
-        deviations[-1] = np.inf
-    return CurveFit(
-        coefficients=x,
-        deviations=deviations[: len(x)],
-        shape=shape if shaped else None,
-        shape_deviation=float(deviations[-1]) if shaped else None,
-        rmse=float(np.sqrt(np.mean(rest**2))),
-        predicted=A @ x,
-    )
+        covariance[-1, -1] = np.inf
+    rmse = float(np.sqrt(np.mean((predicted - y) ** 2)))
+    return CurveFit(x, shape if shaped else None, covariance, len(y) - J.shape[1], rmse, predicted)
 
 
-def _deviations(J: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Standard deviations of the unknowns from what is left (n,); infinite where the points do not show one."""
+def _covariance(J: np.ndarray, rest: np.ndarray, own: bool) -> np.ndarray:
+    """Covariance of the unknowns from what is left (n,), infinite where the points do not show one.
+
+    Args:
+        own: each point counts with its own residual, over 1 - leverage as if it had not been fitted, because not all are
+            known alike: MacKinnon & White, Journal of Econometrics 29(3), 1985, HC3. Else one variance for all.
+    """
     length = np.linalg.norm(J, axis=0)
     seen = length > 1e-9 * length.max()
-    variance = float(rest @ rest) / (len(rest) - J.shape[1])
-    found = np.full(J.shape[1], np.inf)
+    found = np.diag(np.full(J.shape[1], np.inf))
     R = J[:, seen] / length[seen]
-    found[seen] = np.sqrt(variance * np.diag(np.linalg.pinv(R.T @ R))) / length[seen]
+    inverse = np.linalg.pinv(R.T @ R)
+    if own:
+        leverage = np.einsum("ij,jk,ik->i", R, inverse, R)
+        scores = (R @ inverse) * (rest / np.maximum(1 - leverage, 1e-6))[:, None]
+        inverse = scores.T @ scores
+    else:
+        inverse = float(rest @ rest) / (len(rest) - J.shape[1]) * inverse
+    found[np.ix_(seen, seen)] = inverse / np.outer(length[seen], length[seen])
     return found
 
 

@@ -9,7 +9,8 @@ import typer
 from robodyn_pin.commands.catalogue import check, robots
 from robodyn_pin.commands.elastic import stiffness
 from robodyn_pin.commands.forces import forces, predict
-from robodyn_pin.commands.identify import compare, excite, friction, identify
+from robodyn_pin.commands.friction import friction
+from robodyn_pin.commands.identify import compare, excite, identify
 from robodyn_pin.commands.pose import pose
 from robodyn_pin.commands.repair import repair
 from robodyn_pin.commands.show import show

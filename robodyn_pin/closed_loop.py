@@ -21,8 +21,7 @@ from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dyna
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.limits import limits_of
 from robodyn_pin.robot import Robot, State
-from robodyn_pin.simulation import FourierMotion, Motion, encoded, fourier, runge_kutta
-from robodyn_pin.steps import stepped
+from robodyn_pin.simulation import FourierMotion, Motion, course, encoded, runge_kutta
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
@@ -90,7 +89,7 @@ def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) ->
         )
     finer = motion.model_copy(update={"rate": spec.rate})
     names = robot.coordinates.names
-    t, c, cd, cdd = fourier(finer, names) if isinstance(finer, FourierMotion) else stepped(finer, names)
+    t, c, cd, cdd = course(finer, names)
     if len(t) < 2:
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
     inner = by_motor(spec.internal, model, "internal")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robodyn_pin.compare import Compared
     from robodyn_pin.excitation_result import Excitation
-    from robodyn_pin.friction import FrictionResult
     from robodyn_pin.identification.copies import Comparison
     from robodyn_pin.result import Result
 
@@ -148,30 +147,6 @@ def print_excitation(found: "Excitation", folder: Path) -> None:
     )
     print("\n".join(found.unknown) or "nothing stays unknown that a motion can show")
     print(f"motion, log, controller table and picture: {folder}")
-
-
-def print_friction(result: "FrictionResult", folder: Path) -> None:
-    from robodyn_pin.friction import names
-
-    if result.simulated:
-        print("SIMULATED log: this result says nothing about a real machine.")
-    rows = []
-    for curve, fit in result.fits.items():
-        values = zip(names(curve), fit.coefficients, fit.deviations, strict=True)
-        found = [f"{name} {x:.4g} +- {s:.1g}" for name, x, s in values]
-        if fit.shape is not None:
-            shown = f"+- {fit.shape_deviation:.1g}" if fit.shape_deviation != float("inf") else "(not shown)"
-            found.append(f"bends at {fit.shape:.4g} {shown}")
-        chosen = " (chosen)" if curve == result.model else ""
-        rows.append(
-            {"model": curve + chosen, "found [SI]": "\n".join(found), f"rms [{result.unit}]": f"{fit.rmse:.2g}"}
-        )
-    print_table(f"Friction of {result.motor}, {len(result.points.speed)} speeds", rows)
-    for curve, why in result.left_out.items():
-        print(f"{curve}: {why}")
-    for warning in result.warnings:
-        print(f"note: {warning}")
-    print(f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg")
 
 
 def print_comparison(found: "Compared") -> None:

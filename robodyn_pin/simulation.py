@@ -15,6 +15,7 @@ from robodyn_pin.internal import smooth_torque
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.steps import StepMotion, stepped
+from robodyn_pin.sweeps import SweepMotion, swept
 
 
 class FourierMotion(Strict):
@@ -30,18 +31,35 @@ class FourierMotion(Strict):
     note: str = ""
 
 
-Motion = FourierMotion | StepMotion
+Motion = FourierMotion | StepMotion | SweepMotion
 
 
 def read_motion(path: Path) -> Motion:
-    """A motion file: Fourier series, or steps where it says `poses:` or `speeds:`.
+    """A motion file: Fourier series, steps where it says `poses:` or `speeds:`, sweeps where it says `sweeps:`.
 
     Raises:
         BadFile: not there, not YAML, or a key that is unknown, missing or of the wrong kind.
     """
     text = read_text(path)
+    if re.search(r"(?m)^sweeps\s*:", text):
+        return parse_yaml(text, SweepMotion, str(path))
     in_steps = re.search(r"(?m)^(poses|speeds|hold)\s*:", text)
     return parse_yaml(text, StepMotion, str(path)) if in_steps else parse_yaml(text, FourierMotion, str(path))
+
+
+def course(motion: Motion, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Time (N,) and coordinates, rates, accelerations (N, d) of any motion, at its rate.
+
+    Raises:
+        UnknownName: a coordinate that is not there. BadFile: a Fourier series without a centre.
+    """
+    match motion:
+        case FourierMotion():
+            return fourier(motion, names)
+        case StepMotion():
+            return stepped(motion, names)
+        case SweepMotion():
+            return swept(motion, names)
 
 
 @dataclass(frozen=True)
@@ -105,7 +123,7 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     if isinstance(motion, FourierMotion) and motion.coordinates is not None:
         robot = robot.with_coordinates(motion.coordinates)
     names = robot.coordinates.names
-    t, c, cd, cdd = fourier(motion, names) if isinstance(motion, FourierMotion) else stepped(motion, names)
+    t, c, cd, cdd = course(motion, names)
     rng = np.random.default_rng(noise.seed)
     white = rng.normal(size=(len(t), len(noise.torque))) * noise.torque
     internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(white)

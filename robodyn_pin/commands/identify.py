@@ -1,4 +1,4 @@
-"""Parameters from logs: the motion to record, the estimate, one motor's friction, what changed between two results."""
+"""Parameters from logs: the motion to record, the estimate, what changed between two results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
-from robodyn_pin.console import bar, print_comparison, print_excitation, print_friction, print_result, status
+from robodyn_pin.console import bar, print_comparison, print_excitation, print_result, status
 
 
 def excite(
@@ -60,31 +60,6 @@ def identify(
         result.write(folder)
     answer(as_json, result.summary(), print_result, result, folder)
     verdict(result.verdict.accepted)
-
-
-def friction(
-    run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, logs, motor, model.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/RUN.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Friction curve of a motor that turns freely, from logs that hold one speed after the other, in both directions.
-
-    Hold each speed for a second and for a turn, slow to fast, the other motors still: at constant speed the torque is
-    friction alone. Steady parts are found and averaged, one point a speed; three models are fitted.
-
-    Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
-    """
-    from robodyn_pin.files import read_yaml
-    from robodyn_pin.friction import FrictionFile, measure
-    from robodyn_pin.run import load_named
-
-    settings = read_yaml(run, FrictionFile)
-    folder = folder_of(run, settings, out)
-    result = measure(settings, run.parent, load_named(settings.robot, run.parent))
-    result.write(folder)
-    answer(as_json, result.summary(), print_friction, result, folder)
 
 
 def compare(

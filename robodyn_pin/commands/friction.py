@@ -1,0 +1,131 @@
+"""Friction over speed: the sweeps to record, the curves through what was recorded."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, answer, folder_of
+from robodyn_pin.console import print_table
+
+if TYPE_CHECKING:
+    from robodyn_pin.friction_protocol import Protocol
+    from robodyn_pin.friction_result import FrictionResult
+    from robodyn_pin.friction_sweeps import SweepResult
+
+SIMULATED = "SIMULATED log: this result says nothing about a real machine."
+
+
+def friction(
+    run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, motor or sweeps, logs, model.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/RUN.")
+    ] = None,
+    protocol: Annotated[
+        bool, typer.Option("--protocol", help="Plan the sweeps instead: the motion to record, one motor at a time.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Friction over speed, from logs of constant speeds in both directions.
+
+    A motor that turns freely ('motor') holds one speed after the other. Motors that carry a load ('sweeps') pass a
+    reference angle at each speed, back and forth, the others where gravity loads them least; the same positions in both
+    directions take gravity out. Steady parts are found in the log, one point a speed; three models are fitted.
+
+    Example: robodyn friction examples/irb2400_friction.yaml --protocol --out results/irb2400_sweeps
+
+    Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
+    """
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.friction_file import FrictionFile
+    from robodyn_pin.run import load_named
+
+    settings = read_yaml(run, FrictionFile)
+    folder = folder_of(run, settings, out)
+    robot = load_named(settings.robot, run.parent)
+    if protocol:
+        from robodyn_pin.friction_protocol import plan_sweeps
+
+        planned = plan_sweeps(settings, robot)
+        planned.write(folder)
+        answer(as_json, planned.summary(), _print_protocol, planned, folder)
+    elif settings.sweeps:
+        from robodyn_pin.friction_sweeps import measure_sweeps
+
+        swept = measure_sweeps(settings, run.parent, robot)
+        swept.write(folder)
+        answer(as_json, swept.summary(), _print_sweeps, swept, folder)
+    else:
+        from robodyn_pin.friction import measure
+
+        result = measure(settings, run.parent, robot)
+        result.write(folder)
+        answer(as_json, result.summary(), _print_curves, result, folder)
+
+
+def _print_protocol(planned: "Protocol", folder: Path) -> None:
+    speeds = planned.motion.sweeps[0].speeds
+    rows = [
+        {"motor": p.sweep.of, "past": f"{p.sweep.at:g}", "others wait at": ", ".join(f"{m} {x:.3g}" for m, x in p.sweep.others.items()),
+         "gravity left": f"{round(p.load, 6):.3g} {p.unit}", "by the others": f"{round(p.range[0], 6):.3g} to {round(p.range[1], 6):.3g}"}
+        for p in planned.posed
+    ]  # fmt: skip
+    print_table(
+        f"Sweeps of {planned.robot}: rms gravity over the sweep, and what places of the others make of it", rows
+    )
+    print(
+        f"{len(speeds)} speeds from {speeds[0]:g} to {speeds[-1]:g} rad/s or m/s, back and forth, "
+        f"{planned.duration / 60:.0f} minutes"
+    )
+    if heavy := planned.heavy:
+        print(
+            f"no place of the others takes gravity off {', '.join(heavy)}: it falls out of both directions at equal positions"
+        )
+    print(f"motion and table for a controller: {folder / 'sweeps.yaml'}, passages.csv, protocol.json")
+
+
+def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
+    from robodyn_pin.friction_result import quantities
+
+    if swept.simulated:
+        print(SIMULATED)
+    rows = []
+    for name, result in swept.motors.items():
+        fit = result.fits[result.model]
+        found = {q.name: _with_reach(q.value, q.reach) for q in quantities(fit, result.model)}
+        rms = f"{fit.rmse:.2g} {result.unit}"
+        rows.append({"motor": name, **found, "rms": rms, "speeds": len(result.points.speed)})
+    model = next(iter(swept.motors.values())).model
+    print_table(f"Friction of {swept.robot}, {model}, with half widths of 95 % intervals [SI]", rows)
+    for name, result in swept.motors.items():
+        for warning in result.warnings:
+            print(f"note: {name}: {warning}")
+    print(f"points, curves and pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg")
+
+
+def _with_reach(value: float, reach: float) -> str:
+    return f"{value:.4g} +- {reach:.2g}" if reach != float("inf") else f"{value:.4g} (not shown)"
+
+
+def _print_curves(result: "FrictionResult", folder: Path) -> None:
+    from robodyn_pin.friction_result import names
+
+    if result.simulated:
+        print(SIMULATED)
+    rows = []
+    for curve, fit in result.fits.items():
+        values = zip(names(curve), fit.coefficients, fit.deviations, strict=True)
+        found = [f"{name} {x:.4g} +- {s:.1g}" for name, x, s in values]
+        if fit.shape is not None:
+            shown = f"+- {fit.shape_deviation:.1g}" if fit.shape_deviation != float("inf") else "(not shown)"
+            found.append(f"bends at {fit.shape:.4g} {shown}")
+        chosen = " (chosen)" if curve == result.model else ""
+        rows.append(
+            {"model": curve + chosen, "found [SI]": "\n".join(found), f"rms [{result.unit}]": f"{fit.rmse:.2g}"}
+        )
+    print_table(f"Friction of {result.motor}, {len(result.points.speed)} speeds", rows)
+    for curve, why in result.left_out.items():
+        print(f"{curve}: {why}")
+    for warning in result.warnings:
+        print(f"note: {warning}")
+    print(f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg")

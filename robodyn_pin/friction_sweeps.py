@@ -1,0 +1,160 @@
+"""Friction of motors that carry a load, from sweeps past a reference angle in both directions: gravity falls out of pairs.
+
+Source: Obal & Gierlak (IRB 2400), section 7: eqs. (70)-(73), Table 5, Figs. 8 and 9.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.files import write_json, write_text, write_whole
+from robodyn_pin.friction import check_motors, logs_of, unit_of, width_of
+from robodyn_pin.friction_file import FrictionFile
+from robodyn_pin.friction_result import FrictionResult, bend_warning, fit_curves
+from robodyn_pin.identification.passages import Passage, Sample, pair_up, passages
+from robodyn_pin.motion import Log
+from robodyn_pin.robot import Robot
+
+ASIDE = 0.05  # of a passage's travel: others that move more do not stand still
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A passage and the one after it, for a picture."""
+
+    t: np.ndarray  # (n,) [s] from the first crossing
+    q: np.ndarray  # (n,) [rad or m]
+    tau: np.ndarray  # (n,) [N m or N]
+    parts: tuple[slice, ...]  # at constant speed
+    crossings: tuple[float, ...]  # [s]
+    speeds: tuple[float, ...]  # signed [rad/s or m/s]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Friction of several motors, each past its reference angle."""
+
+    robot: str
+    at: dict[str, float]  # [rad or m]
+    motors: dict[str, FrictionResult]
+    shown: dict[str, Shown]
+    simulated: bool
+
+    def summary(self) -> dict[str, object]:
+        """What `friction.json` holds."""
+        found = {name: result.summary() | {"reference": self.at[name], "load at the reference": _load(result)}
+                 for name, result in self.motors.items()}  # fmt: skip
+        efforts = [entry for result in self.motors.values() for entry in result.efforts]
+        return {"robot": self.robot, "simulated": self.simulated, "motors": found, "efforts": efforts}
+
+    def write(self, folder: Path) -> None:
+        """Write `friction.csv`, for each motor `friction_M.svg` and `passages_M.svg`, and, last, `friction.json`."""
+        from robodyn_pin.viz.friction import friction_figure, passages_figure
+        from robodyn_pin.viz.plots import svg
+
+        tables = [result.table().insert_column(0, pl.lit(name).alias("motor")) for name, result in self.motors.items()]
+        table = pl.concat(tables, how="diagonal")
+        write_whole(folder / "friction.csv", table.write_csv)
+        for name, result in self.motors.items():
+            write_text(folder / f"friction_{name}.svg", svg(friction_figure(result), f"friction_{name}"))
+            picture = passages_figure(self.shown[name], result, self.at[name])
+            write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
+        write_json(folder / "friction.json", self.summary())
+
+
+def _load(result: FrictionResult) -> float:
+    """Mean of the halves of the sums [N m or N]."""
+    assert result.load is not None
+    return float(result.load.mean())
+
+
+def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult:
+    """Points and curves of every motor that sweeps; paths start from `folder`.
+
+    Raises:
+        UnknownName: no such motor.
+        BadLog: a motor that nowhere passes its reference at constant speed, or in one direction only.
+        RobodynError: too few speeds for the model.
+    """
+    assert run.sweeps is not None
+    at, names = run.sweeps.at, robot.motors.names
+    check_motors(robot, list(at))
+    samples: dict[str, list[Sample]] = {name: [] for name in at}
+    shown: dict[str, Shown] = {}
+    simulated = False
+    for log in logs_of(run, folder, robot):
+        simulated |= log.simulated
+        for name, angle in at.items():
+            k = names.index(name)
+            found = [p for p in passages(log.q[:, k], log.rate, angle, run.steady.shortest, run.steady.tolerance)
+                     if _alone(log, p, k)]  # fmt: skip
+            samples[name] += [_sample(log, p, k) for p in found]
+            if name not in shown and len(found) > 1:
+                shown[name] = _shown(log, found, k)
+    results = {name: _result(run, robot, name, samples[name], simulated) for name in at}
+    return SweepResult(robot.name, at, results, shown, simulated)
+
+
+def _result(run: FrictionFile, robot: Robot, motor: str, samples: list[Sample], simulated: bool) -> FrictionResult:
+    assert run.sweeps is not None
+    files = ", ".join(str(named.file) for named in run.logs)
+    if not samples:
+        raise BadLog(
+            f"{files}: motor {motor!r} nowhere passes its reference angle {run.sweeps.at[motor]:g} at constant speed for "
+            f"{run.steady.shortest:g} s, the others standing still; look at 'sweeps: at' and 'steady: {{shortest, tolerance}}'"
+        )
+    pairs, alone = pair_up(samples)
+    if len(pairs.load) == 0:
+        side = "the positive" if samples[0].speed > 0 else "the negative"
+        way = f"in {side} direction only" if len({s.speed > 0 for s in samples}) == 1 else "at no speed both ways"
+        raise BadLog(
+            f"{files}: motor {motor!r} passes its reference angle {run.sweeps.at[motor]:g} {way}; gravity falls out of the "
+            "difference of both directions, so sweep each speed back and forth"
+        )
+    width = width_of(run, robot, motor)
+    try:
+        fits, left_out = fit_curves(run.model, pairs.friction, width, relative=True)
+    except RobodynError as error:
+        raise RobodynError(f"{files}: motor {motor!r}: {error}") from None
+    warnings = bend_warning(fits[run.model])
+    if alone:
+        listed = ", ".join(f"{w:.4g}" for w in alone[:5]) + (", ..." if len(alone) > 5 else "")
+        warnings.append(
+            f"{len(alone)} passages have no partner in the other direction and are left out: {listed} per second"
+        )
+    return FrictionResult(
+        robot.name, motor, unit_of(robot, motor), run.model, width, pairs.friction, fits, left_out, tuple(warnings),
+        simulated, pairs.load,
+    )  # fmt: skip
+
+
+def _alone(log: Log, passage: Passage, k: int) -> bool:
+    """Whether the other motors stand still."""
+    moved = np.ptp(log.q[passage.part], axis=0)
+    return bool((np.delete(moved, k) <= ASIDE * moved[k]).all())
+
+
+def _sample(log: Log, passage: Passage, k: int) -> Sample:
+    assert log.tau is not None
+    index = np.arange(passage.part.start, passage.part.stop)
+    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, log.tau[passage.part, k])
+
+
+def _shown(log: Log, found: list[Passage], k: int) -> Shown:
+    """The passage of middle speed and the next, with what lies between and as much again about them."""
+    assert log.tau is not None
+    middle = np.exp(np.median(np.log([abs(p.speed) for p in found])))
+    i = min(range(len(found) - 1), key=lambda i: (found[i].speed < 0, abs(np.log(abs(found[i].speed) / middle))))
+    pair = found[i : i + 2]
+    margin = max(1, (pair[1].part.stop - pair[0].part.start) // 5)
+    begin = max(0, pair[0].part.start - margin)
+    end = min(log.size, pair[1].part.stop + margin)
+    zero = pair[0].crossing
+    return Shown(
+        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k], log.tau[begin:end, k],
+        tuple(slice(p.part.start - begin, p.part.stop - begin) for p in pair),
+        tuple((p.crossing - zero) / log.rate for p in pair), tuple(p.speed for p in pair),
+    )  # fmt: skip
