@@ -1,0 +1,254 @@
+"""Estimators that take one sample after the other: arrays in, estimates out, memory constant; they know no robot.
+
+Parameters are divided by `scale` and rows by their noise, so that an eigenvalue L of the information R says that the
+parameters are known to 1 / sqrt(L) of their scale along its eigenvector. All share one interface: `step`, `values`,
+`covariance`, `state`.
+
+Source: Abed Azad et al. (3-dof Delta), appendix 1.3, for least squares in the directions that the data excite, its
+equation (106) with the pseudo-inverse; Cao & Schwartz, Automatica 36(11), 2000, for directional forgetting.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from robodyn_pin.errors import ShapeMismatch
+
+REFRESH = 10  # samples after which the excited directions are found anew: the one step that costs n^3
+TINY = 1e-12  # share of the largest eigenvalue below which a direction of the rows is round-off
+
+
+class Online(Protocol):
+    """What every estimator can do. Rows W (d, n) and efforts y (d,) of one sample, both in units of the noise."""
+
+    values: np.ndarray  # (n,) the estimate, SI
+
+    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
+        """Take one sample; `forgetting` for this step alone, where the sampling time is another."""
+
+    def covariance(self) -> np.ndarray:
+        """Predicted covariance (n, n) of the estimate, SI."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the future depends on, as arrays."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One sample as the estimate before it sees it, in units of the noise."""
+
+    A: np.ndarray  # (d, n) rows per scaled parameter
+    inside: np.ndarray  # (d, k) rows along the excited directions
+    gain: np.ndarray  # (k, d) information^-1 times these
+    spread: np.ndarray  # (d, d) covariance of the prediction along the excited directions
+    error: np.ndarray  # (d,) y - W p
+    variance: np.ndarray  # (d,) of each error: noise, and what the estimate does not know
+
+
+class DampedLeastSquares:
+    """Least squares with exponential forgetting that moves only along directions which the data excite.
+
+        R <- l R + W'W,   Q <- l^2 Q + W'W,   p <- p + V (V'RV)^-1 V'W'(y - W p)
+
+    V are the eigenvectors of R with eigenvalues above 1 / spread^2: directions that the data of the last 1 / (1 - l)
+    samples tell to better than `spread` of their scale. Along the others the estimate stays as it was, and when they are
+    excited again, what it was counts like data that tell them to `spread`. The gain is bounded by spread^2, whatever
+    the data do. V is found anew every REFRESH samples; between, R moves along it exactly.
+    """
+
+    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
+        check_settings(values, scale, forgetting, spread)
+        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        n = len(scale)
+        self._x = np.array(values, float) / self.scale
+        self._R, self._Q = np.zeros((n, n)), np.zeros((n, n))
+        self._count = 0
+        self._find_directions()
+
+    @property
+    def values(self) -> np.ndarray:
+        """The estimate (n,), SI."""
+        return self._x * self.scale
+
+    @values.setter
+    def values(self, values: np.ndarray) -> None:
+        self._x = np.asarray(values, float) / self.scale
+
+    @property
+    def samples(self) -> int:
+        """How many were taken."""
+        return self._count
+
+    @property
+    def directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (n,) of the scaled information, ascending, and eigenvectors (n, n) in its columns."""
+        eigenvalues, vectors = np.linalg.eigh(self._R)
+        return np.maximum(eigenvalues, 0.0), vectors
+
+    @property
+    def excited(self) -> np.ndarray:
+        """The scaled directions (n, k) along which the estimate moves."""
+        return self._V
+
+    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
+        """Take one sample of rows W (d, n) and efforts y (d,)."""
+        self.take(self.look(W, y), forgetting)
+
+    def look(self, W: np.ndarray, y: np.ndarray) -> Look:
+        """What the estimate makes of a sample, before it is taken or refused."""
+        A = W * self.scale
+        inside = A @ self._V
+        gain = dposv(self._G, inside.T)[1] if inside.shape[1] else inside.T
+        known = inside @ gain
+        rest = (A * A).sum(axis=1) - (inside * inside).sum(axis=1)
+        variance = 1 + known.diagonal() + self.spread**2 * np.maximum(rest, 0.0)
+        return Look(A, inside, gain, known, y - A @ self._x, variance)
+
+    def take(self, look: Look, forgetting: float | None = None) -> None:
+        """Take the sample that was looked at last."""
+        l = self.forgetting if forgetting is None else forgetting
+        damped = look.spread.copy()
+        damped.ravel()[:: len(damped) + 1] += l
+        self._x = self._x + self._V @ (look.gain @ dposv(damped, look.error)[1])
+        new = look.A.T @ look.A
+        self._R *= l
+        self._R += new
+        self._Q *= l * l
+        self._Q += new
+        self._G *= l
+        self._G += look.inside.T @ look.inside
+        self._count += 1
+        if self._count % REFRESH == 0:
+            self._find_directions()
+
+    def _find_directions(self) -> None:
+        eigenvalues, vectors = np.linalg.eigh(self._R)
+        first = int(np.searchsorted(eigenvalues, 1 / self.spread**2))
+        self._V, self._G = vectors[:, first:], np.diag(eigenvalues[first:])
+
+    def covariance(self) -> np.ndarray:
+        """Along excited directions R^-1 Q R^-1, which white noise of size one leaves; along the others spread^2.
+
+        In a steady state Q = R / (1 + l): against least squares of all N samples the covariance is N (1 - l) / (1 + l)
+        times as large.
+        """
+        V = self._V
+        gain = np.linalg.solve(self._G, V.T)
+        known = gain.T @ (V.T @ self._Q @ V) @ gain
+        rest = np.eye(len(self._x)) - V @ V.T
+        return np.asarray((known + self.spread**2 * rest) * np.outer(self.scale, self.scale))
+
+    def state(self) -> dict[str, np.ndarray]:
+        settings = np.array([self.forgetting, self.spread, self._count])
+        return {"x": self._x, "R": self._R, "Q": self._Q, "V": self._V, "G": self._G, "scale": self.scale,
+                "settings": settings}  # fmt: skip
+
+    @classmethod
+    def restored(cls, state: Mapping[str, np.ndarray]) -> "DampedLeastSquares":
+        """The estimator that a state was taken from."""
+        forgetting, spread, count = state["settings"]
+        scale = np.asarray(state["scale"])
+        found = cls(state["x"] * scale, scale, float(forgetting), float(spread))
+        found._x, found._R, found._Q, found._V, found._G = (np.array(state[k]) for k in ("x", "R", "Q", "V", "G"))
+        found._count = int(count)
+        return found
+
+    def merged(self, other: "DampedLeastSquares") -> "DampedLeastSquares":
+        """What both know together, as of two robots of one design, or of logs taken apart and at once.
+
+        Along directions that neither excites the estimate is the mean of both.
+
+        Raises:
+            ShapeMismatch: other parameters, scales or settings.
+        """
+        alike = self._x.shape == other._x.shape and np.array_equal(self.scale, other.scale)
+        if not alike or (self.forgetting, self.spread) != (other.forgetting, other.spread):
+            raise ShapeMismatch("states of different parameters, scales or settings cannot be merged")
+        found = DampedLeastSquares(self.values, self.scale, self.forgetting, self.spread)
+        found._R, found._Q = self._R + other._R, self._Q + other._Q
+        found._count = self._count + other._count
+        found._find_directions()
+        middle, V = (self._x + other._x) / 2, found._V
+        pull = self._R @ (self._x - middle) + other._R @ (other._x - middle)
+        found._x = middle + V @ np.linalg.solve(found._G, V.T @ pull)
+        return found
+
+
+class RecursiveLeastSquares:
+    """Recursive least squares with exponential forgetting; with `forgetting` 1 without.
+
+    P <- (P - K W P) / l, K = P W'(l + W P W')^-1. Where data stop exciting, P grows without bound: the comparison.
+    """
+
+    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
+        check_settings(values, scale, forgetting, spread)
+        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        self._x, self._P = np.array(values, float) / self.scale, spread**2 * np.eye(len(scale))
+
+    @property
+    def values(self) -> np.ndarray:
+        """The estimate (n,), SI."""
+        return self._x * self.scale
+
+    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
+        l = self.forgetting if forgetting is None else forgetting
+        A = W * self.scale
+        PA = self._P @ A.T
+        K = np.linalg.solve(l * np.eye(len(y)) + A @ PA, PA.T).T
+        self._x = self._x + K @ (y - A @ self._x)
+        P = (self._P - K @ PA.T) / l
+        self._P = (P + P.T) / 2
+
+    def covariance(self) -> np.ndarray:
+        """P: that of white noise without forgetting."""
+        return np.asarray(self._P * np.outer(self.scale, self.scale))
+
+    def state(self) -> dict[str, np.ndarray]:
+        settings = np.array([self.forgetting, self.spread])
+        return {"x": self._x, "P": self._P, "scale": self.scale, "settings": settings}
+
+
+class DirectionalForgetting:
+    """Recursive least squares that forgets only along what the sample says: the information of the rest stays.
+
+    R <- R - (1 - l) R W'(W R W')^+ W R + W'W,   p <- p + R^-1 W'(y - W p).
+    """
+
+    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
+        check_settings(values, scale, forgetting, spread)
+        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        self._x, self._R = np.array(values, float) / self.scale, np.eye(len(scale)) / spread**2
+
+    @property
+    def values(self) -> np.ndarray:
+        """The estimate (n,), SI."""
+        return self._x * self.scale
+
+    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
+        l = self.forgetting if forgetting is None else forgetting
+        A = W * self.scale
+        RA = self._R @ A.T
+        R = self._R - (1 - l) * RA @ np.linalg.pinv(A @ RA, rcond=TINY, hermitian=True) @ RA.T + A.T @ A
+        self._R = (R + R.T) / 2
+        self._x = self._x + dposv(self._R, A.T @ (y - A @ self._x))[1]
+
+    def covariance(self) -> np.ndarray:
+        """R^-1."""
+        return np.asarray(np.linalg.inv(self._R) * np.outer(self.scale, self.scale))
+
+    def state(self) -> dict[str, np.ndarray]:
+        settings = np.array([self.forgetting, self.spread])
+        return {"x": self._x, "R": self._R, "scale": self.scale, "settings": settings}
+
+
+def check_settings(values: np.ndarray, scale: np.ndarray, forgetting: float, spread: float) -> None:
+    """Raise ShapeMismatch unless an estimator can start like this."""
+    if np.shape(values) != np.shape(scale) or np.ndim(scale) != 1 or not np.all(np.asarray(scale) > 0):
+        raise ShapeMismatch("values and scales must be (n,) both, scales positive")
+    if not 0 < forgetting <= 1:
+        raise ShapeMismatch(f"forgetting is {forgetting:g}; it must lie above 0 and not above 1 (1: nothing is forgotten)")
+    if not spread > 0:
+        raise ShapeMismatch(f"spread is {spread:g}; it must be positive")
