@@ -4,7 +4,7 @@ Two one-sided cumulative sums of log-likelihood ratios watch the prediction erro
 zero is when the change began (Page, Biometrika 41, 1954). Then its size is measured against the estimate of that time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,8 +48,26 @@ class ChangeDetector:
         """Whether a change is being measured."""
         return self._measured is not None
 
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the future depends on."""
+        calm = [np.array([t, *values]) for t, values in self._calm]
+        found = {"sums": self._sums, "calm": np.array(calm).reshape(len(calm), -1)}
+        return found | ({} if self._measured is None else self._measured.state())
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on where another detector stopped."""
+        self._sums = np.array(state["sums"])
+        self._calm = [(float(row[0]), row[1:]) for row in state["calm"]]
+        self._measured = _Measured.restored(state) if "before" in state else None
+
     def watch(
-        self, t: float, W: np.ndarray, y: np.ndarray, values: np.ndarray, covariance: Callable[[], np.ndarray], variance: np.ndarray
+        self,
+        t: float,
+        W: np.ndarray,
+        y: np.ndarray,
+        values: np.ndarray,
+        covariance: Callable[[], np.ndarray],
+        variance: np.ndarray,
     ) -> Change | None:
         """Look at a sample, before the estimate takes it; the change, once it is measured.
 
@@ -67,7 +85,7 @@ class ChangeDetector:
         error = y - W @ values
         for k, sign in enumerate((1.0, -1.0)):
             shift = sign * self.smallest * u
-            self._sums[k] += min(float((shift @ error - shift @ shift / 2)), CLIP)
+            self._sums[k] += min(float(shift @ error - shift @ shift / 2), CLIP)
             if self._sums[k] <= 0:
                 self._sums[k], self._calm[k] = 0.0, (t, values)
             elif self._sums[k] > ALARM:
@@ -103,6 +121,18 @@ class _Measured:
         self._ee += float(error @ error)
         self._uW += u @ W
         self._rows += len(y)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that the future depends on."""
+        numbers = np.array([self.begin, self.found, self._uu, self._ue, self._ee, self._rows])
+        return {"before": self._before, "covariance": self._covariance, "numbers": numbers, "uW": self._uW}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, np.ndarray]) -> "_Measured":
+        begin, found, uu, ue, ee, rows = (float(x) for x in state["numbers"])
+        again = cls(begin, found, np.array(state["before"]), np.array(state["covariance"]))
+        again._uu, again._ue, again._ee, again._rows, again._uW = uu, ue, ee, int(rows), np.array(state["uW"])
+        return again
 
     def change(self) -> Change:
         size = self._ue / max(self._uu, 1e-300)

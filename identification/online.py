@@ -18,6 +18,9 @@ from scipy.linalg.lapack import dposv
 from robodyn_pin.errors import ShapeMismatch
 
 REFRESH = 10  # samples after which the excited directions are found anew: the one step that costs n^3
+NEWS = (
+    0.02  # share of what excites a direction; a sample that says so much along the others has them found anew at once
+)
 TINY = 1e-12  # share of the largest eigenvalue below which a direction of the rows is round-off
 
 
@@ -45,6 +48,7 @@ class Look:
     gain: np.ndarray  # (k, d) information^-1 times these
     spread: np.ndarray  # (d, d) covariance of the prediction along the excited directions
     error: np.ndarray  # (d,) y - W p
+    rest: np.ndarray  # (d,) variance of the prediction along the other directions
     variance: np.ndarray  # (d,) of each error: noise, and what the estimate does not know
 
 
@@ -56,7 +60,7 @@ class DampedLeastSquares:
     V are the eigenvectors of R with eigenvalues above 1 / spread^2: directions that the data of the last 1 / (1 - l)
     samples tell to better than `spread` of their scale. Along the others the estimate stays as it was, and when they are
     excited again, what it was counts like data that tell them to `spread`. The gain is bounded by spread^2, whatever
-    the data do. V is found anew every REFRESH samples; between, R moves along it exactly.
+    the data do. V is found anew every REFRESH samples, and at once when a sample says much of other directions.
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
@@ -103,26 +107,28 @@ class DampedLeastSquares:
         inside = A @ self._V
         gain = dposv(self._G, inside.T)[1] if inside.shape[1] else inside.T
         known = inside @ gain
-        rest = (A * A).sum(axis=1) - (inside * inside).sum(axis=1)
-        variance = 1 + known.diagonal() + self.spread**2 * np.maximum(rest, 0.0)
-        return Look(A, inside, gain, known, y - A @ self._x, variance)
+        rest = self.spread**2 * np.maximum((A * A).sum(axis=1) - (inside * inside).sum(axis=1), 0.0)
+        return Look(A, inside, gain, known, y - A @ self._x, rest, 1 + known.diagonal() + rest)
 
     def take(self, look: Look, forgetting: float | None = None) -> None:
         """Take the sample that was looked at last."""
         l = self.forgetting if forgetting is None else forgetting
-        damped = look.spread.copy()
-        damped.ravel()[:: len(damped) + 1] += l
-        self._x = self._x + self._V @ (look.gain @ dposv(damped, look.error)[1])
         new = look.A.T @ look.A
         self._R *= l
         self._R += new
         self._Q *= l * l
         self._Q += new
+        self._count += 1
+        if self._count % REFRESH == 0 or look.rest.max() > NEWS:
+            self._find_directions()
+            pull = self._V.T @ (look.A.T @ look.error)
+            self._x = self._x + self._V @ (dposv(self._G, pull)[1] if len(pull) else pull)
+            return
+        damped = look.spread.copy()  # (V'RV)^-1 V'W' without solving once more
+        damped.ravel()[:: len(damped) + 1] += l
+        self._x = self._x + self._V @ (look.gain @ dposv(damped, look.error)[1])
         self._G *= l
         self._G += look.inside.T @ look.inside
-        self._count += 1
-        if self._count % REFRESH == 0:
-            self._find_directions()
 
     def _find_directions(self) -> None:
         eigenvalues, vectors = np.linalg.eigh(self._R)
@@ -249,6 +255,8 @@ def check_settings(values: np.ndarray, scale: np.ndarray, forgetting: float, spr
     if np.shape(values) != np.shape(scale) or np.ndim(scale) != 1 or not np.all(np.asarray(scale) > 0):
         raise ShapeMismatch("values and scales must be (n,) both, scales positive")
     if not 0 < forgetting <= 1:
-        raise ShapeMismatch(f"forgetting is {forgetting:g}; it must lie above 0 and not above 1 (1: nothing is forgotten)")
+        raise ShapeMismatch(
+            f"forgetting is {forgetting:g}; it must lie above 0 and not above 1 (1: nothing is forgotten)"
+        )
     if not spread > 0:
         raise ShapeMismatch(f"spread is {spread:g}; it must be positive")

@@ -51,7 +51,9 @@ def structure(equalities: Sequence[Equality], names: Sequence[str], p: int) -> S
         free = np.setdiff1d(np.arange(10), dependent)
         inverse = np.linalg.pinv(A[:, dependent])
         if np.abs(A[:, dependent] @ (inverse @ b) - b).max() > EXACT * max(1.0, np.abs(b).max()):
-            raise RobodynError(f"the equalities of body {name!r} contradict each other: {', '.join(e.text for e in own)}")
+            raise RobodynError(
+                f"the equalities of body {name!r} contradict each other: {', '.join(e.text for e in own)}"
+            )
         at = 10 * i + np.array(dependent)
         bound[at], offset[at] = True, inverse @ b
         matrix[at] = 0.0

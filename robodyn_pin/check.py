@@ -35,7 +35,7 @@ class Report:
 def check(robot: Robot, seed: int = 0) -> Report:
     """Examine a robot; the base parameters come from random states near home."""
     layout = columns(robot).layout
-    base = base_set(triangle(_random_rows(robot, np.random.default_rng(seed))), layout.order)
+    base = base_set(triangle(random_rows(robot, np.random.default_rng(seed))), layout.order)
     bodies = {
         body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
     }
@@ -54,7 +54,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
     )
 
 
-def _random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
+def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
     """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer."""
     d = len(robot.coordinates.names)
     home = robot.coordinates.S @ robot.home + robot.coordinates.offset

@@ -15,6 +15,7 @@ from robodyn_pin.commands.pose import pose
 from robodyn_pin.commands.repair import repair
 from robodyn_pin.commands.show import show
 from robodyn_pin.commands.simulate import simulate
+from robodyn_pin.commands.track import track
 from robodyn_pin.errors import RobodynError
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
@@ -24,7 +25,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 for _command in (
-    robots, check, repair, pose, show, simulate, excite, identify, friction, stiffness, compare, predict, forces,
+    robots, check, repair, pose, show, simulate, excite, identify, friction, stiffness, compare, predict, forces, track,
 ):  # fmt: skip
     app.command()(_command)
 

@@ -98,6 +98,16 @@ def read_log(
     return replace(log, quality=quality_of(log, robot))
 
 
+def read_samples(path: Path, robot: Robot, columns: Mapping[str, str], units: Units) -> Log:
+    """As `read_log`, for users who look at every sample: cells without a number are NaN, the clock is as it is.
+
+    Raises:
+        BadLog: names the file and the column of what is wrong.
+    """
+    table, notes = _read_table(path)
+    return LogColumns(path, robot, columns, units, True, notes, tuple(table.columns), gaps=True).take(table, 0)
+
+
 @dataclass(frozen=True)
 class LogColumns:
     """Which columns of a file hold what, checked against the robot."""
@@ -109,6 +119,7 @@ class LogColumns:
     torque: bool
     notes: str
     headers: tuple[str, ...]
+    gaps: bool = False  # cells without a number become NaN
 
     def __post_init__(self) -> None:
         motors = self.robot.motors.names
@@ -141,7 +152,7 @@ class LogColumns:
             headers = self._headers(prefix)
             if not needed and not any(h in table.columns for h in headers):
                 return None
-            return np.stack([column(table, h, self.path, first_row) for h in headers], axis=1) * factor
+            return np.stack([column(table, h, self.path, first_row, self.gaps) for h in headers], axis=1) * factor
 
         angle, effort = FACTORS[self.units.angle], FACTORS[self.units.torque]
         t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, angle)
@@ -199,15 +210,15 @@ def _comments(path: Path) -> str:
     return "".join(lines)
 
 
-def column(table: "pl.DataFrame", header: str, path: Path, first_row: int) -> np.ndarray:
-    """A column (N,) of numbers; raises as `read_columns`."""
+def column(table: "pl.DataFrame", header: str, path: Path, first_row: int, gaps: bool = False) -> np.ndarray:
+    """A column (N,) of numbers, NaN where there is none and `gaps` are allowed; raises as `read_columns`."""
     import polars as pl
 
     if header not in table.columns:
         raise UnknownName("column", header, str(path), table.columns)
     values = table[header].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
+    if len(bad) and not gaps:
         shown = table[header][int(bad[0])]
         raise BadLog(
             f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})"

@@ -1,0 +1,105 @@
+"""Parameters that are followed while the robot works."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
+from robodyn_pin.console import print_table
+
+
+def track(
+    robot: RobotArg,
+    logs: Annotated[list[Path], typer.Argument(help="Logs (.csv, .parquet), taken one after the other.")],
+    params: ParamsOption = None,
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings (.yaml): forgetting, noise, symmetry, payload, ...")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="State to go on from (state.npz), with the settings that made it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for summary, table, plots and state.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON line for each second, a summary as the last; nothing else.")
+    ] = False,
+) -> None:
+    """Online identification: sample by sample, only along what the motion excites; payloads that come and go, slow drift.
+
+    Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
+    """
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.online.files import write_tracked
+    from robodyn_pin.online.run import start
+    from robodyn_pin.online.settings import TrackFile
+    from robodyn_pin.online.summary import line_of, summary_of
+    from robodyn_pin.result import prepare_folder
+
+    model, _ = robot_of(robot, params)
+    run = start(model, logs, read_yaml(settings, TrackFile) if settings else TrackFile(), resume)
+    if out is not None:
+        prepare_folder(out)
+    for moment in run.moments():
+        if as_json:
+            print(json.dumps(line_of(moment, run.stream.tracker)), flush=True)
+    summary = summary_of(run.stream, run.history.moments, run.simulated)
+    if out is not None:
+        summary["files"] = write_tracked(out, run.stream, run.history.moments, summary)
+    if as_json:
+        print(json.dumps({"summary": summary}))
+    else:
+        _print(summary, out)
+
+
+def _print(summary: dict[str, Any], out: Path | None) -> None:
+    if summary["simulated"]:
+        print("SIMULATED log: this result says nothing about a real machine.")
+    print_table(
+        f"Parameters of {summary['robot']} after {summary['samples']} samples [SI]",
+        [
+            {"parameter": p["name"], "start": f"{p['start']:.4g}", "estimate": f"{p['estimate']:.4g}",
+             "deviation": f"{p['deviation']:.2g}", "excited": f"{p['excited']:.0%}"}
+            for p in summary["parameters"]
+        ],
+    )  # fmt: skip
+    print_table(
+        f"Directions, best excited first; {summary['excited directions']} of {len(summary['directions'])} move",
+        [
+            {"told to [%]": "not at all" if d["told to"] is None or d["told to"] > 10 else f"{100 * d['told to']:.2g}",
+             "moves": "yes" if d["excited"] else "", "mostly": d["mostly"]}
+            for d in summary["directions"]
+        ],
+    )  # fmt: skip
+    print_table(
+        "Rms torque error [N m or N]: parameters at the start, tracked ones before each update",
+        [
+            {"along": e["along"], "torque": e["effort"], "before": f"{e['before']:.4f}", "after": f"{e['after']:.4f}"}
+            for e in summary["errors"]
+        ],
+    )
+    for change in summary["changes"]:
+        if change["payload"]:
+            word = "picked" if change["mass [kg]"] > 0 else "dropped"
+            print(
+                f"payload {word} at {change['begin [s]']:.3f} s: {abs(change['mass [kg]']):.4g} +- {change['deviation [kg]']:.1g} kg "
+                f"on {summary['payloads on']}"
+            )
+        else:
+            print(f"change at {change['begin [s]']:.3f} s that no payload on {summary['payloads on']} explains")
+    for drift in summary["trend"]:
+        if drift["significant"]:
+            print(f"{drift['name']} drifts by {drift['per hour']:+.3g} +- {drift['deviation']:.1g} an hour")
+    if summary["refused"] or summary["noted"]:
+        counted = {**summary["refused"], **{f"{k} (clock)": v for k, v in summary["noted"].items()}}
+        print("samples refused, oddities: " + ", ".join(f"{k} {v}" for k, v in counted.items()))
+    near = summary["consistency"]
+    print(
+        near["reason"]
+        if "reason" in near
+        else f"nearest bodies that can exist: {near['distance, relative']:.2%} away, "
+        f"{near['distance in deviations']:.2g} standard deviations (rms)"
+    )
+    print(f"rates are {1e3 * summary['delay [s]']:.3g} ms late")
+    if out is not None:
+        print(f"{out}: {', '.join(summary['files'])}")

@@ -1,0 +1,1 @@
+"""Online identification: a robot's parameters followed sample by sample while it works."""

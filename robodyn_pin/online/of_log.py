@@ -1,0 +1,81 @@
+"""Online identification on a log: what the command runs."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robodyn_pin.axes import Axes
+from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.motion import Log
+from robodyn_pin.observations import close_motors
+from robodyn_pin.online.causal import CausalRates
+from robodyn_pin.online.model import Tracked
+from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.stream import Measured, Stream
+
+FIRST = 10.0  # [s] of a log whose residuals say how noisy its torques are
+PIECE = 5000  # samples that are differentiated at once
+
+
+def sampling_rate(log: Log) -> float:
+    """Samples a second of a log whose clock may have gaps: the median of its steps.
+
+    Raises:
+        BadLog: fewer than two samples in order.
+    """
+    steps = np.diff(log.t[np.isfinite(log.t)])
+    steps = steps[steps > 0]
+    if not len(steps):
+        raise BadLog(f"{log.name}: {log.size} rows, none later than another; a log needs at least two in order")
+    return float(1 / np.median(steps))
+
+
+def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
+    """Standard deviation (n_motors,) of torque samples: given, or what the best fit of the first seconds leaves.
+
+    Raises:
+        UnknownName: noise of a motor that the robot lacks. BadLog: a motor without; too short to tell.
+    """
+    motors: Axes = tracked.robot.motors
+    if isinstance(settings.noise, dict):
+        for name in settings.noise:
+            if name not in motors.names:
+                raise UnknownName("motor", name, f"robot {tracked.robot.name!r}", motors.names)
+        if missing := [name for name in motors.names if name not in settings.noise]:
+            raise BadLog(f"the settings give the noise of some motors, but not of {', '.join(missing)}")
+        return np.array([settings.noise[name] for name in motors.names])
+    if settings.noise is not None:
+        return np.full(len(motors.names), settings.noise)
+    rate = sampling_rate(log)
+    part = log.section(0, round(FIRST * rate))
+    assert part.tau is not None
+    moments = CausalRates(settings.causal, rate, len(motors.names)).push(part.t, part.q, part.tau)
+    usable = np.isfinite(moments.tau).all(axis=1)
+    if usable.sum() < 2 * len(tracked.values):
+        raise BadLog(
+            f"{log.name}: {int(usable.sum())} usable samples in the first {FIRST:g} s do not tell how noisy the torques are; give "
+            "'noise' in the settings"
+        )
+    state = close_motors(
+        tracked.robot, moments.q[usable], moments.dq[usable], moments.ddq[usable], lambda i: f"t = {moments.t[i]:.4g} s"
+    )
+    rows, known = tracked.rows(state)
+    B = motors.S @ state.T
+    effort = np.einsum("nij,ni->nj", B, moments.tau[usable]) - known
+    flat = rows.reshape(-1, rows.shape[2]) * tracked.scale
+    left = effort - (flat @ np.linalg.lstsq(flat, effort.ravel(), rcond=1e-9)[0]).reshape(effort.shape)
+    freedom = max(effort.size - len(tracked.values), 1) / effort.size
+    along = np.sqrt(np.mean(left**2, axis=0) / freedom)  # of each coordinate
+    reach = np.sqrt(np.mean(B**2, axis=0))  # motor noise per noise along a coordinate
+    if reach.shape[0] == reach.shape[1] and np.allclose(B, np.eye(len(along))):
+        return np.maximum(along, 1e-9 * np.abs(effort).max())
+    common = float(np.sqrt(np.mean(along**2 / (reach**2).sum(axis=0))))
+    return np.full(len(motors.names), max(common, 1e-9 * float(np.abs(effort).max())))
+
+
+def follow(stream: Stream, log: Log) -> Iterator[Measured]:
+    """Feed a whole log."""
+    assert log.tau is not None
+    for begin in range(0, log.size, PIECE):
+        part = slice(begin, begin + PIECE)
+        yield from stream.push(log.t[part], log.q[part], log.tau[part])

@@ -1,0 +1,68 @@
+"""Online identification of logs, one after the other, as the command runs it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.motion import Log, read_samples
+from robodyn_pin.online.causal import CausalRates
+from robodyn_pin.online.history import History, Moment
+from robodyn_pin.online.model import tracked
+from robodyn_pin.online.of_log import follow, noise_of, sampling_rate
+from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.state import restore
+from robodyn_pin.online.stream import Measured, Stream
+from robodyn_pin.online.tracker import Tracker
+from robodyn_pin.robot import Robot
+
+APART = 1.0  # [s] between two logs whose clocks do not follow each other
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stream, the logs that feed it, and what has been seen of them."""
+
+    stream: Stream
+    history: History
+    logs: Sequence[Callable[[], Log]]  # read when their turn comes
+    simulated: bool
+
+    def samples(self) -> Iterator[Measured]:
+        """Every sample in turn; a log whose clock begins anew is moved behind the one before."""
+        for read in self.logs:
+            log, latest = read(), self.stream.rates.latest
+            late = 0.0 if latest is None or np.nanmin(log.t) > latest else latest + APART - np.nanmin(log.t)
+            yield from follow(self.stream, replace(log, t=log.t + late))
+
+    def moments(self) -> Iterator[Moment]:
+        """The estimate at the end of every second."""
+        for measured in self.samples():
+            if (moment := self.history.add(measured)) is not None:
+                yield moment
+        if (moment := self.history.finish()) is not None:
+            yield moment
+
+
+def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Path | None) -> Run:
+    """Get ready to follow logs, or to go on from a saved state.
+
+    Raises:
+        BadLog: names file and column of what is wrong. BadFile: the state is of another robot or other settings.
+        UnknownName, RobodynError: as `tracked`.
+    """
+    model = tracked(robot, settings)
+
+    def read(path: Path) -> Log:
+        return read_samples(path, robot, settings.columns, settings.units)
+
+    first = read(paths[0])
+    rate = sampling_rate(first)
+    tracker = Tracker(model, noise_of(model, first, settings), rate, settings)
+    stream = Stream(tracker, CausalRates(settings.causal, rate, len(robot.motors.names)))
+    if resume is not None:
+        restore(resume, stream)
+    logs: list[Callable[[], Log]] = [lambda: first, *(partial(read, path) for path in paths[1:])]
+    return Run(stream, History(tracker), logs, first.simulated)

@@ -1,0 +1,191 @@
+"""A robot's parameters followed sample by sample: one `update`, memory constant, bad samples refused and counted."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
+from robodyn_pin.identification.change import Change, ChangeDetector
+from robodyn_pin.identification.online import DampedLeastSquares
+from robodyn_pin.identification.trend import Trend
+from robodyn_pin.motion import torque_limits
+from robodyn_pin.online.model import Tracked
+from robodyn_pin.online.sample import SampleRows
+from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.quality import REACHED
+from robodyn_pin.robot import State
+
+BLOCK = 10.0  # [s] over which estimates are averaged for the trend: far longer than the estimator remembers
+EVENTS = 200  # most changes that are remembered
+STEP = 3.0  # nominal steps from one sample to the next beyond which joints are not extrapolated
+
+
+Seen = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Update:
+    """What became of one sample."""
+
+    error: np.ndarray  # (d,) B'tau measured minus predicted, before the update [N m or N]; NaN where there is none
+    first: np.ndarray  # (d,) the same of the parameters at the start
+    effort: np.ndarray  # (d,) B'tau measured, less known efforts
+    refused: str = ""  # why the estimate did not take it; empty: it did
+    change: Change | None = None  # that was measured with this sample
+
+
+class Tracker:
+    """Online identification of one robot.
+
+    Args:
+        tracked: what is estimated, see `tracked`.
+        noise: (n_motors,) standard deviation of one torque sample [N m or N].
+        rate: samples a second [Hz]; `forgetting` is per sample at this rate, and the memory in seconds stays the same
+            where samples come faster or slower.
+    """
+
+    def __init__(self, tracked: Tracked, noise: np.ndarray, rate: float, settings: TrackFile | None = None):
+        robot, self.tracked, self.settings = tracked.robot, tracked, settings or TrackFile()
+        self.noise, self.rate = np.asarray(noise, float), float(rate)
+        if self.noise.shape != (len(robot.motors.names),) or not (self.noise > 0).all():
+            raise RobodynError(
+                f"noise {self.noise.tolist()} of motors {', '.join(robot.motors.names)}: one positive number each is expected"
+            )
+        self.estimator = DampedLeastSquares(
+            tracked.values, tracked.scale, self.settings.forgetting, self.settings.spread
+        )
+        self.time, self.refused, self.changes = 0.0, Counter[str](), list[Change]()
+        self.trend = Trend(len(tracked.values), BLOCK)
+        self.start = tracked.values.copy()
+        self.carried = 0.0  # [kg] picked since the start
+        self._limits = REACHED * torque_limits(robot)
+        self._suspects, self.detector = 0, self._new_detector()
+        self._sample = SampleRows(tracked)
+        self._last: tuple[float, State] | None = None
+
+    def _new_detector(self) -> ChangeDetector | None:
+        if self.tracked.payload is None:
+            return None
+        spec = self.settings.payload
+        return ChangeDetector(self.tracked.payload, spec.smallest or self._smallest(), spec.duration)
+
+    def _smallest(self) -> float:
+        """Mass [kg] that shifts the torques at home by twice their noise."""
+        robot = self.tracked.robot
+        rest = np.zeros((1, len(robot.coordinates.names)))
+        c = (robot.coordinates.S @ robot.home + robot.coordinates.offset)[None]
+        state = robot.close(c, rest, rest)
+        shift = self.whitener(state)[0] @ (self.tracked.rows(state)[0][0] @ self.tracked.payload)
+        return 2 / max(float(np.sqrt(np.mean(shift**2))), 1e-9)
+
+    def update(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, tau: np.ndarray, t: float | None = None) -> Update:
+        """Take one sample of coordinates and rates (d,) and motor torques (n_motors,); t [s], default: one step later.
+
+        A sample that is not finite, out of the robot's reach, saturated or a spike is refused: it is counted and leaves
+        the estimate as it was.
+
+        Raises:
+            ShapeMismatch: not one number a coordinate or motor.
+        """
+        t = self.time + 1 / self.rate if t is None else t
+        d, motors = len(self.tracked.robot.coordinates.names), len(self.noise)
+        c, cd, cdd, tau = (np.asarray(x, float) for x in (c, cd, cdd, tau))
+        if c.shape != (d,) or cd.shape != (d,) or cdd.shape != (d,) or tau.shape != (motors,):
+            raise ShapeMismatch(
+                f"c, cd, cdd, tau have shapes {c.shape}, {cd.shape}, {cdd.shape}, {tau.shape}; expected ({d},) three times and "
+                f"({motors},)"
+            )
+        if not np.isfinite(np.concatenate([c, cd, cdd, tau])).all():
+            return self.refuse("not a number")
+        try:
+            state = self._sample.close(c, cd, cdd, self._near(t))
+        except ClosureFailed:
+            return self.refuse("out of reach")
+        self._last = t, state
+        rows, known = self._sample.rows(state)
+        return self.take(t, rows, self._sample.measured(state, tau) - known, tau, self.whitener(state)[0])
+
+    def _near(self, t: float) -> np.ndarray | None:
+        """Joint positions (nv,) close to those at t, extrapolated from the last sample where it is not long ago."""
+        if self._last is None:
+            return None
+        before, state = self._last
+        h = t - before
+        return state.q[0] + (h * state.v[0] + h * h / 2 * state.a[0] if h * self.rate < STEP else 0.0)
+
+    def whitener(self, state: State) -> np.ndarray:
+        """L^-1 (N, d, d) with L L' the covariance of B'tau."""
+        B = self.tracked.robot.motors.S @ state.T
+        return np.linalg.inv(np.linalg.cholesky(np.einsum("nki,k,nkj->nij", B, self.noise**2, B)))
+
+    def take(self, t: float, rows: np.ndarray, effort: np.ndarray, tau: np.ndarray, whiten: np.ndarray) -> Update:
+        """Take one sample of rows (d, r) with efforts B'tau less the known ones (d,); raw motor torques tau (n_motors,).
+
+        For callers that make the rows of many samples at once; `whiten` (d, d) as `whitener` gives it.
+        """
+        if not np.isfinite(effort).all():
+            return self.refuse("not a number")
+        step = (t - self.time) * self.rate
+        self.time = t
+        seen = effort - rows @ self.estimator.values, effort - rows @ self.start, effort
+        W, y = whiten @ rows, whiten @ effort
+        look = self.estimator.look(W, y)
+        change = self._watch(t, W, y, look.variance)
+        if (np.abs(tau) >= self._limits).any():
+            return self.refuse("saturated", seen, change)
+        if (np.abs(look.error) > self.settings.gate * np.sqrt(look.variance)).any():
+            self._suspects += 1
+            if self._suspects <= self.settings.patience:
+                return self.refuse("spike", seen, change)
+        else:
+            self._suspects = 0
+        usual = abs(step - 1) < 0.01 or step <= 0 or step > STEP  # nothing is forgotten while nothing is measured
+        self.estimator.take(look, None if usual else self.settings.forgetting**step)
+        if change is not None and change.explained:
+            self._carry(change)
+        self.trend.add(t, self.estimator.values)
+        return Update(*seen, "", change)
+
+    def refuse(self, reason: str, seen: Seen | None = None, change: Change | None = None) -> Update:
+        """Count a sample that the estimate does not take."""
+        self.refused[reason] += 1
+        missing = np.full(len(self.tracked.robot.coordinates.names), np.nan)
+        return Update(*(seen or (missing, missing, missing)), reason, change)
+
+    def _watch(self, t: float, W: np.ndarray, y: np.ndarray, variance: np.ndarray) -> Change | None:
+        if self.detector is None:
+            return None
+        estimator = self.estimator
+        change = self.detector.watch(t, W, y, estimator.values, estimator.covariance, variance)
+        if change is not None:
+            self.changes = [*self.changes, change][-EVENTS:]
+        return change
+
+    def _carry(self, change: Change) -> None:
+        """Put a measured payload where it belongs: the estimate from before it, and its mass on the link."""
+        assert self.tracked.payload is not None
+        jump = self.tracked.payload * change.size
+        self.estimator.values = change.values + jump
+        self.trend.shift(jump)
+        self.carried += change.size
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What the tracker itself remembers besides estimator, detector and trend."""
+        changes = [[c.begin, c.found, c.size, c.deviation, c.explained, *c.values] for c in self.changes]
+        return {
+            "numbers": np.array([self.time, self.carried, self._suspects]), "start": self.start,
+            "changes": np.array(changes).reshape(len(changes), -1), "reasons": np.array(list(self.refused), str),
+            "refused": np.array(list(self.refused.values()), int),
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on where another tracker of the same parameters stopped."""
+        self.time, self.carried, suspects = state["numbers"].tolist()
+        self._suspects, self.start = int(suspects), np.array(state["start"])
+        self.changes = [
+            Change(float(row[0]), float(row[1]), float(row[2]), float(row[3]), bool(row[4]), row[5:])
+            for row in state["changes"]
+        ]
+        self.refused = Counter(dict(zip(state["reasons"].tolist(), state["refused"].tolist(), strict=True)))
