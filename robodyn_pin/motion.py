@@ -104,7 +104,7 @@ def read_samples(path: Path, robot: Robot, columns: Mapping[str, str], units: Un
     Raises:
         BadLog: names the file and the column of what is wrong.
     """
-    table, notes = _read_table(path)
+    table, notes = read_table(path)
     return LogColumns(path, robot, columns, units, True, notes, tuple(table.columns), gaps=True).take(table, 0)
 
 
