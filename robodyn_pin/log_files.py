@@ -117,6 +117,16 @@ def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
     write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
 
 
+def check_name(path: Path) -> None:
+    """See that a log could be written under this name, before the work is done.
+
+    Raises:
+        BadFile: neither .csv nor .parquet.
+    """
+    if path.suffix not in (".csv", ".parquet"):
+        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
+
+
 def write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
     """Write columns (N,) as CSV or Parquet, whole or not at all; `note` goes into the file itself.
 
@@ -125,8 +135,7 @@ def write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
     """
     import polars as pl
 
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
+    check_name(path)
     table = pl.DataFrame(named)
     if path.suffix == ".parquet":
         write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))

@@ -1,0 +1,143 @@
+"""A controller's stream into a log, and a controller that is not there to try it with."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, RobotArg, answer
+from robodyn_pin.console import bar
+from robodyn_pin.errors import BadFile, RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.motion import Units
+
+UnitsOption = Annotated[
+    str,
+    typer.Option(
+        help="What the controller streams: 'angle=deg,torque=N m' (rad, deg; N m, mN m, N). The log is in SI."
+    ),
+]
+Share = Annotated[float, typer.Option(min=0, max=1)]
+PORT = 6510  # that ABB's controllers send to unless told otherwise
+
+
+def record(
+    robot: RobotArg,
+    out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
+    units: UnitsOption,
+    egm: Annotated[bool, typer.Option("--egm", help="ABB's Externally Guided Motion; needs the extra 'abb'.")] = False,
+    port: Annotated[int, typer.Option(help="UDP port to listen on.", min=1, max=65535)] = PORT,
+    duration: Annotated[
+        float, typer.Option(help="How long [s], by the controller's clock; Ctrl-C ends earlier.", min=0.01)
+    ] = 10.0,
+    wait: Annotated[float, typer.Option(help="How long to wait for the first packet [s].", min=0.1)] = 30.0,
+    torques: Annotated[
+        Literal["reference", "test-signals"],
+        typer.Option(help="Where the controller puts torques: torqueRef, or its test signals."),
+    ] = "reference",
+    as_json: JsonOption = False,
+) -> None:
+    """Record a controller's stream as a log. It only listens: nothing is ever sent, nothing moves.
+
+    Packets are put in the order of their sequence numbers; dropped, repeated, overtaken and unreadable ones are counted.
+    Torques are the controller's own estimates, and older controllers stream none.
+
+    Example: robodyn record irb2400 --egm --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
+    """
+    from robodyn_pin.egm import messages
+    from robodyn_pin.egm_recorder import listen
+    from robodyn_pin.egm_recorder import record as run
+    from robodyn_pin.log_files import check_name, write_log
+    from robodyn_pin.robot import load
+
+    if not egm:
+        raise RobodynError(
+            "say what to record; --egm, ABB's Externally Guided Motion, is the only stream that is known"
+        )
+    messages()
+    declared, model = _units(units), load(robot)
+    check_name(out)
+    with listen(port) as listener, bar("recording") as step:
+        found = run(listener, len(model.motors.names), duration, wait, torques, step)
+    summary = found.summary(model, declared)
+    write_log(out, found.log(model, declared, out.name), model, _note(summary))
+    answer(as_json, summary | {"out": str(out)}, _print_recording, summary, out)
+
+
+def _units(text: str) -> "Units":
+    """'angle=deg,torque=N m' as declared units; the angle must be there."""
+    from robodyn_pin.files import parse_yaml
+    from robodyn_pin.motion import Units
+
+    pairs = [pair.split("=", 1) for pair in text.split(",")]
+    if any(len(pair) != 2 for pair in pairs) or "angle" not in (pair[0].strip() for pair in pairs):
+        raise BadFile(f"--units expects 'angle=deg,torque=N m', found {text!r}; the clock has units of its own")
+    return parse_yaml("\n".join(f"{key.strip()}: {value.strip()}" for key, value in pairs), Units, "--units")
+
+
+def _note(summary: dict[str, Any]) -> str:
+    counts = ", ".join(f"{what} {summary[what]}" for what in ("dropped", "repeated", "reordered", "rejected"))
+    origin = "SIMULATED stream" if summary["simulated"] else "controller's stream"
+    return f"EGM, {origin} of {summary['robot']} from {summary['sender']}: {summary['packets']} packets, {counts}; torque {summary['torque']}"
+
+
+def _print_recording(summary: dict[str, Any], out: Path) -> None:
+    if summary["simulated"]:
+        print("SIMULATED stream: this log says nothing about a real machine.")
+    rate = f"{summary['rate']:.4g} Hz"
+    print(
+        f"{out}: {summary['packets']} packets in {summary['seconds']:.4g} s at {rate} from {summary['sender']}; {summary['ended']}"
+    )
+    gaps = ", ".join(f"{gap['missing']} after {gap['after packet']}" for gap in summary["gaps"][:5])
+    more = len(summary["gaps"]) - 5
+    print(
+        f"dropped {summary['dropped']}" + (f" ({gaps}{f' and {more} more gaps' if more > 0 else ''})" if gaps else "")
+    )
+    print(
+        f"repeated {summary['repeated']}, reordered {summary['reordered']}, from other senders {summary['from other senders']}"
+    )
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in summary["reasons"].items())
+    print(f"rejected {summary['rejected']}" + (f" ({reasons})" if reasons else ""))
+    print(f"torque {summary['torque']}")
+    for caution in summary["cautions"]:
+        print(f"caution: {caution}")
+
+
+def stream(
+    robot: RobotArg,
+    log: Annotated[Path, typer.Argument(help="Log to play (.csv, .parquet).")],
+    units: UnitsOption = "angle=deg,torque=N m",
+    address: Annotated[str, typer.Option(help="Where to send.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = PORT,
+    rate: Annotated[float, typer.Option(help="Packets a second.", min=1)] = 250.0,
+    torque: Annotated[bool, typer.Option(help="Without, as older controllers are.")] = True,
+    dropped: Share = 0.0,
+    repeated: Share = 0.0,
+    reordered: Share = 0.0,
+    garbage: Annotated[float, typer.Option(help="Random bytes besides.", min=0, max=1)] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the faults.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a log as the EGM stream of a controller that is not there, to try out `robodyn record`.
+
+    Faults are shares of the packets. Every packet is marked as simulated, and so is what is recorded from it.
+
+    Example: robodyn stream irb2400 results/irb2400_log.csv --dropped 0.01 --reordered 0.01
+    """
+    from robodyn_pin.egm_simulator import Faults, datagrams, resampled, send
+    from robodyn_pin.motion import read_log
+    from robodyn_pin.robot import load
+
+    model = load(robot)
+    played = resampled(read_log(log, model, torque=False), rate)
+    faults = Faults(dropped, repeated, reordered, garbage, seed)
+    sending, sent = datagrams(played, _units(units), faults, torque)
+    with bar("streaming") as step:
+        for share in send(sending, (address, port)):
+            step(share)
+    summary = {
+        "packets": sent.packets, "dropped": len(sent.dropped), "repeated": len(sent.repeated),
+        "reordered": len(sent.reordered), "garbage": sent.garbage,
+    }  # fmt: skip
+    answer(as_json, summary, print, ", ".join(f"{what} {count}" for what, count in summary.items()) + ", SIMULATED")
