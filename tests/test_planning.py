@@ -81,10 +81,17 @@ def test_viscous_friction_as_its_differential_equation_says():
     assert plan.dense.worst <= 1e-3
 
 
-def test_every_iterate_keeps_the_limits_and_the_time_falls():
-    plan = fastest(lambda q, v, a: a + 2 * v, straight(0, 1), limits(torque=1.0, jerk=20.0))
-    first = plan.history[: 1 + int(np.argmin(plan.history))]
-    assert np.all(np.diff(first) < 1e-6)
+def test_whenever_it_stops_the_motion_keeps_the_limits_and_more_iterations_make_it_no_slower():
+    plans = [
+        fastest(lambda q, v, a: a + 2 * v, straight(0, 1), limits(torque=1.0, jerk=20.0), iterations=most)
+        for most in (1, 3, 5, 8, 100)
+    ]
+    assert all(plan.dense.worst <= 1e-3 for plan in plans)
+    assert not plans[0].converged
+    assert plans[-1].converged
+    times = [plan.time for plan in plans]
+    assert np.all(np.diff(times) < 1e-6 * times[0])
+    assert times[-1] < 0.8 * times[0]
 
 
 def test_what_cannot_even_stand_still_says_where_and_by_how_much():

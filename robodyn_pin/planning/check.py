@@ -9,18 +9,17 @@ from robodyn_pin.planning.model import Curve, Model, third_derivative
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms, values
 
-INSIDE = 1e-9  # of an interval: jerk jumps at knots, both sides are looked at
+STEEP = 0.9  # shares from here on are compared with the terms: at standstill friction is not yet Coulomb's
 
 
 @dataclass(frozen=True)
 class Check:
-    """Shares of the limits at N places, several to an interval."""
+    """Shares of m limits at p places of each of K intervals, both ends among them: motions may jump at knots."""
 
-    s: np.ndarray  # (N,)
-    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its derivatives (N,)
+    s: np.ndarray  # (K, p)
+    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its derivatives (K, p)
     labels: tuple[tuple[str, str], ...]  # (m,) kind and axis
-    shares: np.ndarray  # (N, m) 1 at the limit
-    finer: int  # places to an interval
+    shares: np.ndarray  # (K, p, m) 1 at the limit
 
     @property
     def worst(self) -> float:
@@ -30,46 +29,41 @@ class Check:
     @property
     def excess(self) -> dict[tuple[str, str], float]:
         """Largest share over each limit."""
-        return {label: float(most) - 1 for label, most in zip(self.labels, self.shares.max(axis=0), strict=True)}
+        return {label: float(most) - 1 for label, most in zip(self.labels, self.shares.max(axis=(0, 1)), strict=True)}
+
+    @property
+    def at_knots(self) -> np.ndarray:
+        """Shares at the knots (K + 1, m), the larger of both sides."""
+        begin, end = self.shares[:, 0], self.shares[:, -1]
+        return np.vstack([begin[:1], np.maximum(begin[1:], end[:-1]), end[-1:]])
 
 
 def check(model: Model, path: Curve, limits: Limits, profile: Profile, finer: int) -> Check:
-    """Shares of all limits at `finer` places to an interval."""
-    r = np.linspace(0.0, 1.0, finer * profile.intervals + 1)
-    s, rates = profile.grading.at(r)[0], profile.rates(r)
+    """Shares of all limits by the model itself, `finer` + 1 places to an interval."""
+    K = profile.intervals
+    k, place = np.divmod(np.arange(K * (finer + 1)), finer + 1)
+    r = (k + place / finer) / K
+    s, rates = profile.grading.at(r)[0], profile.rates_in(k, place / finer)
     shares = shares_at(model, path, limits, s, rates)
-    jerks = [k for k, (kind, _) in enumerate(limits.labels) if kind == "jerk"]
-    if jerks:  # it jumps at the knots
-        knots = r[:-1:finer] + (1 - INSIDE) / profile.intervals
-        shares[finer::finer, jerks] = np.maximum(
-            shares[finer::finer, jerks],
-            shares_at(model, path, limits, s[finer::finer], profile.rates(knots), ("jerk",)),
-        )
-    return Check(s, rates, tuple(limits.labels), shares, finer)
+    split = (x.reshape(K, finer + 1) for x in (s, *rates))
+    return Check(next(split), tuple(split), tuple(limits.labels), shares.reshape(K, finer + 1, -1))  # type: ignore[arg-type]
 
 
 def shares_at(
-    model: Model,
-    path: Curve,
-    limits: Limits,
-    s: np.ndarray,
-    rates: tuple[np.ndarray, np.ndarray, np.ndarray],
-    kinds: tuple[str, ...] | None = None,
+    model: Model, path: Curve, limits: Limits, s: np.ndarray, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Shares (N, m) of the limits (of some kinds) that a motion uses at s (N,) with ds/dt and its derivatives."""
-    if kinds is not None:
-        limits = Limits(tuple(b for b in limits.bounds if b.kind in kinds))
+    """Shares (N, m) of the limits that a motion uses at s (N,) with ds/dt and its derivatives (N,)."""
     third = third_derivative(model, path, s) if any(b.kind == "jerk" for b in limits.bounds) else None
     centre, half = limits.scale
     return np.asarray(np.abs(values(model.posture(path.at(s)), limits, rates, third) - centre) / half)
 
 
 def mismatch(terms: Terms, seen: Check) -> float:
-    """Largest difference between the terms and the model at the points of the plan, in shares of a limit."""
+    """Largest difference between the terms and the model at the begin of the intervals, in shares of a limit nearly reached."""
     if not terms.labels:
         return 0.0
-    sd, sdd = (x[:: seen.finer, None] for x in seen.rates[:2])
-    expected = np.abs(terms.a * sdd + terms.b * sd**2 + terms.c + terms.d * sd)
-    columns = [seen.labels.index(label) for label in terms.labels]
-    found = seen.shares[:: seen.finer, columns] * terms.room
-    return float(np.abs(found - expected).max())
+    sd, sdd = (x[:, :1] for x in seen.rates[:2])
+    a, b, c, d = (x[:-1] for x in (terms.a, terms.b, terms.c, terms.d))
+    expected = np.abs(a * sdd + b * sd**2 + c + d * sd)
+    found = seen.shares[:, 0, [seen.labels.index(label) for label in terms.labels]] / terms.room[:-1]
+    return float(np.where(np.maximum(found, expected) > STEEP, np.abs(found - expected), 0.0).max())

@@ -12,17 +12,18 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
 from robodyn_pin.planning.constraints import Point
-from robodyn_pin.planning.objectives import Speed, Time
+from robodyn_pin.planning.objectives import Objective
 
-NEAR = 0.995  # share of the way to the nearest limit that a step may take
-ARMIJO = 1e-4
+NEAR = 0.97  # share of the way to the nearest limit that a step may take
+SHORTER = 0.6  # a step that does not make the barrier function fall is cut to this
+ROUND = 1e-12  # relative: rises of the barrier function below this are round-off
 
 
 @dataclass(frozen=True)
 class Optimum:
     """Where the iteration stopped."""
 
-    x: np.ndarray  # (n,)
+    x: np.ndarray  # (n,) the best iterate
     multipliers: tuple[np.ndarray, ...]  # of the slacks of each point (K, M)
     history: tuple[float, ...]  # objective of each iterate; all are feasible
     gap: float  # sum of multiplier times slack: the optimum of the convexified problem is no further below
@@ -30,94 +31,154 @@ class Optimum:
 
 
 def minimise(
-    objective: Time | Speed,
+    objective: Objective,
     points: Sequence[Point],
     x: np.ndarray,
-    gap: float = 0.1,
     tolerance: float = 1e-5,
     most: int = 100,
+    gap: float = 30.0,
 ) -> Optimum:
     """Minimise from a start x (n,) strictly within the limits.
 
+    Predictor and corrector as Mehrotra's; where the corrected step does not make the barrier function fall, Newton's does.
+
     Args:
-        gap: of the barrier problem to begin with, relative to the objective.
         tolerance: of the gap, relative to the objective.
         most: iterations.
+        gap: of the barrier problem to begin with, relative to the objective.
     """
     f, slacks = objective.value(x), _slacks(points, x)
+    assert slacks is not None
     count = sum(s.size for s in slacks)
     mu = gap * abs(f) / count
     multipliers = [mu / s for s in slacks]
-    history, converged = [f], False
-    for _ in range(most):
+    history, best, converged = [f], x, False
+    while not converged and len(history) <= most:
         try:
-            dx, dm = _step(objective, points, x, slacks, multipliers, mu)
+            system = _linearised(objective, points, x, slacks, multipliers)
         except LinAlgError:
             break
-        length, x_new, slacks_new = _search(objective, points, x, slacks, dx, mu)
-        if length == 0.0:
+        ahead = system.direction([np.zeros_like(s) for s in slacks])
+        reach = _reach(slacks, ahead.ds), _reach(multipliers, ahead.dm)
+        reached = _product(_moved(slacks, ahead.ds, reach[0]), _moved(multipliers, ahead.dm, reach[1]))
+        mu = max(reached, 0.1 * tolerance * abs(f)) / count
+        corrected = [mu - ds * dm for ds, dm in zip(ahead.ds, ahead.dm, strict=True)]
+        for target, tries in ((corrected, 2), ([np.full_like(s, mu) for s in slacks], 40)):
+            step = system.direction(target)
+            length, there = _search(objective, points, x, slacks, step, mu, tries)
+            if length:
+                break
+        else:
             break
-        dual = min(1.0, *(NEAR / max(NEAR, float((-d / m).max())) for d, m in zip(dm, multipliers, strict=True)))
-        multipliers = [m + dual * d for m, d in zip(multipliers, dm, strict=True)]
-        x, slacks = x_new, slacks_new
-        f = objective.value(x)
+        dual = _reach(multipliers, step.dm)
+        multipliers = _moved(multipliers, step.dm, dual)
+        x, slacks = x + length * step.dx, there
+        before, f = f, objective.value(x)
+        best = x if f <= min(history) else best
         history.append(f)
-        left = sum(float((s * m).sum()) for s, m in zip(slacks, multipliers, strict=True))
-        if left < tolerance * abs(f) and length > 0.9 and dual > 0.5 and abs(history[-2] - f) < tolerance * abs(f):
-            converged = True
-            break
-        mu = (0.1 if min(length, dual) > 0.9 else 0.3 if min(length, dual) > 0.5 else 0.8) * left / count
-        mu = max(mu, 0.1 * tolerance * abs(f) / count)
-    left = sum(float((s * m).sum()) for s, m in zip(slacks, multipliers, strict=True))
-    return Optimum(x, tuple(multipliers), tuple(history), left, converged)
+        still = min(length, dual) > 0.5 and abs(before - f) < tolerance * abs(f)
+        converged = still and _product(slacks, multipliers) < tolerance * abs(f)
+    return Optimum(best, tuple(multipliers), tuple(history), _product(slacks, multipliers), converged)
 
 
 def within(points: Sequence[Point], x: np.ndarray) -> bool:
     """Whether x (n,) keeps all limits strictly."""
-    motions = [point.motion(x) for point in points]
-    return all((m[:, 0] > 0).all() and (p.slacks(m) > 0).all() for p, m in zip(points, motions, strict=True))
+    slacks = _slacks(points, x)
+    return slacks is not None and all((s > 0).all() for s in slacks)
 
 
-def _step(objective, points, x, slacks, multipliers, mu):  # type: ignore[no-untyped-def]
-    gradient, H = objective.derivatives(x)
-    space = points[0].space
-    rhs = -gradient
-    kept = []
+@dataclass(frozen=True)
+class _Step:
+    dx: np.ndarray  # (n,)
+    ds: list[np.ndarray]  # of the slacks of each point (K', M), linearised
+    dm: list[np.ndarray]  # of their multipliers
+
+
+@dataclass(frozen=True)
+class _System:
+    """Newton's equations at a motion, factorised."""
+
+    points: Sequence[Point]
+    slacks: list[np.ndarray]
+    multipliers: list[np.ndarray]
+    slopes: list[np.ndarray]  # of the slacks by y, u, w (K', M, 3)
+    gradient: np.ndarray  # (n,) of the objective
+    factor: np.ndarray  # (3, n) of the matrix in bands
+
+    def direction(self, target: list[np.ndarray]) -> _Step:
+        """The step to where multiplier times slack is `target`."""
+        rhs = -self.gradient
+        for point, s, g, t in zip(self.points, self.slacks, self.slopes, target, strict=True):
+            point.space.add(rhs, ((t / s)[:, None] @ g)[:, 0] @ point.basis, point.first)
+        dx = cho_solve_banded((self.factor, True), rhs, check_finite=False)
+        ds = [(g @ point.motion(dx)[..., None])[..., 0] for point, g in zip(self.points, self.slopes, strict=True)]
+        dm = [(t - m * (s + d)) / s for t, s, m, d in zip(target, self.slacks, self.multipliers, ds, strict=True)]
+        return _Step(dx, ds, dm)
+
+
+def _linearised(
+    objective: Objective,
+    points: Sequence[Point],
+    x: np.ndarray,
+    slacks: list[np.ndarray],
+    multipliers: list[np.ndarray],
+) -> _System:
+    gradient, bands = objective.derivatives(x)
+    slopes = []
     for point, s, m in zip(points, slacks, multipliers, strict=True):
         motion = point.motion(x)
         g = point.gradients(motion)
         local = (g * (m / s)[..., None]).transpose(0, 2, 1) @ g
         local[:, 0, 0] += point.curvature(motion, m)
-        space.add_bands(H, point.basis.T @ local @ point.basis, point.first)
-        space.add(rhs, ((mu / s)[:, None] @ g)[:, 0] @ point.basis, point.first)
-        kept.append(g)
-    dx = cho_solve_banded((cholesky_banded(H, lower=True), True), rhs)
-    dm = [
-        (mu - m * s - m * (g @ point.motion(dx)[..., None])[..., 0]) / s
-        for point, s, m, g in zip(points, slacks, multipliers, kept, strict=True)
-    ]
-    return dx, dm
+        point.space.add_bands(bands, point.basis.T @ local @ point.basis, point.first)
+        slopes.append(g)
+    factor = cholesky_banded(bands, lower=True, check_finite=False)
+    return _System(points, slacks, multipliers, slopes, gradient, factor)
 
 
-def _search(objective, points, x, slacks, dx, mu):  # type: ignore[no-untyped-def]
-    """Step length, point and slacks: within the limits, and lower on the barrier function."""
+def _search(
+    objective: Objective,
+    points: Sequence[Point],
+    x: np.ndarray,
+    slacks: list[np.ndarray],
+    step: _Step,
+    mu: float,
+    tries: int,
+) -> tuple[float, list[np.ndarray]]:
+    """Length of a step that stays within the limits and makes the barrier function fall, 0 where none does; slacks there."""
     start = _barrier(objective.value(x), slacks, mu)
-    length = 1.0
-    for _ in range(40):
-        new = x + length * dx
-        motions = [point.motion(new) for point in points]
-        if all((motion[:, 0] > 0).all() for motion in motions):
-            left = [point.slacks(motion) for point, motion in zip(points, motions, strict=True)]
-            ratio = min(float((s_new / s).min()) for s_new, s in zip(left, slacks, strict=True))
-            if ratio >= 1 - NEAR and _barrier(objective.value(new), left, mu) <= start + 1e-12 * abs(start):
-                return length, new, left
-        length *= 0.7
-    return 0.0, x, slacks
+    length = _reach(slacks, step.ds)
+    for _ in range(tries):
+        new = _slacks(points, x + length * step.dx)
+        if new is not None and all((n >= (1 - NEAR) * s).all() for n, s in zip(new, slacks, strict=True)):
+            now = _barrier(objective.value(x + length * step.dx), new, mu)
+            if now <= start + ROUND * abs(start):
+                return length, new
+        length *= SHORTER
+    return 0.0, slacks
 
 
-def _barrier(f: float, slacks, mu: float) -> float:  # type: ignore[no-untyped-def]
+def _barrier(f: float, slacks: list[np.ndarray], mu: float) -> float:
     return f - mu * sum(float(np.log(s).sum()) for s in slacks)
 
 
-def _slacks(points, x):  # type: ignore[no-untyped-def]
-    return [point.slacks(point.motion(x)) for point in points]
+def _slacks(points: Sequence[Point], x: np.ndarray) -> list[np.ndarray] | None:
+    """Slacks of each point; None where y is not positive."""
+    motions = [point.motion(x) for point in points]
+    if not all((motion[:, 0] > 0).all() for motion in motions):
+        return None
+    return [point.slacks(motion) for point, motion in zip(points, motions, strict=True)]
+
+
+def _reach(values: list[np.ndarray], changes: list[np.ndarray]) -> float:
+    """Share of a step, 1 at most, that leaves all values positive."""
+    steepest = max(float((-d / v).max(initial=0.0)) for v, d in zip(values, changes, strict=True))
+    return NEAR / max(NEAR, steepest)
+
+
+def _moved(values: list[np.ndarray], changes: list[np.ndarray], length: float) -> list[np.ndarray]:
+    return [v + length * d for v, d in zip(values, changes, strict=True)]
+
+
+def _product(a: list[np.ndarray], b: list[np.ndarray]) -> float:
+    return sum(float((x * y).sum()) for x, y in zip(a, b, strict=True))

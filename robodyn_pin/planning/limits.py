@@ -30,13 +30,25 @@ def planning_limits(
     Raises:
         UnknownName: limits of something that is not there. BadFile: a range without room, a margin outside 0 to 1.
     """
-    bounds = [*limits_of(robot, given, 0.0).bounds, *_jerks(robot, given), *_carried(end_effector or {})]
+    bounds = [
+        *map(_both_ends, limits_of(robot, given, 0.0).bounds),
+        *_jerks(robot, given),
+        *_carried(end_effector or {}),
+    ]
     return Limits(tuple(replace(b, half=b.half * _kept(b.kind, margins or {})) for b in bounds))
 
 
 def symmetric(kind: str, names: tuple[str, ...], most: np.ndarray) -> Bounds:
     """Limits +- most (k,) of k quantities, each one axis."""
     return Bounds(kind, names, np.eye(len(names)), np.zeros(len(names)), np.asarray(most, float))
+
+
+def _both_ends(bounds: Bounds) -> Bounds:
+    """Struts are limited at the ends that a closure holds (lower) and at those that the tree carries (upper)."""
+    if bounds.kind != "force":
+        return bounds
+    names = tuple(f"{name} {end}" for end in ("lower", "upper") for name in bounds.names)
+    return Bounds("force", names, np.kron(np.eye(2), bounds.S), np.tile(bounds.centre, 2), np.tile(bounds.half, 2))
 
 
 def _jerks(robot: Robot, given: Mapping[str, Limit]) -> list[Bounds]:

@@ -1,6 +1,6 @@
 """What a plan needs to know of a robot: joints along a path, and the loads that a motion along it causes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,8 +9,9 @@ import numpy as np
 from robodyn_pin.dynamics import motor_torques, tree_efforts
 from robodyn_pin.forces import closure_forces, multipliers
 from robodyn_pin.planning.path import Geometry
+from robodyn_pin.reduced import ReducedModel, reduced_model, tree_forces
 from robodyn_pin.robot import Robot, State
-from robodyn_pin.struts import axial_forces
+from robodyn_pin.struts import strut_loads
 
 STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
 
@@ -65,6 +66,8 @@ class Mechanism:
 
     robot: Robot
     kinds: frozenset[str]  # of loads that are limited
+    reduced: ReducedModel | None  # where one of them needs it
+    reduced_struts: bool  # strut forces are its
 
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path.
@@ -84,14 +87,30 @@ class Mechanism:
         return Posture(state.q, state.v, state.a, loads)
 
     def _loads(self, state: State) -> dict[str, np.ndarray]:
-        if not self.kinds:
-            return {}
-        robot, asked = self.robot, tree_efforts(self.robot, state)
-        found = {"torque": motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))}
-        if "force" in self.kinds:
+        found, robot = {}, self.robot
+        if self.kinds & {"torque", "force"}:
+            asked = tree_efforts(robot, state)
+            found["torque"] = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))
+        if "force" in self.kinds and not self.reduced_struts:
             lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
-            found["force"] = np.stack([*axial_forces(robot, state, closure_forces(robot, lam)).values()], axis=1)
+            struts = strut_loads(robot, state, closure_forces(robot, lam))
+            found["force"] = np.hstack([struts.lower, struts.upper])
+        if self.reduced is not None:
+            forces = tree_forces(self.reduced, state.q, state.v, state.a)
+            found["end_effector"] = forces.end_effector
+            if self.reduced_struts:
+                found["force"] = np.hstack([forces.lower, forces.upper])
         return found
+
+
+def mechanism(robot: Robot, kinds: Iterable[str], reduced: bool) -> Mechanism:
+    """A robot whose loads of these kinds are limited; `reduced`: strut forces by the reduced model of a Delta.
+
+    What the end-effector's joint carries is the reduced model's: the force that moves the end-effector itself.
+    """
+    kinds = frozenset(kinds)
+    parts = reduced_model(robot) if "end_effector" in kinds or (reduced and "force" in kinds) else None
+    return Mechanism(robot, kinds, parts, reduced)
 
 
 def third_derivative(model: Model, path: Curve, s: np.ndarray) -> np.ndarray:

@@ -52,8 +52,7 @@ class Plan:
     @cached_property
     def active(self) -> tuple[tuple[tuple[str, str], ...], ...]:
         """The limits that hold the motion at each knot."""
-        shares = self.dense.shares[:: self.dense.finer]
-        return tuple(tuple(self.labels[k] for k in np.flatnonzero(row >= ACTIVE)) for row in shares)
+        return tuple(tuple(self.labels[k] for k in np.flatnonzero(row >= ACTIVE)) for row in self.dense.at_knots)
 
     @cached_property
     def max_velocity(self) -> np.ndarray:

@@ -86,11 +86,15 @@ class Profile:
     def rates(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ds/dt, its first and its second derivative by time, at r (N,)."""
         k = np.clip((r * self.intervals).astype(int), 0, self.intervals - 1)
-        x, p = r * self.intervals - k, self.powers[k]
+        return self.rates_in(k, r * self.intervals - k)
+
+    def rates_in(self, k: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `rates`, at places x (N,) from 0 to 1 in the intervals k (N,): both sides of a knot can be asked."""
+        p = self.powers[k]
         y = p[:, 0] + x * (p[:, 1] + x * p[:, 2])
         u = self.intervals * (p[:, 1] + 2 * x * p[:, 2]) / 2
         w = self.intervals**2 * p[:, 2]
-        _, s1, s2, s3 = self.grading.at(r)
+        _, s1, s2, s3 = self.grading.at((k + x) / self.intervals)
         rd = np.sqrt(y)
         return s1 * rd, s2 * y + s1 * u, rd * (s3 * y + 3 * s2 * u + s1 * w)
 

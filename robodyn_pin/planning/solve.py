@@ -14,7 +14,7 @@ from robodyn_pin.planning.check import Check, check, mismatch, shares_at
 from robodyn_pin.planning.constraints import Grid, grid
 from robodyn_pin.planning.grading import End, Grading
 from robodyn_pin.planning.interior import Optimum, minimise, within
-from robodyn_pin.planning.model import Callback, Curve, Dynamics, Mechanism, Model
+from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, mechanism
 from robodyn_pin.planning.objectives import Objective
 from robodyn_pin.planning.objectives import objective as aim
 from robodyn_pin.planning.plan import Plan
@@ -29,6 +29,7 @@ DENSE = 10  # places to an interval where the motion is checked in the end
 CREEP = 0.05  # of the largest speed
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
 WARM = 1e-3  # gap of a new start, as a share of the objective
+NEARLY = 0.02  # places that use all but this share of a limit are looked at when the motion is slowed
 BISECTIONS = 12
 
 
@@ -41,6 +42,8 @@ def fastest(
     ends: tuple[End, End] = ("rest", "rest"),
     objective: Literal["time", "speed"] = "time",
     jerk: bool = True,
+    reduced: bool = False,
+    iterations: int = 100,
 ) -> Plan:
     """The fastest motion along a path, from rest to rest.
 
@@ -51,6 +54,8 @@ def fastest(
         ends: acceleration at the begin and at the end: "rest" zero, "free" (without a limited jerk always free).
         objective: "time", or "speed", the integral of z over s, as Gnad et al., eq. (43).
         jerk: keep the jerk limits, if there are any.
+        reduced: strut forces by the reduced model of a Delta.
+        iterations: most of them; a motion that was stopped before the optimum keeps the limits, too.
 
     Raises:
         InfeasiblePlan: no motion keeps the limits; names where on the path, which limit and by how much.
@@ -60,13 +65,13 @@ def fastest(
         limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
     smooth = any(b.kind == "jerk" for b in limits.bounds)
     grading, space = Grading(ends if smooth else ("free", "free")), Space(points, 1 if smooth else 0)
-    model = _model(robot, limits)
+    model = _model(robot, limits, reduced)
     s = grading.at(space.knots)[0]
     found = terms(model, path, limits, s, np.ones_like(s))
     _standing(found)
     held = grid(found, grading, space)
     goal = aim(objective, space, grading, held.slow)
-    optimum = _solve(goal, held)
+    optimum = _solve(goal, held, iterations)
     history = optimum.history
     for _ in range(PASSES):
         profile = Profile(grading, space, optimum.x)
@@ -76,7 +81,7 @@ def fastest(
         elif seen.worst <= OVER / 2:
             break
         found = found.tightened(*_room(seen, found))
-        optimum = _solve(goal, grid(found, grading, space), optimum)
+        optimum = _solve(goal, grid(found, grading, space), iterations, optimum)
         history += optimum.history
     profile = Profile(grading, space, optimum.x)
     seen, before = check(model, path, limits, profile, DENSE), profile.time
@@ -86,21 +91,25 @@ def fastest(
     return Plan(model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
 
 
-def _model(robot: Robot | Dynamics, limits: Limits) -> Model:
+def _model(robot: Robot | Dynamics, limits: Limits, reduced: bool) -> Model:
     if isinstance(robot, Robot):
-        return Mechanism(robot, frozenset(b.kind for b in limits.bounds if b.kind in LOADS))
+        return mechanism(robot, (b.kind for b in limits.bounds if b.kind in LOADS), reduced)
     return Callback(robot)
 
 
-def _solve(goal: Objective, limits: Grid, near: Optimum | None = None) -> Optimum:
+def _solve(goal: Objective, limits: Grid, most: int, near: Optimum | None = None) -> Optimum:
     """From the fastest uniform motion, or from one that was optimal for limits nearby."""
     slow = np.full(limits.points[0].space.size, limits.slow / 2)
     if near is None:
-        return minimise(goal, limits.points, slow)
+        return minimise(goal, limits.points, slow, most=most)
     x = BACK * near.x
     while x.max() > limits.slow and not within(limits.points, x):
         x = BACK * x
-    return minimise(goal, limits.points, x, WARM) if x.max() > limits.slow else minimise(goal, limits.points, slow)
+    return (
+        minimise(goal, limits.points, x, gap=WARM, most=most)
+        if x.max() > limits.slow
+        else minimise(goal, limits.points, slow, most=most)
+    )
 
 
 def _standing(found: Terms) -> None:
@@ -125,8 +134,8 @@ def _about(profile: Profile) -> np.ndarray:
 
 
 def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the limits to keep to at the knots, so that they hold in the middle of the intervals, too."""
-    over = np.maximum(seen.shares[1::2], 1.0)  # in the middle
+    """Shares of the limits to keep to at the knots, so that they hold in the intervals beside, too."""
+    over = np.maximum(seen.shares.max(axis=1), 1.0)
     beside = np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
     columns = {label: k for k, label in enumerate(seen.labels)}
     return tuple(1 / beside[:, [columns[label] for label in labels]] for labels in (found.labels, found.jerk_labels))  # type: ignore[return-value]
@@ -134,7 +143,7 @@ def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray]:
 
 def _slower(model: Model, path: Curve, limits: Limits, seen: Check) -> float:
     """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
-    at = seen.shares.max(axis=1) > 1 + OVER / 2
+    at = seen.shares.max(axis=2) > 1 - NEARLY
     s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
     low, high = 0.9, 1.0
     for _ in range(BISECTIONS):

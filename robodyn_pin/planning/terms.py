@@ -55,13 +55,13 @@ def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.nda
     fastest, slowest = _velocities(posture, of["velocity"], len(s))
     q1, q2 = (_stack([x @ b.S.T / b.half for b in of["acceleration"]], len(s)) for x in (posture.q1, posture.q2))
     centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
-    loads = _loads(posture, [b for b in limits.bounds if b.kind in LOADS], rate)
+    loaded = [b for b in limits.bounds if b.kind in LOADS]
     third = third_derivative(model, path, s) if of["jerk"] else posture.q2
     j1, j2, j3 = (_stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, third))
-    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), loads, strict=True))
-    labels = [(k, name) for k in ("acceleration", *LOADS) for x in limits.bounds if x.kind == k for name in x.names]
+    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), _loads(posture, loaded, rate), strict=True))
+    labels = _names([*of["acceleration"], *loaded])
     return Terms(
-        s, tuple(labels), a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1)
+        s, labels, a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1)
     )  # fmt: skip
 
 
