@@ -85,8 +85,21 @@ def test_two_logs_of_one_robot_differ_by_chance_only(robodyn, results):
     assert "0 changed by more than chance" in printed.stdout
 
 
+def test_a_result_that_fails_on_another_days_log_is_not_accepted(robodyn, results):
+    run = (results / "monday.yaml").read_text() + "held_out: [{file: wednesday.csv}]\n"
+    (results / "both.yaml").write_text(run)
+    done = robodyn("identify", results / "both.yaml", "--out", results / "both", "--json")
+    assert done.returncode == 3, done.stderr
+    (reason,) = json.loads(done.stdout)["verdict"]["reasons"]
+    assert "times larger on held-out data than on the fit data" in reason
+
+
 def test_motor_that_pulls_harder_is_found(robodyn, results):
     found = json.loads(robodyn("compare", results / "tuesday", results / "wednesday", "--json").stdout)
+    for which, name in (("first", "tuesday"), ("second", "wednesday")):
+        said = json.loads((results / name / "result.json").read_text())
+        errors = {name: both[which] for name, both in found["held_out_rmse"].items()}
+        assert errors == said["errors"]["feasible"]["held_out"]["rmse"]
     assert found["probability"] < 1e-6
     changed = {p["label"] for p in found["parameters"] if p["changed"]}
     assert {"coulomb(phi1)"} <= changed

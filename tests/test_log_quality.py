@@ -89,6 +89,12 @@ def test_flat_tops_and_torques_at_the_limit(robot, exact):
     found = quality_of(log, robot)
     assert found.saturated == {"phi1": int((exact.tau[:, 0] >= MOST).sum())}
     assert found.ends == {"phi1": (None, MOST)}
+    mirrored = quality_of(replace(log, tau=-log.tau), robot)
+    assert mirrored.saturated == found.saturated
+    assert mirrored.ends == {"phi1": (-MOST, None)}
+    lower = replace(log, tau=-log.tau, quality=mirrored)
+    inside = left_out(robot, lower, None, True)(np.arange(SIZE))
+    np.testing.assert_array_equal(inside, exact.tau[:, 0] >= MOST)
     limited = quality_of(replace(exact, tau=exact.tau * [1, 1, 1, -11 / np.abs(exact.tau[:, 3]).max()]), robot)
     assert limited.saturated.keys() == {"psi"}
     assert "its limit or a flat top" in limited.remarks[0]
