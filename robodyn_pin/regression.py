@@ -119,7 +119,7 @@ def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.nda
         for i, y in enumerate(map(tree_regressor, q, v, a)):
             bodies[i] = y
         return W
-    W, neighbours = np.zeros(shape), _neighbours(joints, groups)
+    W, together = np.zeros(shape), neighbours(joints, groups)
     left = np.ascontiguousarray((tangents(robot.loops, S, q) if T is None else T).transpose(0, 2, 1))
     for begin in range(0, len(q), CHUNK):
         part = slice(begin, begin + CHUNK)
@@ -130,12 +130,12 @@ def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.nda
                 out[:] = y
             else:
                 np.dot(t, y, out=out)
-        for joint, group, width in neighbours:
+        for joint, group, width in together:
             W[part, :, group : group + width] += tree[:, :, joint : joint + width]
     return W
 
 
-def _neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, int]]:
+def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, int]]:
     """Bodies whose columns are neighbours in the tree and in W: first column in each, and how many."""
     ends = np.flatnonzero((np.diff(joints) != 1) | (np.diff(groups) != 10)) + 1
     parts = np.split(np.arange(len(joints)), ends)

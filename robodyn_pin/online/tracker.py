@@ -56,10 +56,13 @@ class Tracker:
         self.estimator = DampedLeastSquares(
             tracked.values, tracked.scale, self.settings.forgetting, self.settings.spread
         )
-        self.time, self.refused, self.changes = 0.0, Counter[str](), list[Change]()
+        self.time, self._taken = 0.0, 0.0  # [s] of the last sample, and of the last one that the estimate took
+        self.refused, self.changes = Counter[str](), list[Change]()
         self.trend = Trend(len(tracked.values), BLOCK)
         self.start = tracked.values.copy()
         self.carried = 0.0  # [kg] picked since the start
+        alone = robot.coordinates.names == robot.motors.names  # B is one
+        self._plain = np.diag(1 / self.noise) if alone else None
         self._limits = REACHED * torque_limits(robot)
         self._suspects, self.detector = 0, self._new_detector()
         self._sample = SampleRows(tracked)
@@ -117,6 +120,8 @@ class Tracker:
 
     def whitener(self, state: State) -> np.ndarray:
         """L^-1 (N, d, d) with L L' the covariance of B'tau."""
+        if self._plain is not None:
+            return np.broadcast_to(self._plain, (len(state.q), *self._plain.shape))
         B = self.tracked.robot.motors.S @ state.T
         return np.linalg.inv(np.linalg.cholesky(np.einsum("nki,k,nkj->nij", B, self.noise**2, B)))
 
@@ -127,8 +132,7 @@ class Tracker:
         """
         if not np.isfinite(effort).all():
             return self.refuse("not a number")
-        step = (t - self.time) * self.rate
-        self.time = t
+        step, self.time = (t - self._taken) * self.rate, t
         seen = effort - rows @ self.estimator.values, effort - rows @ self.start, effort
         W, y = whiten @ rows, whiten @ effort
         look = self.estimator.look(W, y)
@@ -142,6 +146,7 @@ class Tracker:
         else:
             self._suspects = 0
         usual = abs(step - 1) < 0.01 or step <= 0 or step > STEP  # nothing is forgotten while nothing is measured
+        self._taken = t
         self.estimator.take(look, None if usual else self.settings.forgetting**step)
         if change is not None and change.explained:
             self._carry(change)
@@ -175,14 +180,14 @@ class Tracker:
         """What the tracker itself remembers besides estimator, detector and trend."""
         changes = [[c.begin, c.found, c.size, c.deviation, c.explained, *c.values] for c in self.changes]
         return {
-            "numbers": np.array([self.time, self.carried, self._suspects]), "start": self.start,
+            "numbers": np.array([self.time, self._taken, self.carried, self._suspects]), "start": self.start,
             "changes": np.array(changes).reshape(len(changes), -1), "reasons": np.array(list(self.refused), str),
             "refused": np.array(list(self.refused.values()), int),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on where another tracker of the same parameters stopped."""
-        self.time, self.carried, suspects = state["numbers"].tolist()
+        self.time, self._taken, self.carried, suspects = state["numbers"].tolist()
         self._suspects, self.start = int(suspects), np.array(state["start"])
         self.changes = [
             Change(float(row[0]), float(row[1]), float(row[2]), float(row[3]), bool(row[4]), row[5:])
