@@ -69,8 +69,7 @@ class DampedLeastSquares:
         n = len(scale)
         self._x = np.array(values, float) / self.scale
         self._R, self._Q = np.zeros((n, n)), np.zeros((n, n))
-        self._count = 0
-        self._find_directions()
+        self._count, self._V, self._G = 0, np.zeros((n, 0)), np.zeros((0, 0))
 
     @property
     def values(self) -> np.ndarray:
@@ -120,7 +119,7 @@ class DampedLeastSquares:
         self._Q += new
         self._count += 1
         if self._count % REFRESH == 0 or look.rest.max() > NEWS:
-            self._find_directions()
+            self._find_directions(look.A)
             pull = self._V.T @ (look.A.T @ look.error)
             self._x = self._x + self._V @ (dposv(self._G, pull)[1] if len(pull) else pull)
             return
@@ -130,10 +129,24 @@ class DampedLeastSquares:
         self._G *= l
         self._G += look.inside.T @ look.inside
 
-    def _find_directions(self) -> None:
+    def _find_directions(self, newest: np.ndarray | None = None) -> None:
+        """The directions excited now; `newest` (d, n) are the rows of a sample that the estimate is about to take.
+
+        Data that came before a direction was excited did not move the estimate: they count for what it was. Where they
+        are too few to count like `spread`, the rest is added.
+        """
+        enough = 1 / self.spread**2
         eigenvalues, vectors = np.linalg.eigh(self._R)
-        first = int(np.searchsorted(eigenvalues, 1 / self.spread**2))
-        self._V, self._G = vectors[:, first:], np.diag(eigenvalues[first:])
+        first = int(np.searchsorted(eigenvalues, enough))
+        V, known = vectors[:, first:], eigenvalues[first:]
+        if newest is not None and len(known):
+            fresh = 1 - np.square(self._V.T @ V).sum(axis=0)
+            missing = fresh * np.maximum(enough - known + np.square(newest @ V).sum(axis=0), 0.0)
+            if missing.max() > TINY * enough:
+                self._R += (V * missing) @ V.T
+                self._Q += (V * (missing**2 / enough)) @ V.T
+                known = known + missing
+        self._V, self._G = V, np.diag(known)
 
     def covariance(self) -> np.ndarray:
         """Along excited directions R^-1 Q R^-1, which white noise of size one leaves; along the others spread^2.

@@ -48,6 +48,17 @@ def rich(samples: int, first: int = 0, seed: int = 0) -> np.ndarray:
     return x + np.array([(turn @ ((1j * w[:, None]) ** k * series)).imag for k in range(3)])
 
 
+def set_off(x: np.ndarray) -> np.ndarray:
+    """A motion x (3, N, 3) begun from rest: it grows from nothing to its size within the first second."""
+    s = np.minimum(np.arange(x.shape[1]) / RATE, 1.0)
+    grown = s**3 * (10 - 15 * s + 6 * s**2)
+    rate, bend = 30 * s**2 * (1 - s) ** 2, 60 * s * (1 - s) * (1 - 2 * s)
+    grown, rate, bend = grown[:, None], rate[:, None], bend[:, None]
+    away = x - hold(x.shape[1])
+    moved = [grown * away[0], rate * away[0] + grown * away[1], bend * away[0] + 2 * rate * away[1] + grown * away[2]]
+    return hold(x.shape[1]) + np.array(moved)
+
+
 def motor_motion(model: Tracked, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Motor positions, rates, accelerations (N, 3) of a platform motion x (3, N, 3)."""
     robot = model.robot
