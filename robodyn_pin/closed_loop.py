@@ -70,31 +70,43 @@ def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) ->
         ClosureFailed: the motion leaves the workspace.
         BadFile, UnknownName: motors or rates that do not fit.
     """
-    if model.motors.names != robot.motors.names:
-        raise BadFile(
-            f"the controller's model {model.name!r} has motors {', '.join(model.motors.names)}, the robot {robot.name!r} "
-            f"{', '.join(robot.motors.names)}"
-        )
     if abs(spec.rate / motion.rate - round(spec.rate / motion.rate)) > 1e-9 or spec.rate < motion.rate:
         raise BadFile(
             f"the controller runs at {spec.rate:g} Hz, which is no whole multiple of the motion's {motion.rate:g} Hz "
             "('rate' in the motion file, at which the log is written)"
         )
     asked = motion.coordinates if isinstance(motion, FourierMotion) else None
-    robot, model = (r.with_coordinates(asked or robot.coordinates.names) for r in (robot, model))
-    redundant = len(robot.motors.names) > len(robot.coordinates.names)
-    if spec.internal and not redundant:
+    robot = robot.with_coordinates(asked or robot.coordinates.names)
+    finer = motion.model_copy(update={"rate": spec.rate})
+    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec)
+
+
+def controlled(
+    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile
+) -> Controller:
+    """The robot's controller on the model that it knows.
+
+    Args:
+        samples: times (N,) at the controller's rate, and the robot's coordinates, rates, accelerations (N, d).
+
+    Raises: as `prepare`.
+    """
+    if model.motors.names != robot.motors.names:
+        raise BadFile(
+            f"the controller's model {model.name!r} has motors {', '.join(model.motors.names)}, the robot {robot.name!r} "
+            f"{', '.join(robot.motors.names)}"
+        )
+    if spec.internal and len(robot.motors.names) == len(robot.coordinates.names):
         raise BadFile(
             f"'internal': robot {robot.name!r} has a motor for each degree of freedom, no torque moves nothing"
         )
-    finer = motion.model_copy(update={"rate": spec.rate})
-    names = robot.coordinates.names
-    t, c, cd, cdd = course(finer, names)
+    t, c, cd, cdd = samples
     if len(t) < 2:
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
+    model = model.with_coordinates(robot.coordinates.names)
     inner = by_motor(spec.internal, model, "internal")
     reference = follow(model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
-    return robot, Controller(spec, model, reference)
+    return Controller(spec, model, reference)
 
 
 def track(

@@ -71,13 +71,33 @@ def film_of(
         raise BadLog(f"{log_path}: {log.t[-1] - log.t[0]:.3g} s are too short for a film")
     seen = (loads.t >= t[0]) & (loads.t <= t[-1])
     loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen])
-    title = f"{robot.name}: {loads.what}{' (SIMULATED log)' if log.simulated else ''}"
-    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=title, pale=True)
+    return motion_film(robot, t - t[0], q, loads, " (SIMULATED log)" if log.simulated else "", float(t[0]))
+
+
+def motion_film(
+    robot: Robot, t: np.ndarray, q: np.ndarray, loads: Loads, about: str = "", start: float = 0.0, slow: float = 1.0
+) -> Scene:
+    """The film of a motion with loads over time.
+
+    Args:
+        t: (n,) [s] from zero. q: (n, nv) joints, loops closed. loads: at times from zero to the motion's end; of struts
+            those of the robot's file, else of its motors.
+        about: goes behind the title. start: what the film's clock shows at time zero [s]. slow: how many times slower
+            than the motion the film is.
+    """
+    scene = Scene(
+        robot.model,
+        robot.urdf_xml,
+        [str(robot.urdf_path.parent)],
+        title=f"{robot.name}: {loads.what}{about}",
+        pale=True,
+    )
     scene.display(q[0])
-    draw = _struts if of_struts else _motors
-    clips = list(draw(scene, robot, loads, t - t[0], scene.placements(q)))
+    t, loads = slow * t, replace(loads, t=slow * loads.t)
+    draw = _struts if set(loads.names) == set(robot.file.struts) else _motors
+    clips = list(draw(scene, robot, loads, t, scene.placements(q)))
     scene.animate(t, q, further=clips)
-    scene.overlay = _overlay(loads, t)
+    scene.overlay = _overlay(loads, float(t[-1]), start, slow)
     return scene
 
 
@@ -194,8 +214,8 @@ def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
     return track("material.color", "color", times, colours(load))
 
 
-def _overlay(loads: Loads, t: np.ndarray) -> str:
-    """Bars, labels, legend and a slider over times (n,) of the log: film.html with what they show."""
+def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:
+    """Bars, labels, legend and a slider up to the film's end [s]: film.html with what they show."""
     members = []
     for k, name in enumerate(loads.names):
         keys, x = loads.keys(k), loads.worst[:, k]
@@ -208,8 +228,9 @@ def _overlay(loads: Loads, t: np.ndarray) -> str:
     film = {
         "what": loads.what,
         "members": members,
-        "start": t[0],
-        "end": t[-1] - t[0],
+        "start": start,
+        "end": end,
+        "slow": slow,
         "stops": STOPS.tolist(),
         "colours": COLOURS.tolist(),
         "steps": STEPS,
