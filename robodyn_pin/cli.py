@@ -12,6 +12,7 @@ from robodyn_pin.commands.elastic import stiffness
 from robodyn_pin.commands.forces import forces, predict
 from robodyn_pin.commands.friction import friction
 from robodyn_pin.commands.identify import compare, excite, identify
+from robodyn_pin.commands.plan import plan
 from robodyn_pin.commands.pose import pose
 from robodyn_pin.commands.repair import repair
 from robodyn_pin.commands.show import show
@@ -27,7 +28,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 for _command in (
     robots, check, repair, pose, show, simulate, excite, identify, friction, stiffness, compare, predict, forces, track,
-    record, stream,
+    record, stream, plan,
 ):  # fmt: skip
     app.command()(_command)
 

@@ -1,0 +1,96 @@
+"""The fastest motion that a robot survives."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
+from robodyn_pin.console import bar, print_table, status
+
+if TYPE_CHECKING:
+    from robodyn_pin.errors import InfeasiblePlan
+    from robodyn_pin.planning.planned import Planned
+
+
+def plan(
+    run: Annotated[Path, typer.Argument(help="Plan file (.yaml): robot, payload, path, limits.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write; default: 'output' of the plan file, else results/PLAN.")
+    ] = None,
+    controller: Annotated[
+        Path | None,
+        typer.Option(help="Controller (.yaml) under which the motion is simulated, too; as for simulate."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan the fastest motion along a path that keeps all limits: joints, motors, struts, end-effector.
+
+    Writes a table for the controller (a log, too: for show, forces, predict), result.json, pictures and a film. Ends with exit
+    code 3 if no motion keeps the limits, and says where on the path and which limit forbids it.
+
+    Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
+    """
+    from robodyn_pin.control import ControllerFile
+    from robodyn_pin.errors import InfeasiblePlan
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.planning.plan_file import PlanFile
+    from robodyn_pin.planning.plan_files import summary, write_infeasible, write_planned
+    from robodyn_pin.planning.planned import plan_task, read_task
+    from robodyn_pin.planning.simulated import simulate_planned
+    from robodyn_pin.tracking_files import known_model
+
+    settings = read_yaml(run, PlanFile)
+    law = None if controller is None else read_yaml(controller, ControllerFile)
+    task = read_task(settings, run.parent)
+    folder = folder_of(run, settings, out)
+    try:
+        with status() as say:
+            planned = plan_task(task, say)
+    except InfeasiblePlan as error:
+        found = write_infeasible(settings, error, folder)
+        answer(as_json, found, _print_infeasible, error, folder)
+        verdict(False)
+        return
+    simulated = None
+    if law is not None and controller is not None:
+        with bar("simulating") as step:
+            simulated = simulate_planned(planned, law, known_model(law, controller.parent, task.robot), step)
+    write_planned(planned, simulated, folder)
+    found = summary(planned, simulated)
+    answer(as_json, found, _print_planned, planned, found, folder)
+
+
+def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
+    print(f"NO MOTION: {error}")
+    print(f"result: {folder / 'result.json'}")
+
+
+def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> None:
+    closest = sorted(
+        found["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
+    )
+    print_table(f"Limits that hold the motion of {found['robot']} (margins taken off)", closest[:10])
+    if planned.costs is not None:
+        costs = sorted(planned.costs.items(), key=lambda cost: -cost[1])
+        print(
+            "without it the motion would be shorter by: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs)
+        )
+    for use in found["struts"]:
+        margin = use["margin to the limit [N]"]
+        kept = (
+            ""
+            if margin is None
+            else f", {margin:.3g} N below the limit"
+            if margin >= 0
+            else f", {-margin:.3g} N OVER the limit"
+        )
+        print(f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}{kept}")
+    if (simulated := found["simulation"]) is not None:
+        errors = ", ".join(f"{motor} {1e3 * x:.2g}" for motor, x in simulated["largest error [rad or m]"].items())
+        print(f"SIMULATED under the controller: largest errors {errors} mrad or mm")
+    print(
+        f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
+        f"{max(0.0, found['largest violation [%]']):.2g} % between the points"
+    )
+    print(f"table for the controller, pictures and film: {folder}")

@@ -1,0 +1,117 @@
+"""What a plan file (YAML) may say: the robot and its load, the path, the limits, and what to make of it."""
+
+from pathlib import Path as FilePath
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from robodyn_pin.errors import BadPath
+from robodyn_pin.files import Strict
+from robodyn_pin.payload import LoadSpec
+from robodyn_pin.planning.path import Path, control, lines, through, u_turn
+from robodyn_pin.robot import Robot
+from robodyn_pin.robot_file import Limit
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Point = list[float]  # one number for each coordinate [rad or m]
+End = Literal["rest", "free"]
+
+
+class PointsSpec(Strict):
+    """A path by its points: straight lines with rounded corners, a spline through them, or a B-spline that they control."""
+
+    kind: Literal["lines", "through", "control"]
+    coordinates: list[str] | None = None  # joints or motors; default: the robot's
+    points: list[Point]
+    radius: NotNegative | list[NotNegative] | None = None  # lines: how far from a corner its rounding reaches
+
+    @model_validator(mode="after")
+    def _rounded(self) -> Self:
+        if self.kind == "lines" and self.radius is None:
+            raise ValueError("a path of lines needs a 'radius' [m, or rad where nothing slides] for its corners")
+        if self.kind != "lines" and self.radius is not None:
+            raise ValueError(f"a path of kind {self.kind!r} has no corners; leave 'radius' out")
+        return self
+
+
+class UTurnSpec(Strict):
+    """Pick and place: up, across and down."""
+
+    kind: Literal["u_turn"]
+    coordinates: list[str] | None = None
+    start: Point  # lower end
+    up: Point  # moves, not places
+    across: Point
+    turn: Point | None = None  # what turns meanwhile; default: nothing
+    spacing: Positive = 0.045  # [m] of the control points on the sharp U
+
+
+PathSpec = Annotated[PointsSpec | UTurnSpec, Field(discriminator="kind")]
+
+
+class EndEffectorLimits(Strict):
+    """What the joint between the last body and what carries it survives."""
+
+    force: Positive | None = None  # [N] of each component
+    torque: Positive | None = None  # [N m] of each component
+
+
+class Margins(Strict):
+    """Parts of the limits that are kept free."""
+
+    velocity: Share = 0.0
+    acceleration: Share = 0.0
+    jerk: Share = 0.0
+    torque: Share = 0.0
+    force: Share = 0.0  # of the struts
+    end_effector: Share = 0.0
+
+
+class PlanFile(Strict):
+    """The fastest motion along a path."""
+
+    robot: str
+    params: FilePath | None = None  # result folder of an identification
+    payload: list[LoadSpec] = []
+    path: PathSpec
+    limits: dict[str, Limit] = {}  # by joint or motor, and `struts`; before those of the robot's files
+    end_effector: EndEffectorLimits = EndEffectorLimits()
+    margins: Margins = Margins()
+    without: list[
+        Literal["velocity", "acceleration", "jerk", "torque", "force", "end_effector"]
+    ] = []  # limits left out
+    reduced: bool = False  # strut forces by the reduced model of Deltas, not by the full multipliers
+    ends: tuple[End, End] = ("rest", "rest")  # at both ends the speed is zero; at rest the acceleration too
+    objective: Literal["time", "speed"] = "time"  # speed: the integral of (ds/dt)^2, Gnad et al. (IRB 360), eq. (43)
+    points: Annotated[int, Field(ge=10)] = 300  # intervals of the path
+    cycle: Positive = 400e-6  # [s] of the controller that plays the table
+    table: Literal["csv", "parquet"] = "csv"
+    costs: bool = True  # plan again without each kind of limit: how much time it costs
+    output: FilePath | None = None
+
+
+def path_of(spec: PointsSpec | UTurnSpec, robot: Robot) -> Path:
+    """The path of a plan file, in the coordinates of the robot.
+
+    Raises:
+        BadPath: points of the wrong length, kinks, segments without length.
+    """
+    names = robot.coordinates.names
+    sliding = np.array([robot.loops.sliding[row != 0].all() for row in robot.coordinates.S])
+    if isinstance(spec, UTurnSpec):
+        moves = {"start": spec.start, "up": spec.up, "across": spec.across, "turn": spec.turn or [0.0] * len(names)}
+        start, up, across, turn = (_point(names, where, p) for where, p in moves.items())
+        return u_turn(names, start, across, up, turn, spec.spacing, sliding)
+    points = np.array([_point(names, f"point {k + 1}", p) for k, p in enumerate(spec.points)])
+    if spec.kind == "lines":
+        return lines(names, points, sliding, spec.radius or 0.0)
+    return (through if spec.kind == "through" else control)(names, points, sliding)
+
+
+def _point(names: tuple[str, ...], where: str, point: Point) -> np.ndarray:
+    if len(point) != len(names):
+        raise BadPath(f"{where} of the path has {len(point)} numbers, expected {len(names)}: {', '.join(names)}")
+    return np.array(point, float)

@@ -1,0 +1,162 @@
+"""The result folder of a plan: result.json, the table, pictures, a film, and the plan file as it was used."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.planning.plan_file import PlanFile
+from robodyn_pin.planning.planned import Planned
+from robodyn_pin.planning.simulated import Simulated
+from robodyn_pin.planning.table import write_motion
+from robodyn_pin.strut_history import StrutHistory
+
+Label = tuple[str, str]
+SLOW = 20.0  # times slower than the motion is its film
+FRAMES = 400  # that a film draws at most
+
+
+def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -> None:
+    """Write all files of a planned motion.
+
+    Raises:
+        BadFile: the folder cannot be written.
+    """
+    settings, robot = planned.task.settings, planned.task.robot
+    note = (
+        f"PLANNED by robodyn_pin for {robot.name}, not measured: rows every {settings.cycle:g} s, SI units; c_ the path's "
+        "coordinates, d by time, upper_ and lower_ axial strut forces, tension positive"
+    )
+    write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
+    for name, text in _pictures(planned, simulated).items():
+        write_text(folder / f"{name}.svg", text)
+    with _film(planned) as scene:
+        scene.write_html(folder / "film.html")
+    _write_settings(settings, folder)
+    write_json(folder / "result.json", summary(planned, simulated))
+
+
+def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
+    """Write why there is no motion, and return it as `result.json` holds it."""
+    found = {
+        "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
+        "excess": error.excess,
+    }  # fmt: skip
+    _write_settings(settings, folder)
+    write_json(folder / "result.json", found)
+    return found
+
+
+def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
+    """What `result.json` holds."""
+    task, plan, motion = planned.task, planned.plan, planned.motion
+    settings = task.settings
+    allowed = task.strut_limit
+    held, used = [label for at in plan.active for label in at], planned.used
+    return {
+        "robot": task.robot.name, "planned": "not measured", "feasible": True, "time [s]": plan.time,
+        "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
+        "intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle,
+        "planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged,
+        "time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1),
+        "limits": [
+            {"kind": kind, "name": name, "least": float(low), "greatest": float(high),
+             "largest use [%]": 100 * used[kind, name],
+             "active [% of the path's points]": 100 * held.count((kind, name)) / len(plan.active)}
+            for (kind, name), (low, high) in zip(task.limits.labels, task.limits.ranges, strict=True)
+        ],
+        "struts": [
+            {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at,
+             "margin to the limit [N]": None if allowed is None else allowed - use.force}
+            for use in planned.struts
+        ],
+        "costs [s]": planned.costs,
+        "simulation": None if simulated is None else simulated.summary(),
+    }  # fmt: skip
+
+
+def units(planned: Planned) -> dict[Label, str]:
+    """Unit of every limited quantity."""
+    from robodyn_pin.viz.units import effort_unit
+
+    found = {}
+    for bounds in planned.task.limits.bounds:
+        for name, row in zip(bounds.names, bounds.S, strict=True):
+            found[bounds.kind, name] = _unit(bounds.kind, name, row, planned, effort_unit)
+    return found
+
+
+def _unit(kind: str, name: str, row: np.ndarray, planned: Planned, effort_unit: Any) -> str:
+    robot = planned.task.robot
+    if kind == "force":
+        return "N"
+    if kind == "end_effector":
+        return "N" if "force" in name else "N m"
+    if kind == "torque":
+        return str(effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)]))
+    base = "m" if robot.loops.sliding[row != 0].all() else "rad"
+    return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
+
+
+def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
+    from robodyn_pin.viz.planning import acceleration_figure, costs_figure, phase_figure, quantities_figure
+    from robodyn_pin.viz.plots import svg_file
+
+    task, plan, name = planned.task, planned.plan, planned.task.robot.name
+    profile = plan.profile
+    t = np.linspace(0.0, plan.time, 1201)
+    title = f"{name}, planned: {plan.time:.4g} s"
+    figures = {
+        "phase_plane": phase_figure(profile.s, profile.z_knots, plan.max_velocity, plan.active, title),
+        "quantities": quantities_figure(
+            t, plan.quantities(profile.at_time(t)[0]), task.limits, units(planned), f"{title}, share of the limits"
+        ),
+    }
+    if planned.motion.struts is not None:
+        figures["strut_forces"] = _strut_figure(planned)
+    if planned.costs:
+        figures["costs"] = costs_figure(planned.costs, plan.time)
+    if simulated is not None:
+        sliding = task.path.sliding
+        figures["acceleration"] = acceleration_figure(
+            task.robot.coordinates.names, ["m/s²" if slides else "rad/s²" for slides in sliding], simulated.t,
+            simulated.planned, simulated.accelerations, f"{name}: acceleration along the path's coordinates",
+        )  # fmt: skip
+    return {name: svg_file(figure, name) for name, figure in figures.items()}
+
+
+def _strut_figure(planned: Planned) -> Any:
+    from robodyn_pin.viz.force_plot import force_figure
+
+    motion, struts = planned.motion, planned.motion.struts
+    assert struts is not None
+    history = StrutHistory("full", motion.t, struts.names, struts.lower, struts.upper)
+    return force_figure(history, planned.task.strut_limit, f"{planned.task.robot.name}, planned")
+
+
+def _film(planned: Planned) -> Any:
+    """The motion with the forces in its struts, or the torques of its motors."""
+    from robodyn_pin.viz.film import motion_film
+    from robodyn_pin.viz.loads import Loads
+    from robodyn_pin.viz.units import effort_unit
+
+    robot, motion = planned.task.robot, planned.motion
+    if motion.struts is not None:
+        force = planned.task.strut_limit
+        k, ends = len(motion.struts.names), np.stack([motion.struts.upper, motion.struts.lower])
+        loads = Loads("axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, (force,) * k)
+    else:
+        names, known = robot.motors.names, {**robot.file.limits, **planned.task.settings.limits}
+        limits = tuple(known[name].torque if name in known else None for name in names)
+        unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
+        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], limits)
+    drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
+    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW)
+
+
+def _write_settings(settings: PlanFile, folder: Path) -> None:
+    content = settings.model_dump(mode="json", exclude_defaults=True)
+    write_text(folder / "plan.yaml", yaml.safe_dump(content, sort_keys=False, allow_unicode=True))

@@ -1,0 +1,149 @@
+"""From a plan file to a planned motion: the robot with its load, the path, the limits, the plan, the table, what costs time."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.files import resolve
+from robodyn_pin.limits import Limits
+from robodyn_pin.payload import loaded
+from robodyn_pin.planning.limits import planning_limits
+from robodyn_pin.planning.path import Path
+from robodyn_pin.planning.plan_file import PlanFile, path_of
+from robodyn_pin.planning.reach import check_path
+from robodyn_pin.planning.solve import Plan, fastest
+from robodyn_pin.planning.table import Motion, cycle_times, motion_at
+from robodyn_pin.reduced import reduced_model, tree_forces
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.run import load_named
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be planned."""
+
+    settings: PlanFile
+    robot: Robot  # with its load, in the path's coordinates
+    path: Path
+    limits: Limits
+
+    @property
+    def strut_limit(self) -> float | None:
+        """Largest force [N] that a strut bears, without margin, planned with or not."""
+        for limits in (self.settings.limits, self.robot.file.limits):
+            if "struts" in limits and limits["struts"].force is not None:
+                return limits["struts"].force
+        return None
+
+
+@dataclass(frozen=True)
+class StrutUse:
+    """The largest strut force of a planned motion."""
+
+    model: str  # "full" or "reduced"
+    force: float  # [N] largest size, at either end
+    strut: str
+    at: float  # [s]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A planned motion, and what is known of it."""
+
+    task: Task
+    plan: Plan
+    motion: Motion  # at the controller's cycle
+    struts: tuple[StrutUse, ...]  # of the full model; of Deltas of the reduced one too
+    costs: dict[str, float] | None  # [s] by kind of limit; None: not asked for
+    seconds: float  # that planning took
+
+    @cached_property
+    def used(self) -> dict[tuple[str, str], float]:
+        """Largest share of every limit, 1 at the limit: on the dense grid of the plan, and in the rows of the table."""
+        centre, half = self.task.limits.scale
+        inside = (
+            self.motion.s[:, 0] < 1
+        )  # where the robot stands still behind the end, its acceleration is none of the plan's
+        rows = np.abs(self.plan.quantities(self.motion.s[inside, 0]) - centre) / half
+        return {
+            label: max(1 + self.plan.excess[label], float(share))
+            for label, share in zip(self.task.limits.labels, rows.max(axis=0), strict=True)
+        }
+
+
+def read_task(settings: PlanFile, folder: FilePath) -> Task:
+    """What a plan file asks for; its paths start from `folder`.
+
+    Raises:
+        BadPath: a path that cannot be followed; says where. BadFile, UnknownName: what is wrong in the files.
+    """
+    robot = load_named(settings.robot, folder) if settings.params is None else load(resolve(folder, settings.params))
+    for body in settings.payload:
+        robot = loaded(robot, body)
+    if settings.path.coordinates is not None:
+        robot = robot.with_coordinates(settings.path.coordinates)
+    path = path_of(settings.path, robot)
+    check_path(robot, path, settings.limits)
+    end_effector = settings.end_effector.model_dump(exclude_none=True)
+    limits = planning_limits(robot, settings.limits, settings.margins.model_dump(), end_effector)
+    kept = tuple(b for b in limits.bounds if b.kind not in settings.without)
+    return Task(settings, robot, path, Limits(kept))
+
+
+def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) -> Planned:
+    """The fastest motion of a task.
+
+    Raises:
+        InfeasiblePlan: there is none; says where on the path and which limit forbids it.
+    """
+    settings, robot, path = task.settings, task.robot, task.path
+    progress("planning")
+    begin = time.perf_counter()
+    plan = _fastest(task, task.limits)
+    seconds = time.perf_counter() - begin
+    progress("table")
+    motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
+    progress("what each limit costs")
+    costs = _costs(task, plan) if settings.costs else None
+    return Planned(task, plan, motion, strut_uses(robot, motion), costs, seconds)
+
+
+def _fastest(task: Task, limits: Limits) -> Plan:
+    settings = task.settings
+    return fastest(
+        task.robot, task.path, limits, points=settings.points, ends=settings.ends, objective=settings.objective
+    )
+
+
+def _costs(task: Task, plan: Plan) -> dict[str, float]:
+    """How much shorter [s] the motion would be without each kind of limit; zero where none of the kind holds it anywhere."""
+    found = {}
+    for kind in dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position"):
+        holds = any(label[0] == kind for labels in plan.active for label in labels)
+        rest = Limits(tuple(b for b in task.limits.bounds if b.kind != kind))
+        found[kind] = plan.time - _fastest(task, rest).time if holds else 0.0
+    return found
+
+
+def strut_uses(robot: Robot, motion: Motion) -> tuple[StrutUse, ...]:
+    """The largest strut forces of a motion by the models that the robot has; none without struts."""
+    if motion.struts is None:
+        return ()
+    by_model = {"full": (motion.struts.lower, motion.struts.upper)}
+    try:
+        state = robot.close(motion.c, motion.cd, motion.cdd)
+        reduced = tree_forces(reduced_model(robot), state.q, state.v, state.a)
+        by_model["reduced"] = (reduced.lower, reduced.upper)
+    except RobodynError:  # no Delta: there is no reduced model of it
+        pass
+    found = []
+    for name, ends in by_model.items():
+        size = np.maximum(*np.abs(ends))
+        i, k = np.unravel_index(int(size.argmax()), size.shape)
+        found.append(StrutUse(name, float(size[i, k]), motion.struts.names[k], float(motion.t[i])))
+    return tuple(found)
