@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -63,11 +64,15 @@ def infer(model: Model, z: np.ndarray, sigma: np.ndarray, prior: Gaussian, gamma
     s = prior.deviations
     whiten = np.sqrt(gamma) * np.linalg.inv(np.linalg.cholesky(prior.covariance / np.outer(s, s)))
 
+    @lru_cache(maxsize=1)  # the solver asks for values and slopes one after the other
+    def at(x: bytes) -> tuple[np.ndarray, np.ndarray]:
+        return model(prior.mean + s * np.frombuffer(x))
+
     def residual(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([(model(prior.mean + s * x)[0] - z) / sigma, whiten @ x])
+        return np.concatenate([(at(x.tobytes())[0] - z) / sigma, whiten @ x])
 
     def slope(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([model(prior.mean + s * x)[1] * s / sigma[:, None], whiten])
+        return np.concatenate([at(x.tobytes())[1] * s / sigma[:, None], whiten])
 
     least = (LEAST - 1) * prior.mean / s
     found = least_squares(residual, np.zeros(len(s)), slope, bounds=(least, np.inf), xtol=1e-12, ftol=1e-14, gtol=1e-12)

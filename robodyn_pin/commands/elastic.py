@@ -1,4 +1,4 @@
-"""Robots that yield: stiffness from loaded poses."""
+"""Robots that yield: which poses to load, and stiffness from loaded poses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
-from robodyn_pin.console import print_table
+from robodyn_pin.console import bar, print_table
 
 if TYPE_CHECKING:
+    from robodyn_pin.elastic.design import Design
     from robodyn_pin.elastic.stiffness import Stiffness
 
 
@@ -55,3 +56,41 @@ def _print_stiffness(found: "Stiffness", folder: Path) -> None:
     for complaint in found.complaints:
         print(f"NOT ACCEPTED: {complaint}")
     print(f"page: {folder / 'stiffness.html'}")
+
+
+def design(
+    run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, what may be measured.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The poses and forces whose measured deviations leave the least uncertainty of the stiffness.
+
+    Ends with exit code 3 if some spring would keep its prior.
+
+    Example: robodyn design examples/irb6660_design.yaml --out results/irb6660_design
+    """
+    from robodyn_pin.elastic.design import design as search
+    from robodyn_pin.elastic.design_file import DesignFile
+    from robodyn_pin.elastic.design_files import summary, write_design
+    from robodyn_pin.files import read_yaml
+
+    settings = read_yaml(run, DesignFile)
+    with bar("searching") as step:
+        found = search(settings, run.parent, step)
+    folder = folder_of(run, settings, out)
+    write_design(found, folder)
+    answer(as_json, summary(found), _print_design, found, folder)
+    verdict(not found.untold)
+
+
+def _print_design(found: "Design", folder: Path) -> None:
+    from robodyn_pin.elastic.design_files import measurement_rows, words
+
+    print_table(f"Measurements to take of {found.springs.robot.name}, planned with the prior", measurement_rows(found))
+    for line in words(found):
+        print(line)
+    for name, why in found.untold.items():
+        print(f"NOT TOLD: {name} {why}")
+    print(f"page: {folder / 'design.html'}; table: {folder / 'design.csv'}")

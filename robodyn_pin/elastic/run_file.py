@@ -11,7 +11,7 @@ from robodyn_pin.files import Strict
 
 Positive = Annotated[float, Field(gt=0)]
 Part = Annotated[float, Field(gt=0, le=1)]
-Force = tuple[float, float, float]  # [N], axes of the base
+Vector = tuple[float, float, float]
 Form = Literal["compliance", "stiffness"]
 
 

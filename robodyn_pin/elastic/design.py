@@ -1,0 +1,154 @@
+"""Which poses to load, from a run file to the best design found."""
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.closures import fast
+from robodyn_pin.elastic.design_file import DesignFile, Direction
+from robodyn_pin.elastic.deviation import deviation
+from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
+from robodyn_pin.elastic.inference import covariance_of, prior_of, stiffness_of, untold
+from robodyn_pin.elastic.measurements import Measurements, simulated
+from robodyn_pin.elastic.random_designs import draw
+from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
+from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.files import read_text, resolve
+from robodyn_pin.identification.bayes import Gaussian
+from robodyn_pin.identification.design import posterior, search, size
+from robodyn_pin.run import load_named
+
+
+@dataclass(frozen=True)
+class Design:
+    """The best design found, m measurements in G poses, and what others would leave."""
+
+    run: DesignFile
+    springs: Springs
+    setting: Setting
+    plan: Plan
+    c: np.ndarray  # (G, d) coordinates of the poses
+    q: np.ndarray  # (m, n_motors) motor positions of each measurement
+    force: np.ndarray  # (m, 3) [N]
+    deviation: np.ndarray  # (m, 3) expected [m]
+    posterior: Gaussian  # of theta, expected
+    size: float  # of its covariance, as the criterion has it, theta in the setting's unit
+    before: float  # of the prior
+    reached: np.ndarray  # (starts,) from each start
+    random: np.ndarray  # (r,) of designs by chance
+    random_full: np.ndarray  # (r,) of the same with all forces at their bounds
+    alone: dict[str, float]  # of the measurements in one direction only
+    untold: dict[str, str]  # springs that would keep their prior, and why
+
+    @property
+    def deviations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviation of each spring's stiffness before and after (n,) [N m/rad]."""
+        both = (self.setting.prior, self.posterior)
+        return tuple(np.sqrt(np.diag(covariance_of(x, self.run.form))) for x in both)  # type: ignore[return-value]
+
+
+def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = lambda share: None) -> Design:
+    """Search for the best design; paths start from `folder`.
+
+    Raises:
+        RobodynError: what is wrong in the file, no pose that can be reached, no closed form of the robot.
+    """
+    springs = springs_in(load_named(run.robot, folder), run.tool, run.springs)
+    prior = (
+        prior_of(run.prior, springs, run.form) if run.given is None else given(resolve(folder, run.given), springs, run)
+    )
+    setting, rng = setting_of(run, springs, prior), np.random.default_rng(run.seed)
+    cases, random, full = [], [], []
+    for directions, poses in _asked(run):
+        drawn = draw(setting, directions, poses, run.random, rng)
+        random.append(size(drawn.covariances, run.criterion))
+        full.append(size(drawn.full, run.criterion))
+        for i in drawn.best(run.criterion, run.starts):
+            plan, cut = drawn.plans[i], poses * len(setting.low)
+            start = np.concatenate([drawn.u[i][:cut], np.sign(drawn.u[i][cut:])])
+            cases.append((plan, problem(setting, plan), start))
+    with fast.forced("kernel") if fast.installed() else nullcontext():
+        which, found = search([case[1:] for case in cases], run.criterion, run.steps, progress)
+    plan, task, _ = cases[which]
+    C = found.covariance * np.outer(setting.unit, setting.unit)
+    rows = task.rows(found.u)[0].reshape(len(plan.pose), 3, -1)
+    alone = {
+        name: float(size(posterior(rows[[x == name for x in plan.directions]].reshape(-1, rows.shape[2]), setting.precision), run.criterion))
+        for name in dict.fromkeys(plan.directions)
+    }  # fmt: skip
+    return _described(run, setting, plan, found.u, Gaussian(setting.prior.mean, C), {
+        "size": found.size, "reached": found.sizes, "random": np.concatenate(random), "random_full": np.concatenate(full),
+        "alone": alone, "before": float(size(np.linalg.inv(setting.precision), run.criterion)),
+    })  # fmt: skip
+
+
+def _asked(run: DesignFile) -> list[tuple[list[Direction], int]]:
+    """Directions and number of poses; one more measurement: each direction by itself."""
+    if run.mode == "batch":
+        return [(run.experiments.directions, run.experiments.poses)]
+    return [([name], 1) for name in run.experiments.forces]
+
+
+def _described(
+    run: DesignFile, setting: Setting, plan: Plan, u: np.ndarray, after: Gaussian, sizes: dict[str, object]
+) -> Design:
+    """A design with its poses in the order of their first measurement."""
+    springs, c, F = (
+        setting.springs,
+        u[: plan.poses * len(setting.low)].reshape(plan.poses, -1),
+        forces(setting, plan, u),
+    )
+    order = list(dict.fromkeys(plan.pose))
+    largest = np.take_along_axis(F, np.abs(F).argmax(axis=1)[:, None], axis=1)
+    F = (F * np.where(largest < 0, -1.0, 1.0)).round(9) + 0.0  # either way along a line tells the same
+    c, plan = c[order], Plan(plan.directions, tuple(order.index(g) for g in plan.pose))
+    each = list(plan.pose)
+    at = place(springs, c[each])
+    moved = deviation(springs, c[each], F, stiffness_of(setting.prior.mean, run.form)).values
+    told = untold(springs, at, F, setting.prior, after)
+    return Design(
+        run=run, springs=springs, setting=setting, plan=plan, c=c, q=motors_of(springs, at), force=F, deviation=moved,
+        posterior=after, untold=told, **sizes,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def given(path: Path, springs: Springs, run: DesignFile) -> Gaussian:
+    """The posterior of a stiffness run, from its result.json or its folder.
+
+    Raises:
+        BadFile: not such a file, other springs, another form.
+    """
+    path = path / "result.json" if path.is_dir() else path
+    try:
+        found = json.loads(read_text(path))
+        names, form = tuple(found["names"]), found["form"]
+        posterior = Gaussian(np.array(found["posterior"]["mean"]), np.array(found["posterior"]["covariance"]))
+    except (ValueError, KeyError, TypeError):
+        raise BadFile(f"{path}: 'given' expects the result.json of `robodyn stiffness`") from None
+    if names != springs.names:
+        raise BadFile(f"{path} is about springs {', '.join(names)}, this run about {', '.join(springs.names)}")
+    if form != run.form:
+        raise BadFile(f"{path} was inferred in {form}, this run is in {run.form}; set 'form: {form}'")
+    return posterior
+
+
+def tried(found: Design) -> Measurements | None:
+    """Simulated measurements of the design, where the run file asks for them.
+
+    Raises:
+        UnknownName, BadFile: springs without a value, values without a spring.
+    """
+    spec, names = found.run.simulate, found.springs.names
+    if spec is None:
+        return None
+    for name in spec.stiffness:
+        if name not in names:
+            raise UnknownName("spring", name, "simulate.stiffness", names)
+    if missing := [name for name in names if name not in spec.stiffness]:
+        raise BadFile(f"simulate.stiffness says nothing of {', '.join(missing)}")
+    k = np.array([spec.stiffness[name] for name in names])
+    return simulated(found.springs, "measurements.csv", found.q, found.force, k, found.run.sigma, spec.seed)

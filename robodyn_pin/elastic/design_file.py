@@ -1,0 +1,73 @@
+"""What the run file of optimal experiments (YAML) may say."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from robodyn_pin.elastic.run_file import ElasticFile, Positive, Vector
+from robodyn_pin.files import Strict
+from robodyn_pin.identification.design import Criterion
+
+Direction = Literal["x", "y", "z", "any"]  # of the base; any: all three components are chosen
+
+
+class ExperimentsSpec(Strict):
+    """How many measurements, and in how many poses of the robot."""
+
+    forces: dict[Direction, Annotated[int, Field(ge=1)]] = Field(min_length=1)  # measurements for each direction
+    orientations: Annotated[int, Field(ge=1)] | None = None  # default: one for each measurement
+    largest: Positive = 300.0  # [N] of each component
+
+    @property
+    def directions(self) -> list[Direction]:
+        """Of each measurement."""
+        return [name for name, count in self.forces.items() for _ in range(count)]
+
+    @property
+    def poses(self) -> int:
+        """Of the robot."""
+        return self.orientations or len(self.directions)
+
+    @model_validator(mode="after")
+    def check(self) -> "ExperimentsSpec":
+        most, fewest = len(self.directions), max(self.forces.values())
+        if not fewest <= self.poses <= most:
+            raise ValueError(
+                f"'orientations' is {self.poses}, but {most} measurements have {fewest} to {most}: those that share an orientation "
+                "differ in the force's direction"
+            )
+        return self
+
+
+class ConeSpec(Strict):
+    """How far a direction of the tool may lean."""
+
+    axis: Vector | None = None  # in the tool's frame; default: from the frame's origin to the tool's point
+    towards: Vector | None = None  # in the base's; default: level, from the base to the tool's point
+    angle: Annotated[float, Field(gt=0, le=180)] = 80.0  # [deg] between them, at most
+
+
+class SimulateSpec(Strict):
+    """Springs of a simulated robot that the design is tried on."""
+
+    stiffness: dict[str, Positive]  # [N m/rad]
+    seed: int = 0
+
+
+class DesignFile(ElasticFile):
+    """Which poses to load."""
+
+    sigma: Positive = 5e-6  # [m] of one component of a deviation
+    experiments: ExperimentsSpec
+    criterion: Criterion = "A"
+    mode: Literal["batch", "next"] = "batch"  # next: one more measurement, in the best of the directions
+    given: Path | None = None  # result.json of a stiffness run, whose posterior is the prior now
+    position: Vector | None = None  # [m] of the tool's point; default: anywhere in the region
+    region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None = None  # [m] x, y, z
+    cone: ConeSpec | None = None
+    margin: Annotated[float, Field(ge=0, lt=1)] = 0.02  # part of every joint limit that is kept free
+    random: Annotated[int, Field(ge=10)] = 500  # designs that are drawn, to start from and to compare with
+    starts: Annotated[int, Field(ge=1)] = 12  # how many of the best are improved
+    steps: Annotated[int, Field(ge=1)] = 100
+    simulate: SimulateSpec | None = None
