@@ -1,16 +1,19 @@
 """Measured positions that no state on the loops has exactly, brought onto them by least squares: batched Gauss-Newton."""
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 
-from robodyn_pin.closures.closing import COARSE, SMALL_MOVE, close, newton
+from robodyn_pin.closures import fast
+from robodyn_pin.closures.closing import COARSE, SMALL_MOVE, close, newton, reachable
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import tangents
 from robodyn_pin.errors import ClosureFailed
 
 SETTLED = 1e-10  # [rad or m] a step as short as this ends it
 STEPS = 30  # the miss of real encoders makes each step shorten the next one a hundredfold at least
+SMALL_MISS = 0.1  # [rad or m] at which a guess from fewer axes is still in the right assembly mode
 FAR_STEPS = 200  # from home to the first sample, no more than SMALL_MOVE of a measured axis at once
 
 
@@ -25,8 +28,8 @@ def nearest(
 ) -> np.ndarray:
     """Coordinates c (N, d) of the states on the loops whose measured axes are nearest to x (N, n), n >= d.
 
-    Minimises |M q + m - x|^2 over phi(q) = 0. A trajectory is followed coarsely in sequence from `start` (nv,), then all
-    samples are corrected at once.
+    Minimises |M q + m - x|^2 over phi(q) = 0. A first guess is made from `start` (nv,) on, by as many measured axes as
+    determine the mechanism or else in sequence; then all samples are corrected at once.
 
     Args:
         S, offset: coordinates c = S q + offset. measured: M (n, nv) and m (n,).
@@ -34,11 +37,8 @@ def nearest(
     Raises:
         ClosureFailed: a sample that no state comes near to, or that the coordinates do not determine.
     """
-    fastest = np.abs(np.diff(x, axis=0)).max(initial=1e-300)
-    stride = int(np.clip(SMALL_MOVE / fastest, 1, COARSE))
-    coarse = np.unique(np.append(np.arange(0, len(x), stride), len(x) - 1))
-    followed = _followed(loops, S, offset, measured, x[coarse], start)
-    c = np.stack([np.interp(np.arange(len(x)), coarse, column) for column in followed.T], axis=1)
+    guess = _by_some(loops, S, offset, measured, x, start)
+    c = _followed(loops, S, offset, measured, x, start) if guess is None else guess
     for _ in range(STEPS):
         q = close(loops, S, offset, c, start, label)
         step = _step(loops, S, measured, x, q)
@@ -55,6 +55,26 @@ def nearest(
     )
 
 
+def _by_some(
+    loops: Loops,
+    S: np.ndarray,
+    offset: np.ndarray,
+    measured: tuple[np.ndarray, np.ndarray],
+    x: np.ndarray,
+    start: np.ndarray,
+) -> np.ndarray | None:
+    """Coordinates (N, d) at which d of the measured axes are exact and the others not far off; None: there are none."""
+    M, m = measured
+    if not fast.chosen(len(x)):
+        return None
+    for some in map(list, combinations(range(len(M)), len(S))):
+        with np.errstate(all="ignore"):  # the mechanism that only these drive may be singular on the way
+            q, closed = reachable(loops, M[some], m[some], x[:, some], start)
+            if closed.all() and np.abs(q @ M.T + m - x).max() <= SMALL_MISS:
+                return q @ S.T + offset
+    return None
+
+
 def _followed(
     loops: Loops,
     S: np.ndarray,
@@ -63,16 +83,19 @@ def _followed(
     x: np.ndarray,
     start: np.ndarray,
 ) -> np.ndarray:
-    """Coordinates (N, d) of a few samples, each found from the one before it in bounded steps."""
-    q, c = start[None], np.empty((len(x), len(S)))
-    for k, sample in enumerate(x):
+    """Coordinates (N, d), a sample every now and then found from the one before it in bounded steps, the others between."""
+    fastest = np.abs(np.diff(x, axis=0)).max(initial=1e-300)
+    stride = int(np.clip(SMALL_MOVE / fastest, 1, COARSE))
+    coarse = np.unique(np.append(np.arange(0, len(x), stride), len(x) - 1))
+    q, c = start[None], np.empty((len(coarse), len(S)))
+    for k, sample in enumerate(x[coarse]):
         for _ in range(FAR_STEPS):
             step = _step(loops, S, measured, sample[None], q, SMALL_MOVE)
             q = newton(loops, S, offset, q @ S.T + offset + step, q, steps=8)
             if np.abs(step).max() <= 1e-6:
                 break
         c[k] = q[0] @ S.T + offset
-    return c
+    return np.stack([np.interp(np.arange(len(x)), coarse, column) for column in c.T], axis=1)
 
 
 def _step(

@@ -24,6 +24,7 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.saturation import left_out
 from robodyn_pin.shapes import FittedShape, Widen, with_fitted_shapes
+from robodyn_pin.whitening import motor_noise
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # samples of a log that show how fast its joints move
@@ -153,7 +154,8 @@ def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
 
 def fitted_rows(robot: Robot, run: RunFile, log: AnyLog) -> Job:
     """Which rows of a fit log are fitted, and in which segment each lies."""
-    return _segmented(robot, run, log, run.rows.filter, run.rows.every)
+    job = _segmented(robot, run, log, run.rows.filter, run.rows.every)
+    return replace(job, noise=motor_noise(run, robot))
 
 
 def _segmented(robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int) -> Job:

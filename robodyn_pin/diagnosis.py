@@ -22,6 +22,7 @@ from robodyn_pin.observations import observe
 from robodyn_pin.overconstraint import Overconstraint, overconstraint
 from robodyn_pin.robot import Robot
 from robodyn_pin.suggestions import USUAL, Known, known, moved
+from robodyn_pin.whitening import motor_noise
 
 SERIES = 20_000  # samples of the held-out residual that are looked at
 ALONE = 1e-9  # weight below which another parameter does not count in a base parameter
@@ -118,7 +119,7 @@ def diagnose(
     fastest, sharpest = (np.max([np.quantile(np.abs(r[k]), USUAL, axis=0) for r in rates], axis=0) for k in (0, 1))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
-        known(robot, logs[0], run.preparation, groups, wls, share), beside, cutoff,
+        known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
         _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
     )  # fmt: skip

@@ -103,7 +103,7 @@ def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
     for log in logs:
         job = fitted_rows(fitted.robot, run, log)
         for block in observe(fitted.robot, log, run.preparation, [job.filter]):
-            W, known, measured = filtered(block, job.filter, log)
+            W, known, measured = filtered(block, job.filter, log, job.noise)
             label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
             kept = label[:, 0] >= 0
             factor = fold_joint(factor, W[kept], (measured - known)[kept])

@@ -14,6 +14,7 @@ from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.saturation import left_out
+from robodyn_pin.whitening import motor_noise, whitened
 
 MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
@@ -39,7 +40,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
     cutoff = MARGIN * max(band(log) for log in logs)
     smooth = Preparation(rates=run.preparation.rates, filter=Lowpass(order=4, cutoff=cutoff))
     d, r = len(robot.coordinates.names), base.size
-    factors = [empty(2 * r)] * d
+    factors, noise = [empty(2 * r)] * d, motor_noise(run, robot)
     for log in logs:
         end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
         dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
@@ -50,8 +51,10 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
             state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
             assert part.tau is not None  # the same log was folded before
             tau = part.tau[begin - low : after - low]
-            y = np.einsum("nij,ni->nj", motor_map(robot, state), tau) - known_efforts(robot, state)
+            B = motor_map(robot, state)
+            y = np.einsum("nij,ni->nj", B, tau) - known_efforts(robot, state)
             rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)
+            rows = whitened(rows, B, noise)
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
             index = np.arange(begin, after)
             kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))

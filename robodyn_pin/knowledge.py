@@ -15,7 +15,8 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.shapes import ball, cylinder, moved
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import BodySpec, CentreSpec, PosesSpec, RunFile, ShapeSpec
+from robodyn_pin.run_file import BodySpec, CentreSpec, RunFile, ShapeSpec
+from robodyn_pin.whitening import motor_noise, no_limit, torque_limit
 
 T = TypeVar("T")
 
@@ -99,25 +100,29 @@ def shape(spec: ShapeSpec) -> np.ndarray:
 def weighting(run: RunFile, robot: Robot, rate: float) -> Weigh:
     """How least squares weighs the coordinates: by their residuals, by given noise, or by the torques they may reach.
 
+    With more motors than coordinates the rows come whitened by the motors' noise (`motor_noise`).
+
     Args:
         rate: samples a second of the log. Noise is that of one sample; the filter of the rows lets only a part through.
 
     Raises:
         UnknownName: noise of something that is no coordinate. BadFile: a coordinate without noise or limit.
     """
-    names = robot.coordinates.names
-    if run.noise == "residuals":
+    names, given = robot.coordinates.names, run.noise
+    if motor_noise(run, robot) is not None:  # rows are whitened: alike but for their size
+        given = dict.fromkeys(names, 1.0) if isinstance(given, dict) else "residuals"
+    if given in ("residuals", "coordinates"):
         return weighted_least_squares
-    if run.noise == "limits":
+    if given == "limits":
         ratios = np.array([_limit(robot, name) for name in names])
         return lambda groups, base, independent: known_ratios(groups, ratios, base, independent)
-    assert not isinstance(run.noise, PosesSpec), "poses are read with the logs"
-    for name in run.noise:
+    assert isinstance(given, dict), "poses are read with the logs"
+    for name in given:
         if name not in names:
             raise UnknownName("coordinate", name, f"robot {robot.name!r}", names)
-    if missing := [name for name in names if name not in run.noise]:
+    if missing := [name for name in names if name not in given]:
         raise BadFile(f"the run file gives the noise of some coordinates, but not of {', '.join(missing)}")
-    sigma = passed(run, rate) * np.array([run.noise[name] for name in names])
+    sigma = passed(run, rate) * np.array([given[name] for name in names])
     return lambda groups, base, independent: known_noise(groups, sigma, base, independent)
 
 
@@ -132,11 +137,9 @@ def passed(run: RunFile, rate: float) -> float:
 
 
 def _limit(robot: Robot, name: str) -> float:
-    limit = robot.file.limits.get(name)
-    value = limit and (limit.torque or limit.force)
-    if not value:
-        raise BadFile(f"'noise: limits' needs a torque or force limit of {name!r} in the file of robot {robot.name!r}")
-    return float(value)
+    if not (limit := torque_limit(robot, name)):
+        raise no_limit(robot, name)
+    return limit
 
 
 def _for_group(given: Mapping[str, T], group: Sequence[str], default: T, robot: Robot) -> T:

@@ -20,6 +20,7 @@ from robodyn_pin.log_files import AnyLog
 from robodyn_pin.motion import Log
 from robodyn_pin.regression import known_efforts, state_regressor
 from robodyn_pin.robot import Robot, State
+from robodyn_pin.whitening import whitened
 
 BLOCK_BYTES = 16e6  # of one block's W
 
@@ -31,6 +32,7 @@ class Block:
     begin: int  # index of the first sample in the log, margin left out
     keep: slice  # the samples between the margins
     q: np.ndarray  # (n, nv) joint positions, with margins like all that follows
+    B: np.ndarray  # (n, n_motors, d) motor rates per coordinate rate
     rates: np.ndarray  # (n, d) of the coordinates
     W: np.ndarray  # (n, d, p) not filtered
     known: np.ndarray  # (n, d) efforts that the robot file declares as known
@@ -46,6 +48,7 @@ class Job:
         [np.ndarray, np.ndarray], np.ndarray
     ]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
     groups: int
+    noise: np.ndarray | None = None  # (n_motors,) that rows are whitened by
 
 
 def close_motors(
@@ -121,13 +124,14 @@ def observe(
     for low, first, stop, high in blocks(log, rates, filters, begin, last, size):
         part = log.section(low, high)
         state = close_log(robot, part, rates)
-        measured = None if part.tau is None else np.einsum("nij,ni->nj", motor_map(robot, state), part.tau)
+        B = motor_map(robot, state)
+        measured = None if part.tau is None else np.einsum("nij,ni->nj", B, part.tau)
         keep = slice(first - low, stop - low)
         speeds = state.v @ robot.coordinates.S.T
         W = state_regressor(robot, state)
         if not log.loaded:
             W[:, :, robot.payload_columns] = 0.0
-        yield Block(first, keep, state.q, speeds, W, known_efforts(robot, state), measured)
+        yield Block(first, keep, state.q, B, speeds, W, known_efforts(robot, state), measured)
 
 
 def blocks(
@@ -159,7 +163,7 @@ def fold_log(
             raise BadLog(f"{log.name} has no columns tau_<motor>")
         folded = folded or [[[empty(block.W.shape[2])] * d for _ in range(job.groups)] for job in jobs]
         for job, factors in zip(jobs, folded, strict=True):
-            W, known, measured = filtered(block, job.filter, log)
+            W, known, measured = filtered(block, job.filter, log, job.noise)
             y = measured - known
             label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
             for group in range(job.groups):
@@ -170,9 +174,14 @@ def fold_log(
     return folded
 
 
-def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W, known and measured efforts of a block through one filter, margins cut."""
+def filtered(
+    block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W, known and measured efforts of a block, whitened by the motors' noise if given, through one filter, margins cut."""
     parts = [block.W, block.known, np.zeros_like(block.known) if block.measured is None else block.measured]
+    if noise is not None:
+        rows = whitened(np.concatenate([block.W, *(x[:, :, None] for x in parts[1:])], axis=2), block.B, noise)
+        parts = [rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]]
     if lowpass:
         parts = [lowpass.apply(x, log.rate, log.name) for x in parts]
     W, known, measured = (x[block.keep] for x in parts)

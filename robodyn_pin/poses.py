@@ -25,7 +25,7 @@ class Pose:
     log: str
     begin: int
     end: int
-    tau: np.ndarray  # (n, d) torques along the coordinates [N m or N]
+    tau: np.ndarray  # (n, d) torques along the coordinates, or of the motors where these are more [N m or N]
 
 
 def poses_of(robot: Robot, log: Log, rows: tuple[int, int] | None = None, before_gear: bool = False) -> list[Pose]:
@@ -44,7 +44,7 @@ def poses_of(robot: Robot, log: Log, rows: tuple[int, int] | None = None, before
             "samples: 'poses: [{file: ..., rows: [begin, end]}]'"
         )
     gear = _gear(robot) if before_gear else np.ones(len(robot.motors.names))
-    return [Pose(log.name, p.start, p.stop, _along_coordinates(robot, log, p, gear)) for p in parts]
+    return [Pose(log.name, p.start, p.stop, _torques(robot, log, p, gear)) for p in parts]
 
 
 def _gear(robot: Robot) -> np.ndarray:
@@ -54,9 +54,11 @@ def _gear(robot: Robot) -> np.ndarray:
     return np.array([abs(known[name]) for name in names])
 
 
-def _along_coordinates(robot: Robot, log: Log, part: slice, gear: np.ndarray) -> np.ndarray:
-    """B'tau (n, d) at the mean position of a part."""
+def _torques(robot: Robot, log: Log, part: slice, gear: np.ndarray) -> np.ndarray:
+    """B'tau (n, d) at the mean position of a part; with more motors than coordinates the motors' own (n, n_motors)."""
     assert log.tau is not None
+    if len(robot.motors.names) > len(robot.coordinates.names):
+        return log.tau[part] * gear
     q = log.q[part].mean(axis=0, keepdims=True)
     state = close_motors(robot, q, 0 * q, 0 * q, label=lambda i: log.row(part.start))
     return (log.tau[part] * gear) @ motor_map(robot, state)[0]
@@ -78,12 +80,12 @@ def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> lis
 
 
 def noise_along(robot: Robot, poses: list[Pose]) -> dict[str, float]:
-    """Standard deviation of one sample along each coordinate [N m or N].
+    """Standard deviation of one sample along each coordinate, or of each motor where these are more [N m or N].
 
     Raises:
         BadLog: a torque that is the same in all samples of a pose.
     """
-    names = robot.coordinates.names
+    names = max(robot.coordinates.names, robot.motors.names, key=len)
     sigma = noise_of_poses([pose.tau for pose in poses], np.ones(len(names)))
     if silent := [name for name, s in zip(names, sigma, strict=True) if s == 0]:
         raise BadLog(

@@ -29,6 +29,7 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.shapes import FittedShape
 from robodyn_pin.verdict import Verdict
+from robodyn_pin.whitening import noise_found
 
 if TYPE_CHECKING:
     from robodyn_pin.diagnosis import Diagnosis
@@ -242,7 +243,7 @@ class Result:
                 name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
                 for name, s in self.scored.items()
             },
-            "noise": dict(zip(d, self.wls.sigma.tolist(), strict=True)),
+            "noise": noise_found(self.run, self.robot_before, self.wls.sigma),
             "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in self.choices],
             "assumed": [f"{k}: {v}" for k, v in self.robot_before.file.sources.items() if v.startswith("assumed")],
             "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in self.logs],

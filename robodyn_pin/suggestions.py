@@ -7,6 +7,7 @@ import numpy as np
 
 from robodyn_pin.closures.projection import project
 from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.dynamics import motor_map
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.identification.identifiability import Gain, Identifiable, gains, identifiability
@@ -15,6 +16,7 @@ from robodyn_pin.log_files import AnyLog
 from robodyn_pin.observations import close_log
 from robodyn_pin.regression import columns, state_regressor
 from robodyn_pin.robot import Robot, State
+from robodyn_pin.whitening import whitened
 
 LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
 USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
@@ -33,14 +35,14 @@ class Known:
 
 def known(
     robot: Robot, log: AnyLog, preparation: Preparation, groups: Sequence[Factor], estimate: BaseEstimate,
-    independent: float,
+    independent: float, noise: np.ndarray | None = None,
 ) -> Known:  # fmt: skip
     """Identifiability of every parameter, and for each base parameter the motion that would improve it most.
 
     Motions are compared at the log's own poses, none faster than the log (99 of 100 samples): each adds as many rows as
     the log has. They are kinds of motion, not trajectories: what an optimal motion could reach is not said.
     """
-    rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation).items()}
+    rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation, noise).items()}
     R = weighted(groups, estimate.sigma)[:, :-1]
     size = np.linalg.norm(R) or 1.0
     base = base_set(triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())])))
@@ -50,8 +52,10 @@ def known(
     return Known(base, identifiability(base, columns(robot).layout.labels), gain)
 
 
-def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) -> dict[str, np.ndarray]:
-    """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations."""
+def motions(
+    robot: Robot, log: AnyLog, preparation: Preparation, noise: np.ndarray | None = None, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations; `noise`: whitened by it."""
     q, cd, cdd = moved(robot, log, preparation)
     fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
     picked = np.linspace(0, len(q) - 1, STATES).astype(int)
@@ -63,10 +67,13 @@ def motions(robot: Robot, log: AnyLog, preparation: Preparation, seed: int = 0) 
         kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
         kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
     kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, cd.shape) * fast, rng.uniform(-1, 1, cd.shape) * sharp)
-    rows = {name: state_regressor(robot, _state(robot, q, *rates)) for name, rates in kinds.items()}
-    if not log.loaded:
-        for W in rows.values():
+    rows = {}
+    for name, rates in kinds.items():
+        state = _state(robot, q, *rates)
+        W = state_regressor(robot, state)
+        if not log.loaded:
             W[:, :, robot.payload_columns] = 0.0
+        rows[name] = whitened(W, motor_map(robot, state), noise)
     return rows
 
 
