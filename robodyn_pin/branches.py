@@ -62,6 +62,8 @@ class Branches:
     def best(self, near: np.ndarray | None = None) -> np.ndarray:
         """One answer for each pose (N, 6): within limits, nearest to the coordinates `near` (6,) or (N, 6), default home.
 
+        Joints are turned by whole turns towards `near` where their limits let them.
+
         Raises:
             OutOfReach: a pose without one.
         """
@@ -69,9 +71,14 @@ class Branches:
             raise OutOfReach(self.why_not(int(np.argmin(reached))))
         robot = self.arm.robot
         near = robot.coordinates.S @ robot.home + robot.coordinates.offset if near is None else np.asarray(near, float)
-        away = np.abs(self.c - near.reshape(-1, 1, 6)).max(axis=2)
-        chosen = np.where(self.inside, away, np.inf).argmin(axis=1)
-        return np.asarray(self.c[np.arange(len(chosen)), chosen])
+        towards = self.arm.angles(near.reshape(-1, 1, 6))
+        turned = self.theta + TURN * np.round((towards - self.theta) / TURN)
+        low, high = ranges(self.arm, self.limits).T
+        turned = np.where((turned >= low - SLACK) & (turned <= high + SLACK), turned, self.theta)
+        theta = np.concatenate([turned, self.theta], axis=1)
+        away = np.where(self._excess(theta).max(axis=2) <= SLACK, np.abs(theta - towards).max(axis=2), np.inf)
+        chosen = away.argmin(axis=1)
+        return self.arm.coordinates(theta[np.arange(len(chosen)), chosen])
 
     def solutions(self, i: int = 0) -> np.ndarray:
         """All coordinates (k, 6) within limits for pose i; a joint with more than a turn of room counts with each turn."""

@@ -12,6 +12,7 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.frames import frame_number
 from robodyn_pin.robot import Robot, State
+from robodyn_pin.tool import check_weighed
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,12 @@ def inverse_dynamics(
 
 
 def tree_efforts(robot: Robot, state: State) -> np.ndarray:
-    """What bodies and all other efforts ask of the tree's joints (N, nv), as if there were no loops."""
+    """What bodies and all other efforts ask of the tree's joints (N, nv), as if there were no loops.
+
+    Raises:
+        BadFile: the robot carries a tool of unknown inertia.
+    """
+    check_weighed(robot.file, robot.name)
     model, data = robot.model, robot.model.createData()
     total = np.empty_like(state.q)
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
@@ -139,6 +145,7 @@ def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
 
 def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
     """What holding the bodies against gravity takes along the coordinates (N, d)."""
+    check_weighed(robot.file, robot.name)
     state = _at_rest(robot, c)
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
@@ -191,6 +198,7 @@ def _at_rest(robot: Robot, c: np.ndarray) -> State:
 
 def _tree_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Mass matrices of the tree (N, nv, nv) with the armature efforts of the robot file."""
+    check_weighed(robot.file, robot.name)
     model, data = robot.model, robot.model.createData()
     M = np.empty((len(q), model.nv, model.nv))
     for i, sample in enumerate(q):

@@ -1,10 +1,9 @@
-"""A payload: a body fixed to a link in some logs only, so that the rest tell it from the link.
+"""A payload: a body fixed to a link in some logs only, so that the rest tell it from the link; and known ones, and tools.
 
 The rows of unloaded and loaded logs are [W_a 0; W_b W_l], Briot et al. (DualV), equation 49. The columns W_l are those of
 a body on the joint that moves the link; all its numbers count in that joint's frame.
 """
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,8 +16,9 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.knowledge import shape
 from robodyn_pin.robot import Payload, Robot, build
 from robodyn_pin.run_file import ShapeSpec
+from robodyn_pin.tool import ToolFile
 from robodyn_pin.urdf_tree import body_name
-from robodyn_pin.urdf_writer import inertial
+from robodyn_pin.urdf_writer import loaded_urdf
 
 ALONE = 1e-6  # smallest weight with which another parameter counts in a combination, as in the labels
 QUANTITIES = {
@@ -68,15 +68,14 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
     return build(robot.name, robot.file, urdf, robot.urdf_path)
 
 
-def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray) -> str:
-    """The text of a URDF with one more link, fixed to `link`: a body x (10,) about that link's frame."""
-    root = ET.fromstring(urdf)
-    ET.SubElement(root, "link", name=name).append(inertial(pin.Inertia.FromDynamicParameters(x)))
-    joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
-    ET.SubElement(joint, "parent", link=link)
-    ET.SubElement(joint, "child", link=name)
-    ET.indent(root)
-    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+def with_tool(robot: Robot, tool: ToolFile) -> Robot:
+    """The robot with a tool: its frames, and its body where that is known.
+
+    Raises:
+        BadFile: no such link; a name that is taken; a body that cannot exist.
+    """
+    file = robot.file.model_copy(update={"tools": {**robot.file.tools, tool.name: tool}})
+    return build(robot.name, file, robot.urdf_xml, robot.urdf_path)
 
 
 def _joint(robot: Robot, link: str) -> int:

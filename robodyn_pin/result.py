@@ -23,11 +23,12 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import Errors
-from robodyn_pin.payload import Quantity, loaded_urdf, payload_summary, quantities
+from robodyn_pin.payload import Quantity, payload_summary, quantities
 from robodyn_pin.quality import Quality
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.shapes import FittedShape
+from robodyn_pin.urdf_writer import loaded_urdf
 from robodyn_pin.verdict import Verdict
 from robodyn_pin.whitening import noise_found
 

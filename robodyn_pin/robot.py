@@ -20,6 +20,7 @@ from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
+from robodyn_pin.tool import equipped
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 PART = 5000  # samples of a long motion that are closed at once
@@ -243,9 +244,10 @@ def find(source: str | Path) -> Path:
 
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
+    where = f"robot {name!r}"
+    file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
     model.gravity.linear = np.array(file.gravity)
-    where = f"robot {name!r}"
     name_frames(model, file.frames, where)
     joints = list(model.names)[1:]
     motor_specs = joints if file.motors is None else file.motors

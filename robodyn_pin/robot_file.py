@@ -68,12 +68,43 @@ class Limit(Strict):
     force: float | None = Field(default=None, gt=0)
 
 
-class FrameSpec(Strict):
+class PlaceSpec(Strict):
+    """A place on a link."""
+
+    at: Vector = (0, 0, 0)  # [m]
+    rpy: Vector = (0, 0, 0)  # [rad] about x, then y, then z of the link, as in a URDF
+
+
+class FrameSpec(PlaceSpec):
     """A frame placed from a link, such as a tool centre."""
 
     link: str
-    at: Vector = (0, 0, 0)  # [m]
-    rpy: Vector = (0, 0, 0)  # [rad] about x, then y, then z of the link, as in a URDF
+
+
+class TensorSpec(Strict):
+    """Inertia about the centre of mass, along the link's axes [kg m^2]."""
+
+    xx: float
+    yy: float
+    zz: float
+    xy: float = 0.0
+    xz: float = 0.0
+    yz: float = 0.0
+
+
+class ToolSpec(Strict):
+    """A tool fixed to a link: a body, where mass, centre and inertia are known, and frames on it."""
+
+    link: str
+    mass: float | None = Field(None, gt=0)  # [kg]
+    centre: Vector | None = None  # of mass, from the link's frame [m]
+    inertia: TensorSpec | None = None
+    frames: dict[str, PlaceSpec] = {}  # from the link's frame
+
+    @property
+    def unknown(self) -> list[str]:
+        """What torques would need and the file does not say."""
+        return [key for key in ("mass", "centre", "inertia") if getattr(self, key) is None]
 
 
 class RobotFile(Strict):
@@ -88,6 +119,7 @@ class RobotFile(Strict):
     separate: bool = False  # identical bodies have parameters of their own; else they share one set
     struts: dict[str, tuple[str, str]] = {}
     frames: dict[str, str | FrameSpec] = {}  # further names: of a link, or of a place on one
+    tools: dict[str, ToolSpec] = {}  # bodies fixed to links, with frames
     efforts: list[EffortSpec] = []
     gear: dict[str, float] = {}
     limits: dict[str, Limit] = {}

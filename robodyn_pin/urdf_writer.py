@@ -61,6 +61,17 @@ def inertial(body: pin.Inertia) -> ET.Element:
     return element
 
 
+def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray) -> str:
+    """The text of a URDF with one more link, fixed to `link`: a body x (10,) about that link's frame."""
+    root = ET.fromstring(urdf)
+    ET.SubElement(root, "link", name=name).append(inertial(pin.Inertia.FromDynamicParameters(x)))
+    joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
+    ET.SubElement(joint, "parent", link=link)
+    ET.SubElement(joint, "child", link=name)
+    ET.indent(root)
+    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
 def text(numbers: Iterable[float]) -> str:
     """Numbers that read back as they are."""
     return " ".join(repr(float(x)) for x in numbers)

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, robot_of
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, ToolOption, answer, robot_of
 from robodyn_pin.console import print_table
+from robodyn_pin.errors import RobodynError
 
 
 def predict(
@@ -16,6 +17,7 @@ def predict(
         Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")
     ],
     params: ParamsOption = None,
+    tool: ToolOption = None,
     internal: Annotated[
         bool, typer.Option(help="Add the internal torque of the log, which moves nothing; else torques of least norm.")
     ] = False,
@@ -33,7 +35,7 @@ def predict(
     from robodyn_pin.prediction import edge_rows
     from robodyn_pin.prediction import predict as predict_torques
 
-    model, run = robot_of(robot, params)
+    model, run = robot_of(robot, params, tool)
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
     preparation = run.preparation if run else Preparation()
     tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
@@ -59,10 +61,14 @@ def forces(
     out: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>; a plot (.svg) and a summary (.json) go beside it."
+            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>, or with --joints t, fx_<joint> to mz_<joint>; a plot (.svg) and a summary (.json) go beside it."
         ),
     ],
     params: ParamsOption = None,
+    joints: Annotated[
+        bool, typer.Option("--joints", help="Force and moment in every joint and closure, in place of the struts.")
+    ] = False,
+    tool: ToolOption = None,
     payload: Annotated[Path | None, typer.Option(help="What the robot carries (.yaml), as for simulate.")] = None,
     reduced: Annotated[
         bool, typer.Option("--reduced", help="The reduced model of Delta-like robots instead of the full multipliers.")
@@ -83,18 +89,29 @@ def forces(
 ) -> None:
     """Forces along the struts of a robot during a motion: extremes, margins to a limit, and a load cell beside them.
 
+    With --joints: force and moment that every joint and closure carries.
+
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
+
+    Example: robodyn forces irb2400 results/irb2400_log.csv --joints --out results/joints.csv
     """
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.files import read_yaml
+    from robodyn_pin.joint_forces import joint_forces_of_log
     from robodyn_pin.motion import read_log
     from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.strut_files import forces_of_log
 
-    model, run = robot_of(robot, params)
+    model, run = robot_of(robot, params, tool)
     if payload is not None:
         model = loaded(model, read_yaml(payload, LoadSpec))
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    if joints:
+        if reduced or compare is not None or cell or limit is not None:
+            raise RobodynError("--joints goes without --reduced, --limit, --compare and --cell, which are about struts")
+        loads = joint_forces_of_log(model, data, run.preparation if run else Preparation(), out)
+        answer(as_json, loads, _print_joints, loads, out)
+        return
     summary = forces_of_log(
         model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
     )
@@ -109,4 +126,10 @@ def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
     if found := summary["load cell"]:
         said = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
         print(", ".join(said))
+    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")
+
+
+def _print_joints(summary: dict[str, Any], out: Path) -> None:
+    simulated = " (SIMULATED log)" if summary["simulated"] else ""
+    print_table(f"Joints and closures of {summary['robot']}, what they carry{simulated}", summary["joints"])
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")

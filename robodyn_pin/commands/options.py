@@ -18,10 +18,27 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
 ]
+ToolOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Tool (.yaml: name, link, mass, centre, inertia, frames) fixed to the robot; its frames are known."
+    ),
+]
 
 
-def robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None"]:
-    """The robot, identified where a result folder is given, and that result's run settings."""
+def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple["Robot", "RunFile | None"]:
+    """The robot, identified where a result folder is given, and that result's run settings; with a tool if one is given."""
+    found, run = _robot_of(robot, params)
+    if tool is None:
+        return found, run
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.payload import with_tool
+    from robodyn_pin.tool import ToolFile
+
+    return with_tool(found, read_yaml(tool, ToolFile)), run
+
+
+def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None"]:
     from robodyn_pin.robot import load
     from robodyn_pin.run import read_run
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, RobotArg, answer
+from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, robot_of
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
@@ -27,6 +27,7 @@ def pose(
         str | None,
         typer.Option(help="A link, or a frame of the robot file; default: all of these, with --reach the flange."),
     ] = None,
+    tool: ToolOption = None,
     degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees, given and shown.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,11 +43,10 @@ def pose(
     import numpy as np
 
     from robodyn_pin.pose_report import FLANGE, pose_of, reaching, standing
-    from robodyn_pin.robot import load
 
     if at is not None and reach is not None:
         raise RobodynError("--at and --reach ask two things; give one of them")
-    model, unit = load(robot), np.pi / 180 if degrees else 1.0
+    (model, _), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
         six = _numbers(reach, "--reach")
         if len(six) != 6:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, robot_of, verdict
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, ToolOption, answer, robot_of, verdict
 from robodyn_pin.console import bar, print_tracking
 from robodyn_pin.errors import RobodynError
 
@@ -23,6 +23,7 @@ def simulate(
             help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
         ),
     ] = None,
+    tool: ToolOption = None,
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
     ] = None,
@@ -63,7 +64,7 @@ def simulate(
     from robodyn_pin.simulation import simulate as run_simulation
     from robodyn_pin.tracking_files import controlled_log, known_model
 
-    model, _ = robot_of(robot, params)
+    model, _ = robot_of(robot, params, tool)
     empty, carried = model, ""
     for file in payload or []:
         load = read_yaml(file, LoadSpec)
