@@ -4,6 +4,7 @@ Bobrow's problem with z = (ds/dt)^2 as the unknown (Verscheure et al., IEEE TAC 
 sequential convexification; Gnad et al. (IRB 360), section 5.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -24,7 +25,8 @@ from robodyn_pin.planning.terms import LOADS, Terms, terms
 from robodyn_pin.robot import Robot
 
 OVER = 1e-3  # share of a limit by which the motion may be over it between the points
-PASSES = 3  # of tightening the limits where it is
+PASSES = 2  # of tightening the limits where it is, on each of two grids
+ROUGH = 2  # places to an interval where it is looked at first
 DENSE = 10  # places to an interval where the motion is checked in the end
 CREEP = 0.05  # of the largest speed
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
@@ -65,30 +67,58 @@ def fastest(
         limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
     smooth = any(b.kind == "jerk" for b in limits.bounds)
     grading, space = Grading(ends if smooth else ("free", "free")), Space(points, 1 if smooth else 0)
-    model = _model(robot, limits, reduced)
-    s = grading.at(space.knots)[0]
-    found = terms(model, path, limits, s, np.ones_like(s))
-    _standing(found)
-    held = grid(found, grading, space)
+    task = _Task(_model(robot, limits, reduced), path, limits, grading, space)
+    first = task.terms(np.ones(points + 1))
+    _standing(first)
+    held = grid(first, grading, space)
     goal = aim(objective, space, grading, held.slow)
-    optimum = _solve(goal, held, iterations)
-    history = optimum.history
-    for _ in range(PASSES):
-        profile = Profile(grading, space, optimum.x)
-        seen = check(model, path, limits, profile, 2)
-        if mismatch(found, seen) > OVER / 5:  # friction that is neither Coulomb's nor viscous
-            found = terms(model, path, limits, s, _about(profile)).tightened(found.room, found.jerk_room)
-        elif seen.worst <= OVER / 2:
-            break
-        found = found.tightened(*_room(seen, found))
-        optimum = _solve(goal, grid(found, grading, space), iterations, optimum)
-        history += optimum.history
+    start = _solve(goal, held, iterations)
+    found, optimum, seen, history = _settled(task, goal, first, start, iterations)
     profile = Profile(grading, space, optimum.x)
-    seen, before = check(model, path, limits, profile, DENSE), profile.time
+    before = profile.time
     if seen.worst > OVER:
-        profile = profile.scaled(_slower(model, path, limits, seen))
-        seen = check(model, path, limits, profile, DENSE)
-    return Plan(model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
+        profile = profile.scaled(_slower(task, seen))
+        seen = task.check(profile, DENSE)
+    return Plan(task.model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What stays the same while a plan is made."""
+
+    model: Model
+    path: Curve
+    limits: Limits
+    grading: Grading
+    space: Space
+
+    def terms(self, rate: np.ndarray) -> Terms:
+        """At the knots, for a ds/dt (K + 1,) near by."""
+        return terms(self.model, self.path, self.limits, self.grading.at(self.space.knots)[0], rate)
+
+    def check(self, profile: Profile, finer: int) -> Check:
+        """By the model itself."""
+        return check(self.model, self.path, self.limits, profile, finer)
+
+
+def _settled(
+    task: _Task, goal: Objective, found: Terms, optimum: Optimum, most: int
+) -> tuple[Terms, Optimum, Check, tuple[float, ...]]:
+    """Tighten the limits at the points of the plan until they hold between them, too; the last check is the dense one."""
+    history = optimum.history
+    for finer, enough in ((ROUGH, OVER / 2), (DENSE, OVER)):
+        for attempt in range(PASSES + 1):
+            profile = Profile(task.grading, task.space, optimum.x)
+            seen = task.check(profile, finer)
+            off = mismatch(found, seen) > OVER / 5  # friction that is neither Coulomb's nor viscous
+            if attempt == PASSES or (seen.worst <= enough and not off):
+                break
+            if off:
+                found = task.terms(_about(profile)).tightened(found.room, found.jerk_room, found.speed_room)
+            found = found.tightened(*_room(seen, found))
+            optimum = _solve(goal, grid(found, task.grading, task.space), most, optimum)
+            history += optimum.history
+    return found, optimum, seen, history
 
 
 def _model(robot: Robot | Dynamics, limits: Limits, reduced: bool) -> Model:
@@ -133,15 +163,17 @@ def _about(profile: Profile) -> np.ndarray:
     return np.maximum(rate, CREEP * rate.max())
 
 
-def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray]:
+def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shares of the limits to keep to at the knots, so that they hold in the intervals beside, too."""
     over = np.maximum(seen.shares.max(axis=1), 1.0)
-    beside = np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
+    room = 1 / np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
     columns = {label: k for k, label in enumerate(seen.labels)}
-    return tuple(1 / beside[:, [columns[label] for label in labels]] for labels in (found.labels, found.jerk_labels))  # type: ignore[return-value]
+    quantities, jerks = (room[:, [columns[label] for label in labels]] for labels in (found.labels, found.jerk_labels))
+    speeds = room[:, [k for label, k in columns.items() if label[0] == "velocity"]]
+    return quantities, jerks, speeds.min(axis=1, initial=1.0)
 
 
-def _slower(model: Model, path: Curve, limits: Limits, seen: Check) -> float:
+def _slower(task: _Task, seen: Check) -> float:
     """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
     at = seen.shares.max(axis=2) > 1 - NEARLY
     s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
@@ -149,6 +181,6 @@ def _slower(model: Model, path: Curve, limits: Limits, seen: Check) -> float:
     for _ in range(BISECTIONS):
         factor = (low + high) / 2
         slowed = tuple(x * factor**n for n, x in enumerate(rates, 1))
-        worst = shares_at(model, path, limits, s, slowed).max() - 1
+        worst = shares_at(task.model, task.path, task.limits, s, slowed).max() - 1
         low, high = (factor, high) if worst <= OVER / 2 else (low, factor)
     return low

@@ -33,19 +33,21 @@ class Terms:
     q3: np.ndarray
     room: np.ndarray  # (N, m) shares of the limits that the scale stands for
     jerk_room: np.ndarray  # (N, k)
+    speed_room: np.ndarray  # (N,)
 
     def between(self) -> "Terms":
         """In the middle of the intervals, as means of those at both ends."""
         arrays = {k: (x[:-1] + x[1:]) / 2 for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         return replace(self, **arrays)  # type: ignore[arg-type]
 
-    def tightened(self, room: np.ndarray, jerk_room: np.ndarray) -> "Terms":
-        """With only these shares of the limits of before, (N, m) and (N, k)."""
+    def tightened(self, room: np.ndarray, jerk_room: np.ndarray, speed_room: np.ndarray) -> "Terms":
+        """With only these shares of the limits of before: (N, m), (N, k) and, of the velocities, (N,)."""
         a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
-        return replace(
-            self, a=a, b=b, c=c, d=d, q1=q1, q2=q2, q3=q3, room=self.room * room, jerk_room=self.jerk_room * jerk_room
-        )
+        return Terms(
+            self.s, self.labels, a, b, c, d, self.fastest * speed_room**2, self.slowest, self.jerk_labels, q1, q2, q3,
+            self.room * room, self.jerk_room * jerk_room, self.speed_room * speed_room,
+        )  # fmt: skip
 
 
 def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.ndarray) -> Terms:
@@ -61,7 +63,8 @@ def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.nda
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), _loads(posture, loaded, rate), strict=True))
     labels = _names([*of["acceleration"], *loaded])
     return Terms(
-        s, labels, a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1)
+        s, labels, a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
+        np.ones_like(s),
     )  # fmt: skip
 
 
