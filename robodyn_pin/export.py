@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import yaml
 
+from robodyn_pin.effort_models import FRICTION, EffortSpec
 from robodyn_pin.errors import NotPhysical
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
 from robodyn_pin.regression import columns
@@ -111,3 +112,18 @@ def identified_robot(result: "Result") -> Robot:
     robot = build(f"{before.name}_identified", file, urdf, Path(file.urdf))
     assert columns(replace(robot, payload=before.payload)).layout.size == result.layout.size
     return robot
+
+
+def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated: bool) -> str:
+    """The text of NAME_friction.yaml: the robot file with measured friction, known from now on, on the motors that it is of."""
+    motors = {entry["of"] for entry in found}
+    kept = [e for e in robot.file.efforts if not (e.model in FRICTION and e.of in motors)]
+    measured = [EffortSpec.model_validate(entry | {"known": True}) for entry in found]
+    origin = "simulated" if simulated else "measured"
+    sources = {"friction that is known: true": f"derived: from {origin} logs of constant speeds"} | robot.file.sources
+    file = robot.file.model_copy(
+        update={"urdf": Path(f"{robot.name}_friction.urdf"), "efforts": [*measured, *kept], "sources": sources}
+    )
+    content = file.model_dump(mode="json", exclude_defaults=True)
+    note = f"# {robot.name} with friction from {origin.upper() if simulated else origin} logs; see friction.json beside it.\n"
+    return note + yaml.safe_dump(content, sort_keys=False, width=120)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.export import robot_with_friction
 from robodyn_pin.files import write_json, write_text, write_whole
 from robodyn_pin.friction import check_motors, logs_of, unit_of, width_of
 from robodyn_pin.friction_file import FrictionFile
@@ -37,21 +38,27 @@ class Shown:
 class SweepResult:
     """Friction of several motors, each past its reference angle."""
 
-    robot: str
+    robot: Robot
     at: dict[str, float]  # [rad or m]
     motors: dict[str, FrictionResult]
     shown: dict[str, Shown]
     simulated: bool
 
+    @property
+    def efforts(self) -> list[dict[str, object]]:
+        """Entries for the robot file's `efforts:`."""
+        return [entry for result in self.motors.values() for entry in result.efforts]
+
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
         found = {name: result.summary() | {"reference": self.at[name], "load at the reference": _load(result)}
                  for name, result in self.motors.items()}  # fmt: skip
-        efforts = [entry for result in self.motors.values() for entry in result.efforts]
-        return {"robot": self.robot, "simulated": self.simulated, "motors": found, "efforts": efforts}
+        return {"robot": self.robot.name, "simulated": self.simulated, "motors": found, "efforts": self.efforts}
 
     def write(self, folder: Path) -> None:
-        """Write `friction.csv`, for each motor `friction_M.svg` and `passages_M.svg`, and, last, `friction.json`."""
+        """Write `friction.csv`, for each motor `friction_M.svg` and `passages_M.svg`, the robot with this friction
+        (`ROBOT_friction.yaml` and its URDF) and, last, `friction.json`.
+        """
         from robodyn_pin.viz.friction import friction_figure, passages_figure
         from robodyn_pin.viz.plots import svg
 
@@ -62,6 +69,9 @@ class SweepResult:
             write_text(folder / f"friction_{name}.svg", svg(friction_figure(result), f"friction_{name}"))
             picture = passages_figure(self.shown[name], result, self.at[name])
             write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
+        name = f"{self.robot.name}_friction"
+        write_text(folder / f"{name}.urdf", self.robot.urdf_xml)
+        write_text(folder / f"{name}.yaml", robot_with_friction(self.robot, self.efforts, self.simulated))
         write_json(folder / "friction.json", self.summary())
 
 
@@ -95,7 +105,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
     results = {name: _result(run, robot, name, samples[name], simulated) for name in at}
-    return SweepResult(robot.name, at, results, shown, simulated)
+    return SweepResult(robot, at, results, shown, simulated)
 
 
 def _result(run: FrictionFile, robot: Robot, motor: str, samples: list[Sample], simulated: bool) -> FrictionResult:

@@ -16,6 +16,7 @@ import yaml
 from robodyn_pin.errors import BadFile
 from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
 from robodyn_pin.files import write_text
+from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.copies import Comparison, compare_copies
 from robodyn_pin.identification.feasible import FeasibleEstimate
@@ -120,6 +121,7 @@ class Result:
     logs: tuple[LogRecord, ...]
     simulated: bool
     verdict: Verdict
+    accuracy: Accuracy  # of the feasible fit on held-out data
     samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
     diagnosis: "Diagnosis"
 
@@ -244,6 +246,7 @@ class Result:
                 name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
                 for name, s in self.scored.items()
             },
+            "accuracy": self.accuracy.table(d),
             "noise": noise_found(self.run, self.robot_before, self.wls.sigma),
             "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in self.choices],
             "assumed": [f"{k}: {v}" for k, v in self.robot_before.file.sources.items() if v.startswith("assumed")],

@@ -14,6 +14,7 @@ from robodyn_pin.differentiation import rates_of
 from robodyn_pin.errors import BadLog, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
+from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
@@ -174,6 +175,7 @@ def estimate(
         )
         for name, x in vectors.items()
     }  # fmt: skip
+    drawn, looked = _drawn(held_out), [_look(fitted, s, vectors, wls, scored["WLS"].fit.rmse) for s in held_out]
     progress("how sure")
     first = held_out[0]
     found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
@@ -185,7 +187,8 @@ def estimate(
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, names, noticed), diagnosis=found,
-        samples=tuple(_sample(fitted, s, vectors, wls, scored["WLS"].fit.rmse) for s in _drawn(held_out)),
+        accuracy=reduce(Accuracy.__add__, (found for _, found in looked)),
+        samples=tuple(sample for s, (sample, _) in zip(held_out, looked, strict=True) if s in drawn),
     )  # fmt: skip
 
 
@@ -208,24 +211,30 @@ def _drawn(held_out: list[Selected]) -> list[Selected]:
     return [first, *[s for s in held_out if s.log.loaded != first.log.loaded][:1]]
 
 
-def _sample(
+def _look(
     fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray
-) -> Sample:
-    """Measured and predicted torques of the held-out log, thinned for pictures; noise (d,) of torques as scored."""
+) -> tuple[Sample, Accuracy]:
+    """Measured and predicted torques of a held-out log, thinned for pictures, and how far the feasible ones are off.
+
+    Args:
+        noise: (d,) of torques as scored.
+    """
     log, robot, run = selected.log, fitted.robot, fitted.run
     every = max(1, (selected.end - selected.begin) // DRAWN)
-    parts, predicted = [], []
+    dropped = left_out(robot, log, run.score.filter, run.rows.saturated == "drop")
+    parts, predicted, off = [], [], []
     for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
         W, known, y = filtered(block, run.score.filter, log)
         index = block.begin + np.arange(len(W))
-        drawn = (index - selected.begin) % every == 0
+        counted, drawn = ~dropped(index), (index - selected.begin) % every == 0
+        off.append(accuracy(y[counted], (W @ vectors["feasible"] + known)[counted]))
         deviations = prediction_deviations(wls, W[drawn], noise)
         parts.append((index[drawn] / log.rate, block.q[block.keep][drawn], y[drawn], deviations))
         predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
     t, q, measured, deviations = (np.concatenate(x) for x in zip(*parts, strict=True))
     stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
     where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {selected.begin} to {selected.end - 1}"
-    return Sample(where, t, q, measured, stacked, deviations)
+    return Sample(where, t, q, measured, stacked, deviations), reduce(Accuracy.__add__, off)
 
 
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:

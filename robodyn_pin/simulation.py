@@ -72,6 +72,12 @@ class Noise:
     internal: float = (
         0.0  # rms of an unknown torque that moves nothing, for each motor above the degrees of freedom [N m]
     )
+    bias: np.ndarray | None = None  # (n_motors,) constant error of the torques [N m or N]
+
+    def of(self, rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Errors of torques (rows, n_motors)."""
+        white = rng.normal(size=(rows, len(self.torque))) * self.torque
+        return white if self.bias is None else white + self.bias
 
 
 def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -125,23 +131,23 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     names = robot.coordinates.names
     t, c, cd, cdd = course(motion, names)
     rng = np.random.default_rng(noise.seed)
-    white = rng.normal(size=(len(t), len(noise.torque))) * noise.torque
-    internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(white)
+    errors = noise.of(len(t), rng)
+    internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(errors)
     q, tau = [], []
     for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
         tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
         progress(min(1.0, part.stop / len(t)))
-    torque = np.concatenate(tau) + white
+    torque = np.concatenate(tau) + errors
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
 
 
 def check_noise(robot: Robot, noise: Noise) -> None:
-    """Raise RobodynError unless there is one noise figure a motor."""
-    if noise.torque.shape != (len(robot.motors.names),):
-        raise RobodynError(
-            f"{noise.torque.size} torque noise figures for {len(robot.motors.names)} motors ({', '.join(robot.motors.names)})"
-        )
+    """Raise RobodynError unless there is one noise figure, and one bias, a motor."""
+    motors = robot.motors.names
+    for what, given in (("noise", noise.torque), ("bias", noise.bias)):
+        if given is not None and given.shape != (len(motors),):
+            raise RobodynError(f"{given.size} torque {what} figures for {len(motors)} motors ({', '.join(motors)})")
 
 
 @dataclass(frozen=True)

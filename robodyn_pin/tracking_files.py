@@ -72,7 +72,7 @@ def _write(
 
     kept = slice(None, None, every)
     tau = found.tau[kept]
-    tau = tau + np.random.default_rng(noise.seed).normal(size=tau.shape) * noise.torque
+    tau = tau + noise.of(len(tau), np.random.default_rng(noise.seed))
     log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
     named, columns = (
         {"t": log.t},

@@ -158,6 +158,11 @@ def test_protocol_simulated_and_measured_by_commands(robodyn, tmp_path):
         for name in (f"friction_{motor}.svg", f"passages_{motor}.svg"):
             assert "SIMULATED" in (tmp_path / "out" / name).read_text()
     assert {e["of"] for e in found["efforts"]} == {"m2", "m5"}
+    again = load(tmp_path / "out" / "irb2400_friction.yaml")
+    known = {e.of: e for e in again.file.efforts}
+    assert known["m5"].known
+    np.testing.assert_allclose(known["m5"].initial, [13.7, 26.0, 7.2654], rtol=0.02)
+    assert not known["m4"].known
     points = pl.read_csv(tmp_path / "out" / "friction.csv")
     assert points.group_by("motor").len()["len"].to_list() == [14, 14]
 

@@ -148,6 +148,17 @@ def test_every_motor_has_its_errors_in_its_unit_and_its_plot(result, seen):
     assert "force [N]" in seen
 
 
+def test_verification_has_the_rmse_of_the_held_out_rows_and_mean_torques_as_measured(result, seen):
+    found, held_out = result.accuracy, result.scored["feasible"].held_out
+    np.testing.assert_allclose(found.rmse, held_out.rmse, rtol=1e-6)  # samples here, triangular factors there
+    (sample,) = result.samples
+    assert len(sample.measured) == found.samples  # a log so short is drawn whole
+    np.testing.assert_allclose(found.mean, np.abs(sample.measured).mean(axis=0))
+    np.testing.assert_allclose(found.mae, np.abs(sample.measured - sample.predicted["feasible"]).mean(axis=0))
+    assert "RMSE / mean [%]" in seen
+    assert result.summary()["accuracy"][0]["mean |measured|"] == found.mean[0]
+
+
 def test_base_parameters_are_listed_with_units(result, seen):
     base = result.wls.base
     assert f"determines {base.size} combinations of the {result.layout.size} parameters" in seen

@@ -25,6 +25,8 @@ def predict(
 ) -> None:
     """Motor torques that the model predicts for a motion. Columns, units and filter as in the result's run.yaml.
 
+    Where the log has torques they are compared: MAE, RMSE, mean torque and RMSE over mean of each motor, with pictures.
+
     Example: robodyn predict irb360 log.csv --params results/irb360 --out torques.csv
     """
     import numpy as np
@@ -34,6 +36,7 @@ def predict(
     from robodyn_pin.motion import read_log
     from robodyn_pin.prediction import edge_rows
     from robodyn_pin.prediction import predict as predict_torques
+    from robodyn_pin.verification import verify
 
     model, run = robot_of(robot, params, tool)
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
@@ -43,7 +46,9 @@ def predict(
     edge = edge if len(tau) > 2 * edge else 0  # of a log that is all edge, all rows count
     inside = tau[edge : len(tau) - edge]
     largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
-    summary = {"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest}
+    summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest}
+    if data.tau is not None:
+        summary |= verify(model, data, tau, preparation, edge, out)
     answer(as_json, summary, _print_torques, summary)
 
 
@@ -53,6 +58,17 @@ def _print_torques(summary: dict[str, Any]) -> None:
         f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N), the {summary['edge rows']} rows at each "
         "end left out: there the filter and the differences miss samples"
     )
+    if "accuracy" not in summary:
+        return
+    if summary["simulated"]:
+        print("SIMULATED log: this comparison says nothing about a real machine.")
+    rows = [
+        {"motor": row["motor"], "unit": summary["units"][row["motor"]]}
+        | {key: "none" if x is None else x for key, x in row.items() if key != "motor"}
+        for row in summary["accuracy"]
+    ]
+    print_table(f"{summary['robot']} against {summary['log']}", rows)
+    print(f"{', '.join(summary['files'])} beside it")
 
 
 def forces(

@@ -96,11 +96,12 @@ def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
         rms = f"{fit.rmse:.2g} {result.unit}"
         rows.append({"motor": name, **found, "rms": rms, "speeds": len(result.points.speed)})
     model = next(iter(swept.motors.values())).model
-    print_table(f"Friction of {swept.robot}, {model}, with half widths of 95 % intervals [SI]", rows)
+    print_table(f"Friction of {swept.robot.name}, {model}, with half widths of 95 % intervals [SI]", rows)
     for name, result in swept.motors.items():
         for warning in result.warnings:
             print(f"note: {name}: {warning}")
     print(f"points, curves and pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg")
+    print(f"the robot with this friction, known: {folder / swept.robot.name}_friction.yaml")
 
 
 def _with_reach(value: float, reach: float) -> str:

@@ -27,6 +27,10 @@ def simulate(
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
     ] = None,
+    bias: Annotated[
+        str | None,
+        typer.Option(help="Constant error of the torque per motor [N m or N], as of a controller's estimate."),
+    ] = None,
     encoder_bits: Annotated[
         int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
     ] = None,
@@ -69,11 +73,13 @@ def simulate(
     for file in payload or []:
         load = read_yaml(file, LoadSpec)
         model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
-    sigma = _numbers(noise) if noise else [0.0] * len(model.motors.names)
-    course, disturbed = read_motion(motion), Noise(np.array(sigma), encoder_bits, seed, internal)
+    sigma = np.array(_numbers(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
+    constant = np.array(_numbers(bias, "--bias")) if bias else None
+    course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed, internal, constant)
     note = (
         f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
         f"encoder bits {encoder_bits or 'exact'}, seed {seed}"
+        + (f", torque bias {bias}" if bias else "")
         + (f", internal torque {internal:g} rms" if internal else "")
     )
     if controller is None:
@@ -96,8 +102,8 @@ def simulate(
     verdict(summary["stable"])
 
 
-def _numbers(noise: str) -> list[float]:
+def _numbers(text: str, option: str) -> list[float]:
     try:
-        return [float(x) for x in noise.split(",")]
+        return [float(x) for x in text.split(",")]
     except ValueError:
-        raise RobodynError(f"--noise expects numbers separated by commas, found {noise!r}") from None
+        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
