@@ -1,7 +1,7 @@
 """DualV, over-actuated: both projections against an unknown internal torque; simulated, the truth is Briot et al., table 2."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from dualv_case import (
@@ -11,14 +11,14 @@ from dualv_case import (
     FIT,
     PRINTED,
     RUN,
-    TABLE_2,
     Case,
     least_norm_rows,
     motion,
     recorded,
     torque_errors,
-)  # fmt: skip
+)
 from dualv_pictures import PROJECTED, draw
+from dualv_tables import Checks, Table, printed
 from make import Row, Section
 
 from robodyn_pin.choose import independent_share
@@ -39,10 +39,6 @@ SIGMA, SEEDS, INTERNAL = 10.0, 16, 6.0  # [N m] raw noise: about 10 % of the tor
 SHARE = independent_share(RUN, 500.0)
 HALF = 0.11  # [m] of the platform
 OTHERS = [tuple(f"m{k}" for k in range(1, 5) if k != left) for left in range(1, 5)]
-TABLE_3 = {
-    "case 1": ((9.1, 8.5, 7.5, 8.9), (9.8, 8.5, 7.6, 10.5)),
-    "case 2": ((9.1, 8.5, 8.0, 8.6), (10.0, 8.6, 8.2, 11.7)),
-}
 WEIGHTS = {"whitened": RUN, "IDIM-WLS as printed": PRINTED}
 NOTE = (
     "Simulated throughout: truth is table 2 of the paper (case 1) with a payload of 5.37 kg. Rows are whitened by the motors' noise "
@@ -54,8 +50,6 @@ NOTE = (
     "5 % of the noise; the identified robot, the feasible fit, has friction.\n\n"
     f"![projected torques](pictures/{PROJECTED.name})"
 )
-
-Checks = list[tuple[np.ndarray, np.ndarray]]  # columns (N, 4, p) and torques (N, 4) of motions that were not used
 
 
 def study() -> Section:
@@ -220,40 +214,3 @@ def dependent_rows(logs: tuple[Log, Log], noise: Sequence[np.ndarray]) -> list[R
         named = f"torque {left} to the left side: worst and payload's relative deviation, payload; worst condition {_condition(case.robot.coordinates.S):.1f}"
         rows.append(Row(named, "reported", f"as printed {said[0]}; whitened {said[1]}"))
     return rows
-
-
-@dataclass(frozen=True)
-class Table:
-    """Ours of tables 2 and 3."""
-
-    values: np.ndarray  # (9,)
-    relative: np.ndarray  # (9,) [%]
-    residual: float
-    torques: list[str]  # errors of four motors [%], by motion
-
-    @classmethod
-    def of(cls, case: Case, found: EssentialEstimate, groups: list[Factor], checks: Checks) -> "Table":
-        e, rng, torques = found.estimate, np.random.default_rng(7), []
-        x = e.full(len(case.truth))
-        for W, tau in checks:
-            measured = tau + 0.1 * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
-            torques.append(" ".join(f"{percent:.1f}" for percent in torque_errors(W, measured, x)))
-        relative = 100 * case.nine_of(e, relative_deviations(e))
-        return cls(case.nine_of(e, e.values), relative, errors(groups, x).percent_all / 100, torques)
-
-
-def printed(tables: dict[str, Table]) -> str:
-    """Tables 2 and 3 of the paper beside ours."""
-    one, two = tables["case 1"], tables["case 2"]
-    lines = ["| essential parameter | paper, case 1 | ours, SIMULATED | % sigma | paper, case 2 | ours, SIMULATED | % sigma |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]  # fmt: skip
-    for k, (label, *paper) in enumerate(TABLE_2.values()):
-        cells = (f"{p:g} | {t.values[k]:.4g} | {t.relative[k]:.2f}" for p, t in zip(paper, (one, two), strict=True))
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    lines.append(f"| relative residual | 0.110 | {one.residual:.3f} | | 0.091 | {two.residual:.3f} | |")
-    lines += ["", "| torque error [%], motors 1 to 4 | motion 1 | motion 2 |", "| --- | --- | --- |"]
-    for name, table in tables.items():
-        paper = " | ".join(" ".join(f"{e:g}" for e in row) for row in TABLE_3[name])
-        lines += [f"| paper, {name} (other motions) | {paper} |"]
-        lines += [f"| ours, {name}, SIMULATED, 10 % noise | {' | '.join(table.torques)} |"]
-    return "\n".join(lines)

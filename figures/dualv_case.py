@@ -16,13 +16,14 @@ from robodyn_pin.identification.fold import Factor, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.knowledge import shape
+from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log
 from robodyn_pin.observations import add, filtered, fold_log, observe
 from robodyn_pin.payload import LoadSpec, carrying, loaded
 from robodyn_pin.regression import columns, state_regressor
 from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import read_run
-from robodyn_pin.run_file import RunFile
+from robodyn_pin.run import execute, read_run
+from robodyn_pin.run_file import LogSpec, RunFile
 from robodyn_pin.simulation import FourierMotion, Noise, fourier, simulate
 from robodyn_pin.whitening import whitened
 
@@ -122,3 +123,20 @@ def least_norm_rows(name: str, with_body: bool) -> np.ndarray:
 def torque_errors(W: np.ndarray, tau: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Relative error (4,) per motor in percent."""
     return 100 * np.linalg.norm(W @ x - tau, axis=0) / np.linalg.norm(tau, axis=0)
+
+
+def identified(folder: Path, seed: int, sigma: float = 10.0, internal: float = 6.0) -> dict[tuple[str, int], Robot]:
+    """The robot with its payload as each case identifies it from noisy logs, by case and seed; files go into the folder."""
+    rng, fit = np.random.default_rng(1000 + seed), []
+    for name, log in zip(FIT, recorded(internal), strict=True):
+        file = folder / f"{name}_{seed}.parquet"
+        assert log.tau is not None
+        shaken = replace(log, tau=log.tau + sigma * rng.normal(size=log.tau.shape))
+        write_log(file, shaken, DUALV, "SIMULATED")
+        fit.append(LogSpec(file=file, loaded=log.loaded))
+    found = {}
+    for case, names in CASES.items():
+        run = PRINTED.model_copy(update={"coordinates": list(names), "fit": fit})
+        result = execute(run, folder).write(folder / f"{case}_{seed}", report=False)
+        found[case, seed] = load(result / "dualv_loaded.yaml")
+    return found

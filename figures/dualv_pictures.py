@@ -42,7 +42,7 @@ def draw(cases: Mapping[str, tuple[Case, np.ndarray]], logs: Sequence[Log]) -> N
             axes[k, column].plot(*thinned(t, predicted[:, k]), color=FEASIBLE, linewidth=0.9, label="identified")
             axes[k, column].set_ylabel(f"{along} [{UNITS[along]}]")
             axes[k, column].margins(x=0)
-        axes[0, column].set_title(f"{name}, payload 5.37 kg (SIMULATED)")
+        axes[0, column].set_title(f"{name} (SIMULATED)")
         axes[-1, column].set_xlabel("time in the log [s]")
     axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     write_text(PROJECTED, svg_file(figure, PROJECTED.stem))

@@ -92,6 +92,12 @@ def test_motors_that_stop_determining_the_robot_are_named():
         close_motors(robot, wide.q @ M.S.T + M.offset, wide.v @ M.S.T, wide.a @ M.S.T)
 
 
+def test_coordinates_that_are_singular_at_home_name_what_they_leave_free():
+    """Leg 1 puts C1, and at home the platform turns about it without moving along y."""
+    with pytest.raises(WrongMobility, match=r"coordinates \(y, A1, B1\) leave joints free to move: .* phi"):
+        ROBOT.with_coordinates(["y", "A1", "B1"])
+
+
 def test_two_motors_and_four_do_not_determine_three_degrees_of_freedom():
     with pytest.raises(WrongMobility, match="3 degrees of freedom"):
         ROBOT.with_coordinates(["m1", "m2"])

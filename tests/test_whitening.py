@@ -64,7 +64,7 @@ def test_deviations_are_those_of_many_seeds_if_rows_are_whitened_and_too_small_i
     assert printed.min() < 0.7
 
 
-def test_with_the_motors_noise_known_it_does_not_matter_what_torques_are_projected_onto():
+def test_with_the_motors_noise_known_it_does_not_matter_what_torques_are_projected_onto(tmp_path):
     log = uniform(simulate(ROBOT, MOTION, Noise(np.array([0.5, 1.0, 0.7, 1.2]), seed=3, internal=6.0)))
     run = run_file(noise={"m1": 0.5, "m2": 1.0, "m3": 0.7, "m4": 1.2})
     first, second = (
@@ -75,6 +75,8 @@ def test_with_the_motors_noise_known_it_does_not_matter_what_torques_are_project
     assert np.abs((first.wls.values - second.wls.values) / first.wls.deviations).max() < 1e-6
     np.testing.assert_allclose(first.wls.deviations, second.wls.deviations, rtol=1e-6)
     assert first.summary()["noise"] == pytest.approx({"m1": 0.5, "m2": 1.0, "m3": 0.7, "m4": 1.2})
+    page = (first.write(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    assert "internal torque in the fit logs: rms" in page
 
 
 def test_noise_of_still_poses_is_that_of_each_motor():
