@@ -16,6 +16,7 @@ from robodyn_pin.planning.objectives import Objective
 
 NEAR = 0.97  # share of the way to the nearest limit that a step may take
 SHORTER = 0.6  # a step that does not make the barrier function fall is cut to this
+LEVEL = 1e-3  # of the objective: work of what the limits do not carry
 ROUND = 1e-12  # relative: rises of the barrier function below this are round-off
 
 
@@ -53,10 +54,14 @@ def minimise(
     mu = gap * abs(f) / count
     multipliers = [mu / s for s in slacks]
     history, best, converged = [f], x, False
-    while not converged and len(history) <= most:
+    while len(history) <= most:
         try:
             system = _linearised(objective, points, x, slacks, multipliers)
         except LinAlgError:
+            break
+        left = _product(slacks, multipliers)
+        converged = left < tolerance * abs(f) and system.force(x) < LEVEL * abs(f)
+        if converged:
             break
         ahead = system.direction([np.zeros_like(s) for s in slacks])
         reach = _reach(slacks, ahead.ds), _reach(multipliers, ahead.dm)
@@ -70,14 +75,11 @@ def minimise(
                 break
         else:
             break
-        dual = _reach(multipliers, step.dm)
-        multipliers = _moved(multipliers, step.dm, dual)
+        multipliers = _moved(multipliers, step.dm, _reach(multipliers, step.dm))
         x, slacks = x + length * step.dx, there
-        before, f = f, objective.value(x)
-        best = x if f <= min(history) else best
+        f = objective.value(x)
         history.append(f)
-        still = min(length, dual) > 0.5 and abs(before - f) < tolerance * abs(f)
-        converged = still and _product(slacks, multipliers) < tolerance * abs(f)
+        best = x if f <= min(history) else best
     return Optimum(best, tuple(multipliers), tuple(history), _product(slacks, multipliers), converged)
 
 
@@ -104,6 +106,13 @@ class _System:
     slopes: list[np.ndarray]  # of the slacks by y, u, w (K', M, 3)
     gradient: np.ndarray  # (n,) of the objective
     factor: np.ndarray  # (3, n) of the matrix in bands
+
+    def force(self, x: np.ndarray) -> float:
+        """What the limits do not carry of the objective's slope, as the work that it does along x (n,)."""
+        rest = self.gradient.copy()
+        for point, g, m in zip(self.points, self.slopes, self.multipliers, strict=True):
+            point.space.add(rest, -(m[:, None] @ g)[:, 0] @ point.basis, point.first)
+        return float(np.abs(rest) @ np.abs(x))
 
     def direction(self, target: list[np.ndarray]) -> _Step:
         """The step to where multiplier times slack is `target`."""

@@ -71,8 +71,10 @@ def fastest(
     first = task.terms(np.ones(points + 1))
     _standing(first)
     held = grid(first, grading, space)
-    goal = aim(objective, space, grading, held.slow)
-    start = _solve(goal, held, iterations)
+    goal, time = (aim(kind, space, grading, held.slow) for kind in (objective, "time"))
+    start = _solve(time, held, iterations)
+    if objective != "time":  # with a limited jerk it has more than one optimum; the fastest motion is near a good one
+        start = _solve(goal, held, iterations, start)
     found, optimum, seen, history = _settled(task, goal, first, start, iterations)
     profile = Profile(grading, space, optimum.x)
     before = profile.time
