@@ -1,6 +1,7 @@
 """Piecewise parabolas y(r) on equal intervals of [0, 1]: with jumps of the slope at the knots, or without."""
 
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,11 @@ class Space:
 
     def windows(self, x: np.ndarray) -> np.ndarray:
         """Coefficients of the intervals (K, 3) out of all x (n,)."""
-        return np.lib.stride_tricks.sliding_window_view(x, WIDTH)[:: STRIDE[self.smoothness]]
+        return x[self._places]
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        return STRIDE[self.smoothness] * np.arange(self.intervals)[:, None] + np.arange(WIDTH)
 
     def powers(self, x: np.ndarray) -> np.ndarray:
         """Of the place in the interval, from 0 to 1: (K, 3)."""
@@ -44,8 +49,7 @@ class Space:
 
     def basis(self, place: float) -> np.ndarray:
         """y, y'/2 and y''/2 by r, at a place from 0 to 1 in an interval, of its coefficients: (3, 3)."""
-        F, K = FUNCTIONS[self.smoothness], self.intervals
-        return np.stack([F @ [1, place, place**2], K / 2 * (F @ [0, 1, 2 * place]), K**2 * F[:, 2]])
+        return _basis(self.intervals, self.smoothness, place)
 
     def add(self, total: np.ndarray, local: np.ndarray, first: int = 0) -> None:
         """Add local (K', 3) of the intervals from `first` on to the coefficients (n,)."""
@@ -61,3 +65,12 @@ class Space:
     def _at(self, first: int, i: int, count: int) -> slice:
         step = STRIDE[self.smoothness]
         return slice(step * first + i, step * (first + count - 1) + i + 1, step)
+
+
+@cache
+def _basis(intervals: int, smoothness: Smoothness, place: float) -> np.ndarray:
+    F = FUNCTIONS[smoothness]
+    rows = F @ [1, place, place**2], intervals / 2 * (F @ [0, 1, 2 * place]), intervals**2 * F[:, 2]
+    found = np.stack(rows)
+    found.flags.writeable = False
+    return found
