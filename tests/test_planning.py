@@ -95,11 +95,35 @@ def test_whenever_it_stops_the_motion_keeps_the_limits_and_more_iterations_make_
 
 
 def test_what_cannot_even_stand_still_says_where_and_by_how_much():
-    with pytest.raises(InfeasiblePlan, match=r"torque of 'q' is 9 % over its limit at standstill") as found:
-        fastest(lambda q, v, a: a + 10.9 * np.sin(q), straight(0, np.pi), limits(torque=10.0))
+    # From the lowest point to the horizontal and no further: there the arm would have to be held with 10.9 Nm.
+    with pytest.raises(
+        InfeasiblePlan, match=r"at s = 1 the torque of 'q' is 9 % over its limit at standstill"
+    ) as found:
+        fastest(lambda q, v, a: a + 10.9 * np.sin(q), straight(0, np.pi / 2), limits(torque=10.0))
     assert found.value.label == ("torque", "q")
-    assert found.value.s == pytest.approx(0.5, abs=0.01)
-    assert found.value.excess == pytest.approx(0.09, rel=1e-3)
+    assert found.value.s == 1
+    assert found.value.excess == pytest.approx(0.09)
+
+
+def test_momentum_carries_where_the_motor_could_not_hold():
+    # Over the top of the torque 10.9 sin(q) > 10 Nm around the horizontal, to the upper rest: energy from below is enough.
+    plan = fastest(lambda q, v, a: a + 10.9 * np.sin(q), straight(0, np.pi), limits(torque=10.0))
+
+    def rise(angle):  # energy with full torque forth, and the same backwards from the end
+        return 10 * angle - 10.9 * (1 - np.cos(angle)), 10.9 * (1 + np.cos(angle)) + 10 * (np.pi - angle)
+
+    angles = np.linspace(0, np.pi, 200_001)[1:-1]
+    pace = np.sqrt(2 * np.minimum(*rise(angles)))
+    assert plan.time == pytest.approx(np.trapezoid(1 / pace, angles), rel=0.02)  # the ends of the integral are left out
+    assert plan.dense.worst <= 1e-3
+
+
+def test_too_heavy_to_be_carried_over_is_proved_not_to_go():
+    # Full torque from the lowest point gains 10 q - 16 (1 - cos q), less than nothing at the top.
+    with pytest.raises(InfeasiblePlan, match="no motion along the path keeps the limits") as found:
+        fastest(lambda q, v, a: a + 16 * np.sin(q), straight(0, np.pi), limits(torque=10.0))
+    assert found.value.label == ("torque", "q")
+    assert found.value.excess > 0.01
 
 
 def test_a_motion_that_nothing_limits_is_refused():

@@ -17,6 +17,7 @@ from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import Terms
 
+NO_LIMIT = "nothing limits the motion; give velocities, accelerations, torques or jerks"
 CAP = 1e6  # times the y that is usual for the path: so fast that nothing limits the motion
 
 
@@ -47,10 +48,10 @@ class Rows:
 
     def uniform(self) -> np.ndarray:
         """y (N,) that surely keeps the limits of a place where it is the same all over."""
-        room, speed, rate = 1 - np.abs(self.gamma), np.abs(self.linear[..., 0]), np.abs(self.delta)
+        room, speed, rate = np.maximum(1 - np.abs(self.gamma), 0.0), np.abs(self.linear[..., 0]), np.abs(self.delta)
         with np.errstate(divide="ignore", invalid="ignore"):
             root = 2 * room / (rate + np.sqrt(rate**2 + 4 * speed * room))  # v of speed v^2 + rate v = room
-            held = np.where(speed + rate > 0, root, np.inf) ** 2
+            held = np.where(room > 0, np.where(speed + rate > 0, root, np.inf), 0.0) ** 2
             jerked = np.abs(self.jerk[..., 0]) ** (-2 / 3)
         return np.asarray(np.minimum(self.most, np.hstack([held, jerked]).min(axis=1, initial=np.inf)))
 
@@ -60,9 +61,14 @@ class Point:
     """The limits at one place of K' neighbouring intervals."""
 
     space: Space
-    basis: np.ndarray  # (3, 3): y, u, w from the interval's coefficients
+    place: float  # in the interval, from 0 to 1
     first: int  # of the intervals
     rows: Rows
+
+    @property
+    def basis(self) -> np.ndarray:
+        """y, u, w of the interval's coefficients (3, 3)."""
+        return self.space.basis(self.place)
 
     def motion(self, x: np.ndarray) -> np.ndarray:
         """y, u, w (K', 3), or what a change of the coefficients x (n,) changes of them."""
@@ -101,7 +107,7 @@ class Grid:
     """All limits of a path on the intervals between its knots."""
 
     points: tuple[Point, ...]
-    slow: float  # y (the same all over) that surely keeps them [1/s^2]
+    slow: float  # y (the same all over) that surely keeps them [1/s^2]; zero where standing still does not
 
 
 def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
@@ -113,14 +119,15 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
         RobodynError: nothing limits the motion.
     """
     K, (knots, kept), (middles, between) = space.intervals, *_places(terms, grading, space)
-    finite = kept[np.isfinite(kept)]
-    if not len(finite):
-        raise RobodynError("nothing limits the motion; give velocities, accelerations, torques or jerks")
-    knots, middles = (x.paced(CAP * float(np.median(finite))) for x in (knots, middles))
-    begin, middle, end = (space.basis(place) for place in (0.0, 0.5, 1.0))
+    if not np.isfinite(kept).any():
+        raise RobodynError(NO_LIMIT)
+    usual = kept[np.isfinite(kept) & (kept > 0)]
+    cap = CAP * float(np.median(usual)) if len(usual) else CAP
+    knots, middles = knots.paced(cap), middles.paced(cap)
+    begin, middle, end = 0.0, 0.5, 1.0
     left, right = knots.part(slice(None, -1)), knots.part(slice(1, None))
     if space.smoothness == 0:
-        points = tuple(Point(space, b, 0, x) for b, x in ((begin, left), (middle, middles), (end, right)))
+        points = tuple(Point(space, place, 0, x) for place, x in ((begin, left), (middle, middles), (end, right)))
         return Grid(points, min(float(kept.min()), float(between.min())))
     points = (
         Point(space, begin, 0, left),

@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.errors import InfeasiblePlan, RobodynError
 from robodyn_pin.limits import Limits
 from robodyn_pin.planning.check import Check, check, mismatch, shares_at
-from robodyn_pin.planning.constraints import Grid, grid
+from robodyn_pin.planning.constraints import NO_LIMIT, Grid, grid
+from robodyn_pin.planning.feasibility import passing
 from robodyn_pin.planning.grading import End, Grading
 from robodyn_pin.planning.interior import Optimum, minimise, within
 from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, mechanism
@@ -65,16 +66,18 @@ def fastest(
     """
     if not jerk:
         limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
+    if all(b.kind == "position" for b in limits.bounds):
+        raise RobodynError(NO_LIMIT)
     smooth = any(b.kind == "jerk" for b in limits.bounds)
     grading, space = Grading(ends if smooth else ("free", "free")), Space(points, 1 if smooth else 0)
     task = _Task(_model(robot, limits, reduced), path, limits, grading, space)
+    task.stand()
     first = task.terms(np.ones(points + 1))
-    _standing(first)
     held = grid(first, grading, space)
     goal, time = (aim(kind, space, grading, held.slow) for kind in (objective, "time"))
-    start = _solve(time, held, iterations)
+    start = _solve(time, held, first, iterations)
     if objective != "time":  # with a limited jerk it has more than one optimum; the fastest motion is near a good one
-        start = _solve(goal, held, iterations, start)
+        start = _solve(goal, held, first, iterations, start)
     found, optimum, seen, history = _settled(task, goal, first, start, iterations)
     profile = Profile(grading, space, optimum.x)
     before = profile.time
@@ -102,6 +105,22 @@ class _Task:
         """By the model itself."""
         return check(self.model, self.path, self.limits, profile, finer)
 
+    def stand(self) -> None:
+        """Raise InfeasiblePlan where the path leaves a position's range, or a limit forbids standing still at its ends."""
+        positions = Limits(tuple(b for b in self.limits.bounds if b.kind == "position"))
+        for limits, s in ((positions, self.grading.at(self.space.knots)[0]), (self.limits, np.array([0.0, 1.0]))):
+            if not limits.bounds:
+                continue
+            shares = shares_at(self.model, self.path, limits, s, (np.zeros_like(s),) * 3)
+            i, k = np.unravel_index(shares.argmax(), shares.shape)
+            over, (kind, name) = float(shares[i, k]) - 1, limits.labels[k]
+            if over > 0:
+                when = "" if limits is positions else " at standstill already, where the motion begins or ends"
+                raise InfeasiblePlan(
+                    f"at s = {s[i]:.4g} the {kind} of {name!r} is {100 * over:.3g} % over its limit{when}; raise the limit or "
+                    "move the path", float(s[i]), (kind, name), over,
+                )  # fmt: skip
+
 
 def _settled(
     task: _Task, goal: Objective, found: Terms, optimum: Optimum, most: int
@@ -118,7 +137,7 @@ def _settled(
             if off:
                 found = task.terms(_about(profile)).tightened(found.room, found.jerk_room, found.speed_room)
             found = found.tightened(*_room(seen, found))
-            optimum = _solve(goal, grid(found, task.grading, task.space), most, optimum)
+            optimum = _solve(goal, grid(found, task.grading, task.space), found, most, optimum)
             history += optimum.history
     return found, optimum, seen, history
 
@@ -129,34 +148,16 @@ def _model(robot: Robot | Dynamics, limits: Limits, reduced: bool) -> Model:
     return Callback(robot)
 
 
-def _solve(goal: Objective, limits: Grid, most: int, near: Optimum | None = None) -> Optimum:
-    """From the fastest uniform motion, or from one that was optimal for limits nearby."""
-    slow = np.full(limits.points[0].space.size, limits.slow / 2)
-    if near is None:
-        return minimise(goal, limits.points, slow, most=most)
-    x = BACK * near.x
-    while x.max() > limits.slow and not within(limits.points, x):
-        x = BACK * x
-    return (
-        minimise(goal, limits.points, x, gap=WARM, most=most)
-        if x.max() > limits.slow
-        else minimise(goal, limits.points, slow, most=most)
-    )
-
-
-def _standing(found: Terms) -> None:
-    """Raise InfeasiblePlan where a limit does not even allow standing still."""
-    if not found.labels:
-        return
-    i, k = np.unravel_index(np.abs(found.c).argmax(), found.c.shape)
-    most = float(np.abs(found.c[i, k]))
-    if most >= 1:
-        kind, name = found.labels[k]
-        raise InfeasiblePlan(
-            f"at s = {found.s[i]:.4f} of the path the {kind} of {name!r} is {100 * (most - 1):.3g} % over its limit at "
-            "standstill already, from gravity and dry friction; raise the limit or move the path",
-            float(found.s[i]), found.labels[k], most - 1,
-        )  # fmt: skip
+def _solve(goal: Objective, held: Grid, found: Terms, most: int, near: Optimum | None = None) -> Optimum:
+    """From a motion that was optimal for limits nearby, else from a slow one, else from any."""
+    if near is not None:
+        x = BACK * near.x
+        while x.max() > held.slow and not within(held.points, x):
+            x = BACK * x
+        if x.max() > held.slow:
+            return minimise(goal, held.points, x, gap=WARM, most=most)
+    x = np.full(held.points[0].space.size, held.slow / 2) if held.slow > 0 else passing(held, found)
+    return minimise(goal, held.points, x, most=most)
 
 
 def _about(profile: Profile) -> np.ndarray:
