@@ -104,7 +104,7 @@ def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) 
     settings, robot, path = task.settings, task.robot, task.path
     progress("planning")
     begin = time.perf_counter()
-    plan = _fastest(task, task.limits)
+    plan = fastest_within(task, task.limits)
     seconds = time.perf_counter() - begin
     progress("table")
     motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
@@ -113,11 +113,13 @@ def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) 
     return Planned(task, plan, motion, strut_uses(robot, motion), costs, seconds)
 
 
-def _fastest(task: Task, limits: Limits) -> Plan:
+def fastest_within(task: Task, limits: Limits) -> Plan:
+    """The fastest motion of a task within other limits than its own; raises as `plan_task`."""
     settings = task.settings
     return fastest(
-        task.robot, task.path, limits, points=settings.points, ends=settings.ends, objective=settings.objective
-    )
+        task.robot, task.path, limits, points=settings.points, ends=settings.ends, objective=settings.objective,
+        reduced=settings.reduced,
+    )  # fmt: skip
 
 
 def _costs(task: Task, plan: Plan) -> dict[str, float]:
@@ -126,7 +128,7 @@ def _costs(task: Task, plan: Plan) -> dict[str, float]:
     for kind in dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position"):
         holds = any(label[0] == kind for labels in plan.active for label in labels)
         rest = Limits(tuple(b for b in task.limits.bounds if b.kind != kind))
-        found[kind] = plan.time - _fastest(task, rest).time if holds else 0.0
+        found[kind] = plan.time - fastest_within(task, rest).time if holds else 0.0
     return found
 
 

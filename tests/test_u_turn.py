@@ -1,0 +1,51 @@
+"""The U-turn of Gnad et al. (IRB 360): times within the printed limits, and what the limit of the strut forces prevents."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robodyn_pin.files import read_yaml
+from robodyn_pin.planning.plan_file import Margins, PlanFile
+from robodyn_pin.planning.planned import Planned, fastest_within, plan_task, read_task
+
+EXAMPLE = Path(__file__).parents[1] / "examples/irb360_u_turn.yaml"
+
+
+def settings(**changes) -> PlanFile:
+    return read_yaml(EXAMPLE, PlanFile).model_copy(update={"points": 150, "costs": False} | changes)
+
+
+@pytest.mark.parametrize(
+    ("ends", "without", "expected"),
+    [("free", ["jerk"], 0.47), ("free", [], 0.51), ("rest", [], 0.55)],
+)
+def test_the_printed_limits_give_the_expected_times(ends, without, expected):
+    task = read_task(settings(margins=Margins(), ends=(ends, ends), without=without), EXAMPLE.parent)
+    assert fastest_within(task, task.limits).time == pytest.approx(expected, abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def with_and_without() -> tuple[Planned, Planned]:
+    """The paper's case with its margin of 10 %, planned with the limit of the strut forces and without it."""
+    return tuple(
+        plan_task(read_task(settings(ends=("free", "free"), without=left), EXAMPLE.parent)) for left in ([], ["force"])
+    )
+
+
+def test_only_the_plan_with_the_strut_limit_keeps_the_struts_whole(with_and_without):
+    kept, broken = with_and_without
+    assert kept.plan.time > broken.plan.time
+    largest = [{use.model: use.force for use in planned.struts} for planned in with_and_without]
+    assert largest[0]["full"] <= 108 * 1.001
+    assert largest[0]["reduced"] <= 108
+    assert largest[1]["full"] > 120
+
+
+def test_the_path_is_symmetric_and_so_is_its_maximum_velocity(with_and_without):
+    kept, _ = with_and_without
+    curve, s = kept.plan.max_velocity, kept.plan.profile.s
+    inner = (s > 0.02) & (s < 0.98)
+    mirrored = np.interp(1 - s, s, np.minimum(curve, 1e4))
+    # Dry friction of the three arms differs: left and right are alike to some per cent only.
+    assert np.median(np.abs(curve / mirrored - 1)[inner & (curve < 1e4)]) < 0.1
