@@ -93,4 +93,6 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
         f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
         f"{max(0.0, found['largest violation [%]']):.2g} % between the points"
     )
+    for caution in found["cautions"]:
+        print(f"caution: {caution}")
     print(f"table for the controller, pictures and film: {folder}")

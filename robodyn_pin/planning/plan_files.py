@@ -16,6 +16,7 @@ from robodyn_pin.strut_history import StrutHistory
 
 Label = tuple[str, str]
 SLOW = 20.0  # times slower than the motion is its film
+SCALED = 0.005  # share of the time that slowing all of the motion may take without a word
 FRAMES = 400  # that a film draws at most
 
 
@@ -54,7 +55,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     """What `result.json` holds."""
     task, plan, motion = planned.task, planned.plan, planned.motion
     settings = task.settings
-    allowed = task.strut_limit
+    allowed = task.largest("struts", "force")
     held, used = [label for at in plan.active for label in at], planned.used
     return {
         "robot": task.robot.name, "planned": "not measured", "feasible": True, "time [s]": plan.time,
@@ -74,8 +75,21 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
             for use in planned.struts
         ],
         "costs [s]": planned.costs,
+        "cautions": _cautions(planned),
         "simulation": None if simulated is None else simulated.summary(),
     }  # fmt: skip
+
+
+def _cautions(planned: Planned) -> list[str]:
+    plan, found = planned.plan, []
+    if not plan.converged:
+        found.append("the search ended before the optimum: the motion keeps all limits, but may not be the fastest")
+    if plan.scaling_cost > SCALED:
+        found.append(
+            f"all of the motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
+            "more 'points' may save that"
+        )
+    return found
 
 
 def units(planned: Planned) -> dict[Label, str]:
@@ -134,7 +148,7 @@ def _strut_figure(planned: Planned) -> Any:
     motion, struts = planned.motion, planned.motion.struts
     assert struts is not None
     history = StrutHistory("full", motion.t, struts.names, struts.lower, struts.upper)
-    return force_figure(history, planned.task.strut_limit, f"{planned.task.robot.name}, planned")
+    return force_figure(history, planned.task.largest("struts", "force"), f"{planned.task.robot.name}, planned")
 
 
 def _film(planned: Planned) -> Any:
@@ -145,12 +159,12 @@ def _film(planned: Planned) -> Any:
 
     robot, motion = planned.task.robot, planned.motion
     if motion.struts is not None:
-        force = planned.task.strut_limit
+        force = planned.task.largest("struts", "force")
         k, ends = len(motion.struts.names), np.stack([motion.struts.upper, motion.struts.lower])
         loads = Loads("axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, (force,) * k)
     else:
-        names, known = robot.motors.names, {**robot.file.limits, **planned.task.settings.limits}
-        limits = tuple(known[name].torque if name in known else None for name in names)
+        names = robot.motors.names
+        limits = tuple(planned.task.largest(name, "torque") for name in names)
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
         loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from robodyn_pin.reduced import reduced_model, tree_forces
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run import load_named
 
+ROOM = 0.1  # share of a limit: where that much is left of it everywhere, it costs no time
+
 
 @dataclass(frozen=True)
 class Task:
@@ -32,12 +35,11 @@ class Task:
     path: Path
     limits: Limits
 
-    @property
-    def strut_limit(self) -> float | None:
-        """Largest force [N] that a strut bears, without margin, planned with or not."""
+    def largest(self, name: str, kind: Literal["torque", "force"]) -> float | None:
+        """Largest torque [N m or N] of a motor, or force [N] of the `struts`, without margin, whether planned with or not."""
         for limits in (self.settings.limits, self.robot.file.limits):
-            if "struts" in limits and limits["struts"].force is not None:
-                return limits["struts"].force
+            if name in limits and (most := getattr(limits[name], kind)) is not None:
+                return float(most)
         return None
 
 
@@ -123,10 +125,10 @@ def fastest_within(task: Task, limits: Limits) -> Plan:
 
 
 def _costs(task: Task, plan: Plan) -> dict[str, float]:
-    """How much shorter [s] the motion would be without each kind of limit; zero where none of the kind holds it anywhere."""
+    """How much shorter [s] the motion would be without each kind of limit; zero where all of the kind have much room."""
     found = {}
     for kind in dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position"):
-        holds = any(label[0] == kind for labels in plan.active for label in labels)
+        holds = any(over > -ROOM for label, over in plan.excess.items() if label[0] == kind)
         rest = Limits(tuple(b for b in task.limits.bounds if b.kind != kind))
         found[kind] = plan.time - fastest_within(task, rest).time if holds else 0.0
     return found
