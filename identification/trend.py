@@ -25,8 +25,9 @@ class Slope:
 class Trend:
     """Means over blocks of `block` seconds, and the line through them.
 
-    Blocks must be far longer than the estimator remembers: their means then scatter independently, and their own scatter
-    about the line says how sure it is. Frozen directions add blocks without scatter; slopes of what is not excited are zero.
+    The scatter of the means about the line says how sure it is. Means of neighbouring blocks may be alike, most of all
+    where little is excited and an estimate wanders: their correlation r, from the steps between neighbours (von Neumann),
+    widens the deviation by sqrt((1 + r) / (1 - r)).
     """
 
     def __init__(self, n: int, block: float):
@@ -36,6 +37,7 @@ class Trend:
         # Over the blocks, time in units of a block: number, sums of t, t t, x, t x, x x about the first block's mean.
         self._n, self._t, self._tt = 0, 0.0, 0.0
         self._first, self._x, self._tx, self._xx = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+        self._before, self._steps = np.zeros(n), np.zeros(n)  # the block before; squares of the steps between blocks
         self._origin = np.nan
 
     def add(self, t: float, values: np.ndarray) -> None:
@@ -55,6 +57,8 @@ class Trend:
         t, x = (self._begin - self._origin) / self.block, mean - self._first
         self._n, self._t, self._tt = self._n + 1, self._t + t, self._tt + t * t
         self._x, self._tx, self._xx = self._x + x, self._tx + t * x, self._xx + x * x
+        self._steps = self._steps + (x - self._before) ** 2 if self._n > 1 else self._steps
+        self._before = x
         self._sum, self._count = np.zeros_like(self._sum), 0
 
     def shift(self, change: np.ndarray) -> None:
@@ -70,12 +74,17 @@ class Trend:
             return Slope(np.zeros_like(self._x), np.full_like(self._x, np.nan), n)
         slope = (self._tx - self._t * self._x / n) / spread
         left = np.maximum(self._xx - self._x**2 / n - slope**2 * spread, 0.0)
-        return Slope(slope * hour, np.sqrt(left / (n - 2) / spread) * hour, n)
+        steps = np.maximum(self._steps - n * slope**2, 0.0)
+        alike = np.clip(1 - steps / np.maximum(2 * left, 1e-300), 0.0, 1 - 1 / n)
+        return Slope(slope * hour, np.sqrt(left / (n - 2) / spread * (1 + alike) / (1 - alike)) * hour, n)
 
     def state(self) -> dict[str, np.ndarray]:
         """All that the future depends on."""
         numbers = np.array([self.block, self._begin, self._count, self._n, self._t, self._tt, self._origin])
-        return {"numbers": numbers, "sums": np.array([self._sum, self._first, self._x, self._tx, self._xx])}
+        return {
+            "numbers": numbers,
+            "sums": np.array([self._sum, self._first, self._x, self._tx, self._xx, self._before, self._steps]),
+        }
 
     @classmethod
     def restored(cls, state: Mapping[str, np.ndarray]) -> "Trend":
@@ -91,5 +100,5 @@ class Trend:
             tt,
             origin,
         )
-        found._sum, found._first, found._x, found._tx, found._xx = sums
+        found._sum, found._first, found._x, found._tx, found._xx, found._before, found._steps = sums
         return found

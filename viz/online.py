@@ -15,7 +15,7 @@ from robodyn_pin.viz.units import coordinate_units, parameter_units
 ACROSS = 4  # plots of parameters side by side
 
 
-def _title(label: str) -> str:
+def short(label: str) -> str:
     """A label that fits above a small plot: of identical bodies the first."""
     name, _, rest = label.partition("(")
     body = rest.removesuffix(")").split("=")
@@ -50,7 +50,7 @@ def estimates_figure(moments: Sequence[Moment], tracker: Tracker, title: str) ->
         ax.plot(t, np.where(shown[:, k] < 0.5, values[:, k], np.nan), color="#9aa3ad", linewidth=1.4)
         ax.plot(t, np.where(shown[:, k] >= 0.5, values[:, k], np.nan), color=FEASIBLE, linewidth=1.4)
         ax.axhline(tracker.start[k], color=MEASURED, linewidth=0.7, linestyle=":")
-        ax.set_title(f"{_title(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
+        ax.setshort(f"{short(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
         ax.margins(x=0)
         ax.locator_params(axis="y", nbins=4)
     _mark_changes(grid[: len(units)], tracker)
@@ -64,7 +64,7 @@ def estimates_figure(moments: Sequence[Moment], tracker: Tracker, title: str) ->
 @matplotlib.rc_context(STYLE)
 def excitation_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -> Figure:
     """How much of each parameter's axis the data excite, as a map over time."""
-    labels = [_title(label) for label in tracker.tracked.labels]
+    labels = [short(label) for label in tracker.tracked.labels]
     height = 0.17 * len(labels) + 1.0
     figure = Figure(figsize=(9.5, height))
     figure.subplots_adjust(left=0.17, right=1.02, top=1 - 0.35 / height, bottom=0.45 / height)
@@ -77,7 +77,7 @@ def excitation_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -
     ax.invert_yaxis()
     ax.grid(False)
     ax.set_xlabel("time [s]")
-    ax.set_title(title)
+    ax.setshort(title)
     _mark_changes([ax], tracker)
     figure.colorbar(mesh, ax=ax, pad=0.01, label="share in excited directions")
     return figure
@@ -102,6 +102,6 @@ def errors_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -> Fi
         ax.margins(x=0)
     _mark_changes(axes, tracker)
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
-    axes[0].set_title(title)
+    axes[0].setshort(title)
     axes[-1].set_xlabel("time [s]")
     return figure

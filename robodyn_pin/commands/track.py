@@ -1,13 +1,25 @@
 """Parameters that are followed while the robot works."""
 
+import contextlib
 import json
+import sys
+import threading
+import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
 from robodyn_pin.console import print_table
+from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.online.history import Moment
+    from robodyn_pin.online.run import Run
+    from robodyn_pin.viz.live import LivePage
+
+LIVE = 10  # samples that are taken at once while a page follows
 
 
 def track(
@@ -21,6 +33,14 @@ def track(
         Path | None, typer.Option(help="State to go on from (state.npz), with the settings that made it.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for summary, table, plots and state.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show it in the browser as it happens; needs the extra 'panel'.")
+    ] = False,
+    speed: Annotated[float, typer.Option(help="With --live: times the log's own pace.", min=0.01)] = 1.0,
+    port: Annotated[
+        int | None,
+        typer.Option(help="With --live: of the page; default: the first free one from 8080.", min=1, max=65535),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON line for each second, a summary as the last; nothing else.")
     ] = False,
@@ -28,21 +48,54 @@ def track(
     """Online identification: sample by sample, only along what the motion excites; payloads that come and go, slow drift.
 
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
+    or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
     """
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.online.files import write_tracked
     from robodyn_pin.online.run import start
     from robodyn_pin.online.settings import TrackFile
-    from robodyn_pin.online.summary import line_of, summary_of
+    from robodyn_pin.online.summary import line_of
     from robodyn_pin.result import prepare_folder
 
     model, _ = robot_of(robot, params)
     run = start(model, logs, read_yaml(settings, TrackFile) if settings else TrackFile(), resume)
     if out is not None:
         prepare_folder(out)
-    for moment in run.moments():
+
+    def tell(moment: "Moment") -> None:
         if as_json:
             print(json.dumps(line_of(moment, run.stream.tracker)), flush=True)
+
+    with contextlib.ExitStack() as stack:
+        page = stack.enter_context(_page(run, port)) if live else None
+        for moment in run.moments(page.paced(run.samples(LIVE), speed) if page else None):
+            tell(moment)
+            if page:
+                page.show(moment)
+        _end(run, as_json, out)
+        if page:
+            print("the log is over; Ctrl-C ends", file=sys.stderr)
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
+
+
+def _page(run: "Run", port: int | None) -> "LivePage":
+    """The live page, opened in the user's browser."""
+    try:
+        from robodyn_pin.viz.live import LivePage
+    except ModuleNotFoundError as error:
+        raise RobodynError(f"--live needs {error.name}: pip install 'robodyn_pin[panel]'") from None
+
+    page = LivePage(run.stream.tracker, run.simulated, port)
+    print(f"{run.stream.tracker.tracked.robot.name} at {page.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
+    webbrowser.open(page.url)
+    return page
+
+
+def _end(run: "Run", as_json: bool, out: Path | None) -> None:
+    """Print what was found, and write it where a folder is given."""
+    from robodyn_pin.online.files import write_tracked
+    from robodyn_pin.online.summary import summary_of
+
     summary = summary_of(run.stream, run.history.moments, run.simulated)
     if out is not None:
         summary["files"] = write_tracked(out, run.stream, run.history.moments, summary)

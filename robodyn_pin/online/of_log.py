@@ -73,9 +73,9 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
     return np.full(len(motors.names), max(common, 1e-9 * float(np.abs(effort).max())))
 
 
-def follow(stream: Stream, log: Log) -> Iterator[Measured]:
-    """Feed a whole log."""
+def follow(stream: Stream, log: Log, piece: int = PIECE) -> Iterator[Measured]:
+    """Feed a whole log, `piece` samples at once."""
     assert log.tau is not None
-    for begin in range(0, log.size, PIECE):
-        part = slice(begin, begin + PIECE)
+    for begin in range(0, log.size, piece):
+        part = slice(begin, begin + piece)
         yield from stream.push(log.t[part], log.q[part], log.tau[part])

@@ -1,6 +1,6 @@
 """Online identification of logs, one after the other, as the command runs it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from robodyn_pin.motion import Log, read_samples
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.history import History, Moment
 from robodyn_pin.online.model import tracked
-from robodyn_pin.online.of_log import follow, noise_of, sampling_rate
+from robodyn_pin.online.of_log import PIECE, follow, noise_of, sampling_rate
 from robodyn_pin.online.settings import TrackFile
 from robodyn_pin.online.state import restore
 from robodyn_pin.online.stream import Measured, Stream
@@ -30,16 +30,16 @@ class Run:
     logs: Sequence[Callable[[], Log]]  # read when their turn comes
     simulated: bool
 
-    def samples(self) -> Iterator[Measured]:
-        """Every sample in turn; a log whose clock begins anew is moved behind the one before."""
+    def samples(self, piece: int = PIECE) -> Iterator[Measured]:
+        """Every sample in turn, read `piece` at once; a log whose clock begins anew is moved behind the one before."""
         for read in self.logs:
             log, latest = read(), self.stream.rates.latest
             late = 0.0 if latest is None or np.nanmin(log.t) > latest else latest + APART - np.nanmin(log.t)
-            yield from follow(self.stream, replace(log, t=log.t + late))
+            yield from follow(self.stream, replace(log, t=log.t + late), piece)
 
-    def moments(self) -> Iterator[Moment]:
-        """The estimate at the end of every second."""
-        for measured in self.samples():
+    def moments(self, samples: Iterable[Measured] | None = None) -> Iterator[Moment]:
+        """The estimate at the end of every second, of all samples or as these come in."""
+        for measured in self.samples() if samples is None else samples:
             if (moment := self.history.add(measured)) is not None:
                 yield moment
         if (moment := self.history.finish()) is not None:

@@ -1,6 +1,6 @@
 """What a user may say of online identification."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -39,9 +39,7 @@ class TrackFile(Strict):
     noise: Positive | dict[str, Positive] | None = None  # [N m or N] of one torque sample; default: found in the log
     gate: Positive = 8.0  # deviations beyond which a lone sample is a spike
     patience: Annotated[int, Field(ge=0)] = 5  # samples in a row that may be spikes; more are the robot
-    rates: Literal["positions", "measured", "momentum"] = "positions"  # momentum needs no accelerations
     causal: CausalSpec = CausalSpec()
-    cutoff: Positive = 10.0  # [Hz] of the filter in the momentum form
     scaled: list[str] = []  # bodies whose shape is that of the robot file: only heavier or lighter
     symmetry: dict[str, list[str]] = {}  # equalities of bodies as in run files; `prior` is the robot file's value
     payload: CarriedSpec = CarriedSpec()

@@ -10,6 +10,7 @@ from robodyn_pin.online.history import Moment
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 
+WORTH = 0.05  # of a parameter's scale an hour: smaller slopes come from what the motion does not tell apart
 LARGEST = 3  # parameters that a direction is named after
 
 
@@ -90,7 +91,7 @@ def trend_of(tracker: Tracker) -> list[dict[str, Any]]:
     scalars = np.flatnonzero(tracked.structure.free[tracked.base.columns] >= tracked.layout.first_scalar)
     return [
         {"name": tracked.labels[k], "per hour": float(slope.per_hour[k]), "deviation": float(slope.deviations[k]),
-         "significant": bool(slope.significant[k])}
+         "significant": bool(slope.significant[k] and abs(slope.per_hour[k]) > WORTH * tracked.scale[k])}
         for k in scalars if np.isfinite(slope.deviations[k])
     ]  # fmt: skip
 
