@@ -50,8 +50,8 @@ class ChangeDetector:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that the future depends on."""
-        calm = [np.array([t, *values]) for t, values in self._calm]
-        found = {"sums": self._sums, "calm": np.array(calm).reshape(len(calm), -1)}
+        calm = [[t, *values] for t, values in self._calm]
+        found = {"sums": self._sums, "calm": np.array(calm).reshape(len(calm), len(self.direction) + 1)}
         return found | ({} if self._measured is None else self._measured.state())
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:

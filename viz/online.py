@@ -50,7 +50,7 @@ def estimates_figure(moments: Sequence[Moment], tracker: Tracker, title: str) ->
         ax.plot(t, np.where(shown[:, k] < 0.5, values[:, k], np.nan), color="#9aa3ad", linewidth=1.4)
         ax.plot(t, np.where(shown[:, k] >= 0.5, values[:, k], np.nan), color=FEASIBLE, linewidth=1.4)
         ax.axhline(tracker.start[k], color=MEASURED, linewidth=0.7, linestyle=":")
-        ax.setshort(f"{short(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
+        ax.set_title(f"{short(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
         ax.margins(x=0)
         ax.locator_params(axis="y", nbins=4)
     _mark_changes(grid[: len(units)], tracker)
@@ -77,7 +77,7 @@ def excitation_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -
     ax.invert_yaxis()
     ax.grid(False)
     ax.set_xlabel("time [s]")
-    ax.setshort(title)
+    ax.set_title(title)
     _mark_changes([ax], tracker)
     figure.colorbar(mesh, ax=ax, pad=0.01, label="share in excited directions")
     return figure
@@ -102,6 +102,6 @@ def errors_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -> Fi
         ax.margins(x=0)
     _mark_changes(axes, tracker)
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
-    axes[0].setshort(title)
+    axes[0].set_title(title)
     axes[-1].set_xlabel("time [s]")
     return figure

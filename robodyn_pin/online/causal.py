@@ -94,13 +94,13 @@ class CausalRates:
     def _pieces(self, t: np.ndarray, x: np.ndarray) -> list[Moments]:
         """What comes out, piece by piece: each irregular step begins a new window."""
         steps = np.diff(t, prepend=self._t[-1] if len(self._t) else np.nan)
-        out, begin, odd = [], 0, self._irregular(steps, 0)
+        out, begin, odd, new = [], 0, self._irregular(steps, 0), 0
         while len(odd):
             i, odd = int(odd[0]), odd[1:]
-            if i > begin:
+            if i > begin + new:  # regular steps lie between
                 self._odd = []
             out.append(self._extend(t[begin:i], x[begin:i]))
-            self._t, self._x, begin = t[:0], x[:0], i
+            self._t, self._x, begin, new = t[:0], x[:0], i, 1
             self._odd.append(float(steps[i]))
             self.noted["gap"] += 1
             if len(self._odd) == SETTLED:
@@ -110,6 +110,8 @@ class CausalRates:
                     self.noted["new rate"] += 1
                     odd = self._irregular(steps, i + 1)
                 self._odd = []
+        if len(t) > begin + new:
+            self._odd = []
         out.append(self._extend(t[begin:], x[begin:]))
         return out
 

@@ -181,7 +181,7 @@ class Tracker:
         changes = [[c.begin, c.found, c.size, c.deviation, c.explained, *c.values] for c in self.changes]
         return {
             "numbers": np.array([self.time, self._taken, self.carried, self._suspects]), "start": self.start,
-            "changes": np.array(changes).reshape(len(changes), -1), "reasons": np.array(list(self.refused), str),
+            "changes": np.array(changes).reshape(len(changes), 5 + len(self.start)), "reasons": np.array(list(self.refused), str),
             "refused": np.array(list(self.refused.values()), int),
         }  # fmt: skip
 
