@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -46,6 +46,11 @@ def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
         yield
     finally:
         _forced = before
+
+
+def preferred() -> AbstractContextManager[None]:
+    """Compiled kernels where numba is installed, for small batches that come often: of single samples they take a tenth of the time."""
+    return forced("kernel") if installed() else nullcontext()
 
 
 @cache

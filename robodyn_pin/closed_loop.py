@@ -1,7 +1,6 @@
 """A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,7 +129,7 @@ def track(
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
-    with kernels(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
+    with fast.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
         state = robot.close(ref.c[:1], ref.cd[:1], 0 * ref.c[:1])
         for k in range(n):
             q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
@@ -168,11 +167,6 @@ def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int
         c, cd = runge_kutta(accelerate, 0.0, S @ start + offset, S @ state.v[0], a, time / steps)
         state = robot.close(c[None], cd[None], 0 * c[None], start)
     return state
-
-
-def kernels() -> AbstractContextManager[None]:
-    """Compiled kernels where numba is installed: of single samples they take a tenth of the time."""
-    return fast.forced("kernel") if fast.installed() else nullcontext()
 
 
 def torque_limits(robot: Robot, spec: ControllerFile) -> np.ndarray:

@@ -13,11 +13,12 @@ from robodyn_pin.elastic.design_file import DesignFile, ExperimentsSpec
 from robodyn_pin.elastic.experiments import Plan, inputs, problem, setting_of
 from robodyn_pin.elastic.inference import estimate, prior_of
 from robodyn_pin.elastic.measurements import simulated
-from robodyn_pin.elastic.random_designs import draw, random_plan, turns
-from robodyn_pin.elastic.run_file import StiffnessFile
+from robodyn_pin.elastic.random_designs import draw, random_plan
 from robodyn_pin.elastic.springs import place, springs_in
 from robodyn_pin.elastic.stiffness import identify_stiffness
+from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.elastic.stiffness_files import summary
+from robodyn_pin.elastic.where import turns
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.design import Problem, objective, posterior, search, size
@@ -148,7 +149,7 @@ def test_one_more_measurement_takes_the_best_direction_from_where_a_run_stands(t
 def test_orientations_are_uniform_within_the_cone():
     run = run_with()
     springs = springs_in(load("irb6660"), run.tool)
-    cone = setting_of(run, springs, prior_of(run.prior, springs, run.form)).cone
+    cone = setting_of(run, springs, prior_of(run.prior, springs, run.form)).where.cone
     assert cone is not None
     R = turns(cone, 20000, np.random.default_rng(0))
     assert np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max() < 1e-12

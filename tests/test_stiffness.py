@@ -9,12 +9,16 @@ import polars as pl
 import pytest
 import yaml
 
-from robodyn_pin.elastic.run_file import StiffnessFile
+from robodyn_pin.commands.elastic import _print_stiffness
 from robodyn_pin.elastic.stiffness import Stiffness, identify_stiffness
+from robodyn_pin.elastic.stiffness_file import StiffnessFile
+from robodyn_pin.elastic.stiffness_files import write_stiffness
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
+from robodyn_pin.files import read_yaml
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RUN, FOLDER = EXAMPLES / "irb6660_stiffness.yaml", EXAMPLES / "irb6660_stiffness"
+USES = ("map", "task", "path")
 TRUTH = np.array([2.5, 2.4, 2.25, 1.04, 0.45, 0.48]) * 1e6  # [N m/rad] that the example's file was simulated with
 
 
@@ -26,8 +30,9 @@ def desk(tmp_path) -> Path:
 
 
 def found(desk: Path, **changes: object) -> Stiffness:
+    """The example without its uses, with changes."""
     raw = yaml.safe_load((desk / RUN.name).read_text())
-    return identify_stiffness(StiffnessFile.model_validate(raw | changes), desk)
+    return identify_stiffness(StiffnessFile.model_validate(raw | dict.fromkeys(USES) | changes), desk)
 
 
 def rewrite(desk: Path, edit) -> None:
@@ -51,9 +56,6 @@ def test_round_trip_the_command_finds_the_simulated_springs_and_says_that_they_a
     assert "SIMULATED" in page
     for name in ("stiffness.csv", "campaigns.csv", "stiffness.svg", "campaigns.svg", "validation.svg"):
         assert (tmp_path / name).stat().st_size > 100
-    words = robodyn("stiffness", RUN, "--out", tmp_path).stdout
-    assert "SIMULATED" in words
-    assert "ellipsoid" in words
 
 
 def test_more_measurements_leave_less_of_the_prior_and_predict_better(desk):
@@ -173,3 +175,19 @@ def test_the_command_ends_without_traceback_and_without_files_on_bad_input(robod
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert not out.exists()
+
+
+def test_map_task_and_path_come_with_the_run(desk, tmp_path, capsys):
+    result = identify_stiffness(read_yaml(desk / RUN.name, StiffnessFile), desk)
+    write_stiffness(result, tmp_path / "out")
+    for name in ("deviations.csv", "deviations.html", "deviations.svg", "task.svg", "corrected.csv", "correction.svg"):
+        assert (tmp_path / "out" / name).stat().st_size > 100
+    page = (tmp_path / "out" / "stiffness.html").read_text()
+    for words in ("Deviations over the workspace", "Stiffest orientation", "Corrected path", "SIMULATED robot"):
+        assert words in page
+    _print_stiffness(result, tmp_path)
+    printed = capsys.readouterr().out
+    assert "SIMULATED measurements" in printed
+    assert "rms down by" in printed
+    assert result.correction is not None
+    assert result.correction.part_left < 0.1

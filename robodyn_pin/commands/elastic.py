@@ -26,8 +26,8 @@ def stiffness(
 
     Example: robodyn stiffness examples/irb6660_stiffness.yaml --out results/irb6660_stiffness
     """
-    from robodyn_pin.elastic.run_file import StiffnessFile
     from robodyn_pin.elastic.stiffness import identify_stiffness
+    from robodyn_pin.elastic.stiffness_file import StiffnessFile
     from robodyn_pin.elastic.stiffness_files import summary, write_stiffness
     from robodyn_pin.files import read_yaml
 
@@ -41,6 +41,7 @@ def stiffness(
 
 def _print_stiffness(found: "Stiffness", folder: Path) -> None:
     from robodyn_pin.elastic.stiffness_files import SIMULATED, campaign_rows, check_words, stiffness_rows
+    from robodyn_pin.elastic.use_files import use_words
 
     if found.simulated:
         print(SIMULATED)
@@ -50,7 +51,12 @@ def _print_stiffness(found: "Stiffness", folder: Path) -> None:
     )
     print(check_words(e))
     if found.campaigns[:-1]:
-        print_table("Campaigns", campaign_rows(found))
+        print_table(
+            "Campaigns: stiffness in 10⁶ N m/rad, error of deviations at poses never used",
+            campaign_rows(found, short=True),
+        )
+    for title, words in use_words(found).items():
+        print(f"{title}: {words}")
     for caution in found.cautions:
         print(f"caution: {caution}")
     for complaint in found.complaints:

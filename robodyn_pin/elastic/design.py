@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from robodyn_pin.closures import fast
 from robodyn_pin.elastic.design_file import DesignFile, Direction
 from robodyn_pin.elastic.deviation import deviation
 from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
-from robodyn_pin.elastic.inference import covariance_of, prior_of, stiffness_of, untold
+from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, stiffness_of, untold
 from robodyn_pin.elastic.measurements import Measurements, simulated
 from robodyn_pin.elastic.random_designs import draw
 from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
-from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.design import posterior, search, size
@@ -68,10 +67,10 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
         random.append(size(drawn.covariances, run.criterion))
         full.append(size(drawn.full, run.criterion))
         for i in drawn.best(run.criterion, run.starts):
-            plan, cut = drawn.plans[i], poses * len(setting.low)
+            plan, cut = drawn.plans[i], poses * len(setting.where.low)
             start = np.concatenate([drawn.u[i][:cut], np.sign(drawn.u[i][cut:])])
             cases.append((plan, problem(setting, plan), start))
-    with fast.forced("kernel") if fast.installed() else nullcontext():
+    with fast.preferred():
         which, found = search([case[1:] for case in cases], run.criterion, run.steps, progress)
     plan, task, _ = cases[which]
     C = found.covariance * np.outer(setting.unit, setting.unit)
@@ -84,6 +83,11 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
         "size": found.size, "reached": found.sizes, "random": np.concatenate(random), "random_full": np.concatenate(full),
         "alone": alone, "before": float(size(np.linalg.inv(setting.precision), run.criterion)),
     })  # fmt: skip
+
+
+def _believed(run: DesignFile, springs: Springs) -> Gaussian:
+    prior = prior_of(run.prior, springs, run.form)
+    return Gaussian(prior.mean, prior.covariance / run.gamma)
 
 
 def _asked(run: DesignFile) -> list[tuple[list[Direction], int]]:
@@ -99,7 +103,7 @@ def _described(
     """A design with its poses in the order of their first measurement."""
     springs, c, F = (
         setting.springs,
-        u[: plan.poses * len(setting.low)].reshape(plan.poses, -1),
+        u[: plan.poses * len(setting.where.low)].reshape(plan.poses, -1),
         forces(setting, plan, u),
     )
     order = list(dict.fromkeys(plan.pose))
@@ -142,13 +146,8 @@ def tried(found: Design) -> Measurements | None:
     Raises:
         UnknownName, BadFile: springs without a value, values without a spring.
     """
-    spec, names = found.run.simulate, found.springs.names
+    spec = found.run.simulate
     if spec is None:
         return None
-    for name in spec.stiffness:
-        if name not in names:
-            raise UnknownName("spring", name, "simulate.stiffness", names)
-    if missing := [name for name in names if name not in spec.stiffness]:
-        raise BadFile(f"simulate.stiffness says nothing of {', '.join(missing)}")
-    k = np.array([spec.stiffness[name] for name in names])
+    k = by_spring(spec.stiffness, found.springs, "simulate.stiffness")
     return simulated(found.springs, "measurements.csv", found.q, found.force, k, found.run.sigma, spec.seed)

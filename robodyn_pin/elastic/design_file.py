@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from robodyn_pin.elastic.run_file import ElasticFile, Positive, Vector
+from robodyn_pin.elastic.where import ConeSpec, Region
 from robodyn_pin.files import Strict
 from robodyn_pin.identification.design import Criterion
 
@@ -40,14 +41,6 @@ class ExperimentsSpec(Strict):
         return self
 
 
-class ConeSpec(Strict):
-    """How far a direction of the tool may lean."""
-
-    axis: Vector | None = None  # in the tool's frame; default: from the frame's origin to the tool's point
-    towards: Vector | None = None  # in the base's; default: level, from the base to the tool's point
-    angle: Annotated[float, Field(gt=0, le=180)] = 80.0  # [deg] between them, at most
-
-
 class SimulateSpec(Strict):
     """Springs of a simulated robot that the design is tried on."""
 
@@ -64,7 +57,7 @@ class DesignFile(ElasticFile):
     mode: Literal["batch", "next"] = "batch"  # next: one more measurement, in the best of the directions
     given: Path | None = None  # result.json of a stiffness run, whose posterior is the prior now
     position: Vector | None = None  # [m] of the tool's point; default: anywhere in the region
-    region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None = None  # [m] x, y, z
+    region: Region | None = None  # [m] x, y, z
     cone: ConeSpec | None = None
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.02  # part of every joint limit that is kept free
     random: Annotated[int, Field(ge=10)] = 500  # designs that are drawn, to start from and to compare with

@@ -44,8 +44,7 @@ def deviation(springs: Springs, c: np.ndarray, force: np.ndarray, k: np.ndarray,
 
 def deviation_at(springs: Springs, at: Placed, force: np.ndarray, k: np.ndarray, model: Model) -> Deviation:
     """As `deviation`, where the unloaded robot is placed already."""
-    K = _stiffness(at.B, k)
-    step = np.linalg.solve(K, np.einsum("nxd,nx->nd", at.J, force)[..., None])[..., 0]
+    K, step = _stiffness(at.B, k), yielding(at, force, k)
     if model == "linear":
         P = at.J @ np.linalg.inv(K)
         twists = np.einsum("nsd,nd->ns", at.B, step)
@@ -59,6 +58,12 @@ def deviation_at(springs: Springs, at: Placed, force: np.ndarray, k: np.ndarray,
     there, tangent = _equilibrium(springs, at, c + step, force, k)
     twists = there.angles - at.angles
     return Deviation(there.point - at.point, -_outer(there.J @ np.linalg.inv(tangent), there.B, twists), twists)
+
+
+def yielding(at: Placed, force: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """K^-1 J' F: how the coordinates (N, d) turn under the torques of the given pose."""
+    torque = np.einsum("nxd,nx->nd", at.J, force)
+    return np.asarray(np.linalg.solve(_stiffness(at.B, k), torque[..., None])[..., 0])
 
 
 def compliance(at: Placed, k: np.ndarray) -> np.ndarray:

@@ -12,10 +12,9 @@ from robodyn_pin.elastic.design_file import DesignFile, Direction
 from robodyn_pin.elastic.inference import stiffness_of
 from robodyn_pin.elastic.run_file import Form
 from robodyn_pin.elastic.springs import Placed, Springs, curvature, place
-from robodyn_pin.errors import BadFile
+from robodyn_pin.elastic.where import Where, room, where_of
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.design import Problem
-from robodyn_pin.limits import limits_of
 
 BASES: dict[Direction, np.ndarray] = {
     "x": np.eye(3)[:, :1],
@@ -23,15 +22,6 @@ BASES: dict[Direction, np.ndarray] = {
     "z": np.eye(3)[:, 2:],
     "any": np.eye(3),
 }
-
-
-@dataclass(frozen=True)
-class Cone:
-    """Where a direction of the tool may point."""
-
-    axis: np.ndarray  # (3,) in the tool's frame, length 1
-    towards: np.ndarray  # (3,) in the base's, length 1
-    cosine: float  # least
 
 
 @dataclass(frozen=True)
@@ -44,14 +34,12 @@ class Setting:
     form: Form
     sigma: float  # [m]
     largest: float  # [N]
-    position: np.ndarray | None  # (3,) [m]
-    region: np.ndarray | None  # (3, 2) [m]
-    cone: Cone | None
-    low: np.ndarray  # (d,) limits of coordinates
-    high: np.ndarray  # (d,)
-    rows: np.ndarray  # (r, nv) of joints and motors with limits of their own, not coordinates
-    centre: np.ndarray  # (r,)
-    half: np.ndarray  # (r,)
+    where: Where
+
+    @property
+    def believed(self) -> np.ndarray:
+        """Stiffness (n,) that designs are made for."""
+        return stiffness_of(self.prior.mean, self.form)
 
     @property
     def precision(self) -> np.ndarray:
@@ -78,60 +66,25 @@ class Plan:
 
 
 def setting_of(run: DesignFile, springs: Springs, prior: Gaussian) -> Setting:
-    """The setting that a run file describes; prior of theta.
+    """The setting that a run file describes; prior of theta, gamma included.
 
     Raises:
         BadFile: a cone without a direction, limits without room.
     """
-    robot = springs.robot
-    bounds = next((b for b in limits_of(robot, {}, run.margin).bounds if b.kind == "position"), None)
-    d = len(robot.coordinates.names)
-    low, high, others = np.full(d, -np.pi), np.full(d, np.pi), []
-    if bounds is not None:
-        low, high = np.full(d, -np.inf), np.full(d, np.inf)
-        for i, row in enumerate(bounds.S):
-            same = np.flatnonzero((row == robot.coordinates.S).all(axis=1))
-            offset = robot.coordinates.offset[same]
-            low[same] = np.maximum(low[same], bounds.centre[i] - bounds.half[i] + offset)
-            high[same] = np.minimum(high[same], bounds.centre[i] + bounds.half[i] + offset)
-            others += [] if len(same) else [i]
-        low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
-    empty = np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0)
-    rows, centre, half = (bounds.S[others], bounds.centre[others], bounds.half[others]) if bounds else empty
     unit = np.full(len(springs.names), 1e6 if run.form == "stiffness" else 1e-6)
-    return Setting(
-        springs, Gaussian(prior.mean, prior.covariance / run.gamma), unit, run.form, run.sigma, run.experiments.largest,
-        None if run.position is None else np.array(run.position), None if run.region is None else np.array(run.region),
-        _cone(run), low, high, rows, centre, half,
-    )  # fmt: skip
+    where = where_of(springs, run.position, run.region, run.cone, run.margin)
+    return Setting(springs, prior, unit, run.form, run.sigma, run.experiments.largest, where)
 
 
-def _cone(run: DesignFile) -> Cone | None:
-    if run.cone is None:
-        return None
-    axis = np.array(run.cone.axis or run.tool.at, float)
-    if run.cone.towards is None and run.position is None:
-        raise BadFile("'cone' needs 'towards', a direction of the base, where 'position' is not given")
-    towards = np.array(run.cone.towards or (*run.position[:2], 0.0) if run.position else run.cone.towards, float)
-    for name, direction in (("axis", axis), ("towards", towards)):
-        if np.linalg.norm(direction) < 1e-9:
-            raise BadFile(f"'cone.{name}' has no direction; give three numbers that are not all zero")
-    return Cone(
-        axis / np.linalg.norm(axis), towards / np.linalg.norm(towards), float(np.cos(np.radians(run.cone.angle)))
-    )
-
-
-def levers(setting: Setting, at: Placed) -> np.ndarray:
-    """L = J K^-1 B' (N, 3, n): how the tool moves for a moment in each spring [m/(N m)], springs as believed."""
-    k = stiffness_of(setting.prior.mean, setting.form)
+def levers(at: Placed, k: np.ndarray) -> np.ndarray:
+    """L = J K^-1 B' (N, 3, n): how the tool moves for a moment in each spring [m/(N m)]; k (n,)."""
     K = np.swapaxes(at.B, 1, 2) @ (k[:, None] * at.B)
     return np.asarray(at.J @ np.linalg.solve(K, np.swapaxes(at.B, 1, 2)))
 
 
-def _bend(setting: Setting, at: Placed) -> tuple[np.ndarray, np.ndarray]:
-    """L (N, 3, n) and its slopes (N, 3, n, d) for the coordinates."""
-    k = stiffness_of(setting.prior.mean, setting.form)
-    dJ, dB = curvature(setting.springs, at)
+def bent_levers(springs: Springs, at: Placed, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """L (N, 3, n) as `levers`, and its slopes (N, 3, n, d) for the coordinates."""
+    dJ, dB = curvature(springs, at)
     inverse = np.linalg.inv(np.swapaxes(at.B, 1, 2) @ (k[:, None] * at.B))
     P, R = at.J @ inverse, inverse @ np.swapaxes(at.B, 1, 2)  # (N, 3, d), (N, d, n)
     half = np.einsum("nsij,s,nsl->nilj", dB, k, at.B)
@@ -146,7 +99,7 @@ def told(setting: Setting, L: np.ndarray, force: np.ndarray) -> np.ndarray:
 
 
 def _weight(setting: Setting) -> np.ndarray:
-    k = stiffness_of(setting.prior.mean, setting.form)
+    k = setting.believed
     return np.asarray((-1.0 if setting.form == "stiffness" else k**2) * setting.unit / setting.sigma)
 
 
@@ -158,7 +111,7 @@ def forces(setting: Setting, plan: Plan, u: np.ndarray) -> np.ndarray:
 
 def problem(setting: Setting, plan: Plan) -> Problem:
     """The design problem of a plan."""
-    d, G, widths = len(setting.low), plan.poses, plan.widths
+    d, G, widths = len(setting.where.low), plan.poses, plan.widths
     n = G * d + sum(widths)
 
     @lru_cache(maxsize=4)  # the solver asks for objective and constraints one after the other
@@ -166,7 +119,7 @@ def problem(setting: Setting, plan: Plan) -> Problem:
         return place(setting.springs, np.frombuffer(inputs)[: G * d].reshape(G, d))
 
     def rows(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        L, dL = _bend(setting, placed(u.tobytes()))
+        L, dL = bent_levers(setting.springs, placed(u.tobytes()), setting.believed)
         F, weight = forces(setting, plan, u), _weight(setting)
         slopes, at = np.zeros((len(F), 3, len(weight), n)), G * d
         for m, (g, name) in enumerate(zip(plan.pose, plan.directions, strict=True)):
@@ -182,32 +135,15 @@ def problem(setting: Setting, plan: Plan) -> Problem:
 
     def equal(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         at = placed(u.tobytes())
-        return (at.point - setting.position).ravel(), _spread(at.J, n)
+        return (at.point - setting.where.position).ravel(), _spread(at.J, n)
 
     def above(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, slopes = room(setting, placed(u.tobytes()))
+        values, slopes = room(setting.where, placed(u.tobytes()))
         return values.ravel(), _spread(slopes, n)
 
-    low = np.concatenate([np.tile(setting.low, G), -np.ones(sum(widths))])
-    high = np.concatenate([np.tile(setting.high, G), np.ones(sum(widths))])
-    return Problem(rows, setting.precision, low, high, None if setting.position is None else equal, above)
-
-
-def room(setting: Setting, at: Placed) -> tuple[np.ndarray, np.ndarray]:
-    """What is left (N, r) to limits of joints that are no coordinates, to the region and to the cone; slopes (N, r, d)."""
-    off = at.q @ setting.rows.T - setting.centre
-    slope = setting.rows @ at.T
-    values, slopes = [setting.half - off, setting.half + off], [-slope, slope]
-    if setting.region is not None:
-        values += [at.point - setting.region[:, 0], setting.region[:, 1] - at.point]
-        slopes += [at.J, -at.J]
-    if setting.cone is not None:
-        axis = at.turn @ setting.cone.axis
-        # The axis turns with the frame: d axis = w x axis, its part towards the cone's middle is w . (axis x towards).
-        values.append((axis @ setting.cone.towards - setting.cone.cosine)[:, None])
-        swing = np.cross(axis, setting.cone.towards)
-        slopes.append(swing[:, None] @ at.tree[:, 3:] @ at.T)
-    return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
+    low = np.concatenate([np.tile(setting.where.low, G), -np.ones(sum(widths))])
+    high = np.concatenate([np.tile(setting.where.high, G), np.ones(sum(widths))])
+    return Problem(rows, setting.precision, low, high, None if setting.where.position is None else equal, above)
 
 
 def _spread(blocks: np.ndarray, n: int) -> np.ndarray:

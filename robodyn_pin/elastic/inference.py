@@ -4,7 +4,7 @@ In compliance 1/k the linear model is linear, so that a normal prior leaves a no
 it says. In stiffness k the model bends: a normal prior with a wide spread makes the posterior (13) too sure of itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,14 +76,22 @@ def prior_of(spec: PriorSpec, springs: Springs, form: Form) -> Gaussian:
         UnknownName, BadFile: springs without a value, values without a spring.
     """
     spread = spec.spread if isinstance(spec.spread, dict) else dict.fromkeys(springs.names, spec.spread)
-    for what, given in (("stiffness", spec.stiffness), ("spread", spread)):
-        for name in given:
-            if name not in springs.names:
-                raise UnknownName("spring", name, f"prior.{what}", springs.names)
-        if missing := [name for name in springs.names if name not in given]:
-            raise BadFile(f"prior.{what} says nothing of {', '.join(missing)}")
-    mean = stiffness_of(np.array([spec.stiffness[name] for name in springs.names]), form)
-    return Gaussian(mean, np.diag((mean * np.array([spread[name] for name in springs.names])) ** 2))
+    mean = stiffness_of(by_spring(spec.stiffness, springs, "prior.stiffness"), form)
+    return Gaussian(mean, np.diag((mean * by_spring(spread, springs, "prior.spread")) ** 2))
+
+
+def by_spring(given: Mapping[str, float], springs: Springs, where: str) -> np.ndarray:
+    """Values (n,) in the order of the springs.
+
+    Raises:
+        UnknownName, BadFile: a value without a spring, springs without a value.
+    """
+    for name in given:
+        if name not in springs.names:
+            raise UnknownName("spring", name, where, springs.names)
+    if missing := [name for name in springs.names if name not in given]:
+        raise BadFile(f"{where} says nothing of {', '.join(missing)}")
+    return np.array([given[name] for name in springs.names], float)
 
 
 def estimate(

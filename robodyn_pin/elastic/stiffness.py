@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.elastic.campaigns import Campaign, campaigns, check_rows
-from robodyn_pin.elastic.inference import Estimate, estimate, expected, prior_of
+from robodyn_pin.elastic.correction import Correction, PathSpec, correct, read_course
+from robodyn_pin.elastic.deviation_map import DeviationMap, deviation_map
+from robodyn_pin.elastic.inference import Estimate, by_spring, estimate, expected, prior_of
 from robodyn_pin.elastic.measurements import Measurements, on_the_tool, placed, read_measurements
-from robodyn_pin.elastic.run_file import StiffnessFile
 from robodyn_pin.elastic.springs import Springs, springs_in
+from robodyn_pin.elastic.stiffness_file import StiffnessFile
+from robodyn_pin.elastic.task import Task, stiffest
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bayes import infer
@@ -30,6 +33,9 @@ class Stiffness:
     validation: Measurements | None
     complaints: tuple[str, ...]  # why not to trust the result
     cautions: tuple[str, ...]
+    map: DeviationMap | None
+    task: Task | None
+    correction: Correction | None
 
     @property
     def accepted(self) -> bool:
@@ -64,7 +70,29 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> Stiffness:
     cautions += [f"the measurements would make {springs.names[i]} infinitely stiff or negative: it stands at a bound"
                  for i in np.flatnonzero(found.posterior.at_bound)]  # fmt: skip
     left = used.deviation - values.reshape(-1, 3)
-    return Stiffness(run, springs, found, left, tuple(compared), validation, tuple(complaints), tuple(cautions))
+    k = found.stiffness
+    seen = None if run.map is None else deviation_map(springs, k, run.model, run.map)
+    task = None if run.task is None else stiffest(springs, k, run.model, run.task, run.seed)
+    corrected = None if run.path is None else _corrected(run.path, folder, springs, found)
+    return Stiffness(
+        run,
+        springs,
+        found,
+        left,
+        tuple(compared),
+        validation,
+        tuple(complaints),
+        tuple(cautions),
+        seen,
+        task,
+        corrected,
+    )
+
+
+def _corrected(spec: PathSpec, folder: Path, springs: Springs, found: Estimate) -> Correction:
+    truth = None if spec.truth is None else by_spring(spec.truth, springs, "path.truth")
+    course = read_course(resolve(folder, spec.file), springs, spec)
+    return correct(springs, found.stiffness, found.covariance, course, truth)
 
 
 def _measured(run: StiffnessFile, folder: Path, path: Path, springs: Springs) -> Measurements:

@@ -1,14 +1,18 @@
 """The result folder of a stiffness identification: result.json, stiffness.csv, campaigns.csv, pictures and a page."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robodyn_pin.elastic.campaigns import Campaign
 from robodyn_pin.elastic.inference import Estimate
 from robodyn_pin.elastic.stiffness import Stiffness
+from robodyn_pin.elastic.use_files import use_summary, use_words, write_uses
 from robodyn_pin.files import write_json, write_text, write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Row = dict[str, str]
 MILLION, MICRO = 1e6, 1e-6
@@ -28,6 +32,7 @@ def write_stiffness(found: Stiffness, folder: Path) -> None:
     write_whole(folder / "stiffness.csv", pl.DataFrame(table(found)).write_csv)
     if found.campaigns[:-1]:
         write_whole(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)).write_csv)
+    write_uses(found, folder)
     write_text(folder / "stiffness.html", page(found, pictures(found, folder)))
     write_json(folder / "result.json", summary(found))
 
@@ -69,7 +74,7 @@ def summary(found: Stiffness) -> dict[str, object]:
         "stiffness": table(found), "stiffness_covariance": e.covariance.tolist(),
         "misfit": e.posterior.misfit, "expected_misfit": 3 * len(e.measurements.rows), "plausibility": e.posterior.plausibility,
         "residuals": found.left.tolist(), "sampling_check": _check(e), "campaigns": [_campaign(c) for c in found.campaigns],
-        "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
+        **use_summary(found), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
     }  # fmt: skip
 
 
@@ -93,12 +98,19 @@ def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
     """<svg> elements by name, each also written as a file."""
     from robodyn_pin.viz.plots import standing, svg
     from robodyn_pin.viz.stiffness import campaigns_figure, stiffness_figure, validation_figure
+    from robodyn_pin.viz.uses import correction_figure, map_figure, task_figure
 
-    figures = {"stiffness": stiffness_figure(found.estimate)}
+    figures: dict[str, Figure] = {"stiffness": stiffness_figure(found.estimate)}
     if found.campaigns[:-1]:
         figures["campaigns"] = campaigns_figure(found.campaigns, found.springs.names)
     if found.validation is not None:
         figures["validation"] = validation_figure(found.campaigns, found.validation)
+    if found.map is not None:
+        figures["deviations"] = map_figure(found.map)
+    if found.task is not None:
+        figures["task"] = task_figure(found.task)
+    if found.correction is not None:
+        figures["correction"] = correction_figure(found.correction)
     drawn = {name: svg(figure, name) for name, figure in figures.items()}
     for name, element in drawn.items():
         write_text(folder / f"{name}.svg", standing(element))
@@ -108,6 +120,7 @@ def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
 def page(found: Stiffness, drawn: dict[str, str]) -> str:
     """The text of stiffness.html."""
     from robodyn_pin.viz.sheet import Part, sheet
+    from robodyn_pin.viz.uses import map_page
 
     e, run = found.estimate, found.run
     verdict = "Measurements, model and prior go together" if found.accepted else "NOT ACCEPTED"
@@ -124,6 +137,11 @@ def page(found: Stiffness, drawn: dict[str, str]) -> str:
         parts.append(
             Part("Validation", ["Predicted deviations of poses that no campaign used."], (), [drawn["validation"]])
         )
+    said = use_words(found)
+    drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
+    for (title, sentence), name in zip(said.items(), drawings, strict=True):
+        scene = map_page(found.map, found.springs) if name == "deviations" and found.map is not None else ""
+        parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene))
     return sheet(
         f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else "", found.accepted, verdict,
         [*found.complaints, *found.cautions], parts,
@@ -151,13 +169,16 @@ def stiffness_rows(found: Stiffness) -> list[Row]:
     ]  # fmt: skip
 
 
-def campaign_rows(found: Stiffness) -> list[Row]:
-    """The campaigns for people."""
-    return [
-        {"campaign": c.name, "measurements": " ".join(map(str, c.rows)) or "none"}
-        | {name: f"{k / MILLION:.2f} ± {s / MILLION:.2f}" for name, k, s in zip(
-            found.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True)}
-        | {"trace [10¹² (N m/rad)²]": f"{c.trace / MILLION**2:.4g}"}
-        | ({f"rms error {axis} [µm]": f"{x / MICRO:.2f}" for axis, x in c.rms.items()} if c.rms else {})
-        for c in found.campaigns
-    ]  # fmt: skip
+def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
+    """The campaigns for people; short: for a terminal."""
+    rows = []
+    for c in found.campaigns:
+        row = {"campaign": c.name, "measurements": " ".join(map(str, c.rows)) or "none"}
+        for name, k, s in zip(found.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True):
+            row[name] = f"{k / MILLION:.2f}" + ("" if short else f" ± {s / MILLION:.2f}")
+        row["trace [10¹²]" if short else "trace [10¹² (N m/rad)²]"] = f"{c.trace / MILLION**2:.3g}"
+        for axis, x in (c.rms or {}).items():
+            if axis == "all" or not short:
+                row[f"rms error {axis} [µm]"] = f"{x / MICRO:.1f}"
+        rows.append(row)
+    return rows
