@@ -50,10 +50,10 @@ def test_deviations_are_those_of_many_seeds_if_rows_are_whitened_and_too_small_i
     named, B = columns(robot), motor_map(robot, state)
     essential = [named.layout.labels.index(name) for name in ESSENTIAL]
     W, truth = state_regressor(robot, state)[:, :, essential], named.values[essential]
-    noise = np.einsum("nij,nis->njs", B, np.random.default_rng(1).normal(size=(len(c), 4, 300)))
+    white = np.random.default_rng(1).normal(size=(len(c), 4, 300))
 
-    def over_spread(ratios: np.ndarray | None) -> np.ndarray:
-        rows = whitened(W, B, ratios)
+    def over_spread(ratios: np.ndarray | None, sigma: tuple[float, ...] = (1, 1, 1, 1)) -> np.ndarray:
+        rows, noise = whitened(W, B, ratios), np.einsum("nij,i,nis->njs", B, sigma, white)
         groups = fold_seeds([(np.arange(len(c)), rows, rows @ truth)], whitened(noise, B, ratios))
         found = [weighted_least_squares(g) for g in groups]
         mean = np.sqrt(np.mean([e.deviations**2 for e in found], axis=0))
@@ -62,6 +62,8 @@ def test_deviations_are_those_of_many_seeds_if_rows_are_whitened_and_too_small_i
     right, printed = over_spread(np.ones(4)), over_spread(None)
     assert np.abs(right - 1).max() < 0.12
     assert printed.min() < 0.7
+    taken_alike = over_spread(np.ones(4), (0.3, 1, 1, 2))  # motors that differ by seven, and nothing says so
+    assert np.abs(np.log(taken_alike)).max() < np.log(1.5)
 
 
 def test_with_the_motors_noise_known_it_does_not_matter_what_torques_are_projected_onto(tmp_path):

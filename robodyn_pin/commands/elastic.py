@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
+from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
 from robodyn_pin.console import bar, print_table
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def stiffness(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, measurements.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Stiffness of a robot's drives from a few loaded poses and a prior, with its uncertainty.
@@ -66,9 +64,7 @@ def _print_stiffness(found: "Stiffness", folder: Path) -> None:
 
 def design(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, what may be measured.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """The poses and forces whose measured deviations leave the least uncertainty of the stiffness.

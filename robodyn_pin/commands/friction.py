@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, answer, folder_of
+from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
 from robodyn_pin.console import print_table
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ SIMULATED = "SIMULATED log: this result says nothing about a real machine."
 
 def friction(
     run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, motor or sweeps, logs, model.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/RUN.")
-    ] = None,
+    out: OutOption = None,
     protocol: Annotated[
         bool, typer.Option("--protocol", help="Plan the sweeps instead: the motion to record, one motor at a time.")
     ] = False,

@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
+from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
 from robodyn_pin.console import bar, print_comparison, print_excitation, print_result, status
 
 
 def excite(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write; default: 'output' of the run file, else results/RUN.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the motion inside the limits whose log says most about the parameters; it starts and ends at rest.
@@ -39,9 +37,7 @@ def excite(
 
 def identify(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; default: 'output' of the run file, else results/RUN.")
-    ] = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a robot's parameters from logs, as the run file says.

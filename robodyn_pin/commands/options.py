@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
+OutOption = Annotated[
+    Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/NAME after it.")
+]
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
 ]

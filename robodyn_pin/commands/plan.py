@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, answer, folder_of, verdict
+from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
 from robodyn_pin.console import bar, print_table, status
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def plan(
     run: Annotated[Path, typer.Argument(help="Plan file (.yaml): robot, payload, path, limits.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write; default: 'output' of the plan file, else results/PLAN.")
-    ] = None,
+    out: OutOption = None,
     controller: Annotated[
         Path | None,
         typer.Option(help="Controller (.yaml) under which the motion is simulated, too; as for simulate."),
