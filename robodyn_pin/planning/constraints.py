@@ -46,6 +46,11 @@ class Rows:
         gamma, delta = (np.column_stack([x, np.full_like(most, v)]) for x, v in ((self.gamma, -1.0), (self.delta, 0.0)))
         return Rows(linear, gamma, delta, self.jerk, most)
 
+    def at_rest(self, still: np.ndarray) -> "Rows":
+        """At an end where the quantities (m,) are `still` before and after the motion: the jerk apart."""
+        gamma = np.append(still, -1.0)[None]  # the last is y itself
+        return replace(self, gamma=gamma, delta=0 * self.delta, jerk=self.jerk[:, :0])
+
     def uniform(self) -> np.ndarray:
         """y (N,) that surely keeps the limits of a place where it is the same all over."""
         room, speed, rate = np.maximum(1 - np.abs(self.gamma), 0.0), np.abs(self.linear[..., 0]), np.abs(self.delta)
@@ -127,15 +132,20 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
     begin, middle, end = 0.0, 0.5, 1.0
     left, right = knots.part(slice(None, -1)), knots.part(slice(1, None))
     if space.smoothness == 0:
-        points = tuple(Point(space, place, 0, x) for place, x in ((begin, left), (middle, middles), (end, right)))
-        return Grid(points, min(float(kept.min()), float(between.min())))
-    points = (
-        Point(space, begin, 0, left),
-        Point(space, middle, 0, middles.jerks_only()),
-        Point(space, end, 0, right.jerks_only()),
-        Point(space, end, K - 1, right.part(slice(-1, None))),
-    )
-    return Grid(points, min(float(kept.min()), float(between.min())))
+        points = [Point(space, begin, 0, left), Point(space, middle, 0, middles), Point(space, end, 0, right)]
+    else:
+        points = [
+            Point(space, begin, 0, left),
+            Point(space, middle, 0, middles.jerks_only()),
+            Point(space, end, 0, right.jerks_only()),
+            Point(space, end, K - 1, right.part(slice(-1, None))),
+        ]
+    first, last = left.part(slice(0, 1)), right.part(slice(-1, None))
+    points += [
+        Point(space, begin, 0, first.at_rest(terms.still[0])),
+        Point(space, end, K - 1, last.at_rest(terms.still[1])),
+    ]
+    return Grid(tuple(points), min(float(kept.min()), float(between.min())))
 
 
 def _places(terms: Terms, grading: Grading, space: Space) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:

@@ -26,7 +26,6 @@ from robodyn_pin.planning.terms import LOADS, Terms, terms
 from robodyn_pin.robot import Robot
 
 OVER = 1e-3  # share of a limit by which the motion may be over it between the points
-PASSES = 2  # of tightening the limits where it is, on each of two grids
 ROUGH = 2  # places to an interval where it is looked at first
 DENSE = 10  # places to an interval where the motion is checked in the end
 CREEP = 0.05  # of the largest speed
@@ -127,12 +126,12 @@ def _settled(
 ) -> tuple[Terms, Optimum, Check, tuple[float, ...]]:
     """Tighten the limits at the points of the plan until they hold between them, too; the last check is the dense one."""
     history = optimum.history
-    for finer, enough in ((ROUGH, OVER / 2), (DENSE, OVER)):
-        for attempt in range(PASSES + 1):
+    for finer, enough, passes in ((ROUGH, OVER / 2, 2), (DENSE, OVER, 4)):
+        for attempt in range(passes + 1):
             profile = Profile(task.grading, task.space, optimum.x)
             seen = task.check(profile, finer)
-            off = mismatch(found, seen) > OVER / 5  # friction that is neither Coulomb's nor viscous
-            if attempt == PASSES or (seen.worst <= enough and not off):
+            off = finer == ROUGH and mismatch(found, seen) > OVER / 5  # friction neither Coulomb's nor viscous
+            if attempt == passes or (seen.worst <= enough and not off):
                 break
             if off:
                 found = task.terms(_about(profile)).tightened(found.room, found.jerk_room, found.speed_room)

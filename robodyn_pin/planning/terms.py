@@ -25,6 +25,7 @@ class Terms:
     b: np.ndarray
     c: np.ndarray
     d: np.ndarray
+    still: np.ndarray  # (2, m) quantities at standstill at both ends: dry friction holds nothing there
     fastest: np.ndarray  # (N,) largest (ds/dt)^2 that the velocities allow
     slowest: tuple[tuple[str, str], ...]  # the velocity that sets it, at each point
     jerk_labels: tuple[tuple[str, str], ...]
@@ -45,7 +46,7 @@ class Terms:
         a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
         return Terms(
-            self.s, self.labels, a, b, c, d, self.fastest * speed_room**2, self.slowest, self.jerk_labels, q1, q2, q3,
+            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.fastest * speed_room**2, self.slowest, self.jerk_labels, q1, q2, q3,
             self.room * room, self.jerk_room * jerk_room, self.speed_room * speed_room,
         )  # fmt: skip
 
@@ -60,10 +61,11 @@ def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.nda
     loaded = [b for b in limits.bounds if b.kind in LOADS]
     third = third_derivative(model, path, s) if of["jerk"] else posture.q2
     j1, j2, j3 = (_stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, third))
-    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), _loads(posture, loaded, rate), strict=True))
+    *parts, still = _loads(posture, loaded, rate)
+    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
     labels = _names([*of["acceleration"], *loaded])
     return Terms(
-        s, labels, a, b, c, d, fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
+        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still[[0, -1]]]), fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
         np.ones_like(s),
     )  # fmt: skip
 
@@ -92,9 +94,9 @@ def _velocities(posture: Posture, bounds: list[Bounds], n: int) -> tuple[np.ndar
 
 
 def _loads(posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
-    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it."""
+    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it; the loads at standstill."""
     if not bounds:
-        return [np.zeros((len(rate), 0))] * 4
+        return [np.zeros((len(rate), 0))] * 5
 
     def scaled(sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
         found = posture.loads(sd, sdd)
@@ -106,7 +108,7 @@ def _loads(posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.
     # The parabola c + d v + b v^2 through the three; v = SPEEDS * rate.
     inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))
     c, d, b = (row[0] * low + row[1] * mid + row[2] * high for row in inverse)
-    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None]]
+    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None], scaled(still, still)]
 
 
 def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:

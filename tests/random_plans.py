@@ -1,0 +1,99 @@
+"""Random paths and limits for the planner, and what came of them, looked at with functions that the planner does not use."""
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.dynamics import inverse_dynamics
+from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.forces import constraint_forces
+from robodyn_pin.limits import Bounds, Limits
+from robodyn_pin.planning.limits import planning_limits, symmetric
+from robodyn_pin.planning.path import through
+from robodyn_pin.planning.solve import fastest
+from robodyn_pin.robot import Robot, load
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from arm import arm
+
+POINTS = 100
+TIMES = 400  # of a motion that are looked at
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a random problem."""
+
+    robot: str
+    jerk: bool
+    time: float  # of the motion [s], nan where there is none
+    worst: float  # share over a limit of torques, strut forces, velocities and accelerations, by other functions
+    jerked: float  # share over a limit of the jerk, by the planner's dense check
+    cost: float  # share of the time that the final scaling took
+    label: tuple[str, str] | None  # the limit that forbids the motion
+    excess: float
+    standing: float  # largest share of a torque limit at standstill, without friction
+
+
+@cache
+def robots() -> dict[str, Robot]:
+    return {"arm": arm(), "irb360": load("irb360").with_coordinates(["x", "y", "z", "psi"])}
+
+
+def random_plan(rng: np.random.Generator) -> Outcome:
+    """A robot, two to six way-points, limits over a decade (some too small for the robot's weight), ends and jerk at random."""
+    name = str(rng.choice(["arm", "irb360"]))
+    robot, jerk = robots()[name], bool(rng.random() < 0.5)
+    count = int(rng.integers(2, 7))
+    middle, reach = (0.0, 1.5) if name == "arm" else (np.array([0, 0, -0.2, 0]), np.array([0.3, 0.3, 0.1, 1.0]))
+    way = middle + reach * rng.uniform(-1, 1, (count, len(robot.coordinates.names)))
+    sliding = np.array([n in "xyz" for n in robot.coordinates.names])
+    path = through(robot.coordinates.names, way, sliding)
+    limits = random_limits(name, robot, rng, jerk)
+    ends = tuple(rng.choice(["rest", "free"], 2))
+    try:
+        plan = fastest(robot, path, limits, points=POINTS, ends=ends)
+    except InfeasiblePlan as error:
+        return Outcome(
+            name, jerk, np.nan, np.nan, np.nan, 0.0, error.label, error.excess, standing(robot, path, limits)
+        )
+    jerked = max((over for (kind, _), over in plan.excess.items() if kind == "jerk"), default=-1.0)
+    worst = looked_at(robot, path, limits, plan.profile)
+    return Outcome(name, jerk, plan.time, worst, jerked, plan.scaling_cost, None, 0.0, standing(robot, path, limits))
+
+
+def random_limits(name: str, robot: Robot, rng: np.random.Generator, jerk: bool) -> Limits:
+    """Of the motors, and of the struts of a Delta."""
+    if name == "arm":
+        size = {"velocity": 3.0, "acceleration": 10.0, "torque": 60.0} | ({"jerk": 100.0} if jerk else {})
+        names = robot.coordinates.names
+        most = {kind: value * 10.0 ** rng.uniform(-0.5, 0.5, len(names)) for kind, value in size.items()}
+        return Limits(tuple(symmetric(kind, names, value) for kind, value in most.items()))
+    kinds = {"velocity", "acceleration", "torque", "force"} | ({"jerk"} if jerk else set())
+    given = [b for b in planning_limits(robot, {}).bounds if b.kind in kinds]
+    scaled = [Bounds(b.kind, b.names, b.S, b.centre, b.half * 10.0 ** rng.uniform(-1.2, 0.3)) for b in given]
+    return Limits(tuple(scaled))
+
+
+def looked_at(robot, path, limits, profile) -> float:
+    """Largest share over a limit at equal times, from the coordinates' rates."""
+    s, sd, sdd, _ = (x[:, None] for x in profile.at_time(np.linspace(0, profile.time, TIMES)))
+    geometry = path.at(s[:, 0])
+    motion = geometry.c, geometry.c1 * sd, geometry.c2 * sd**2 + geometry.c1 * sdd
+    state = robot.close(*motion)
+    found = {"velocity": state.v, "acceleration": state.a, "torque": inverse_dynamics(robot, *motion)}
+    if any(b.kind == "force" for b in limits.bounds):
+        lower = np.stack([*constraint_forces(robot, *motion).struts.values()], axis=1)
+        found["force"] = np.hstack([lower, np.zeros_like(lower)])  # the upper ends are the planner's own
+    shares = [np.abs(found[b.kind] @ b.S.T / b.half).max() for b in limits.bounds if b.kind in found]
+    return float(max(shares)) - 1
+
+
+def standing(robot, path, limits) -> float:
+    """Largest share of a torque limit that the robot's weight alone takes along the path."""
+    c = path.at(np.linspace(0, 1, 200)).c
+    (torque,) = (b for b in limits.bounds if b.kind == "torque")
+    return float(np.abs(inverse_dynamics(robot, c, 0 * c, 0 * c) / torque.half).max())
