@@ -134,6 +134,9 @@ LINES = {
         ({"cycle": 0}, "key 'cycle'"),
         ({"margins": {"torque": 1.0}}, "key 'margins.torque'"),
         ({"params": "nowhere"}, "nowhere"),
+        ({"robot": "irb2400", "payload": [], "path": ARM["path"]}, "'end_effector' limits and 'reduced' forces come from the reduced model"),
+        ({"ends": ["rest", "stop"]}, "key 'ends.1': Input should be 'rest' or 'free'"),
+        ({"path": LINES | {"coordinates": ["x", "y"], "points": [[0, 0], [0, 0.1]]}}, "leave joints free to move"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_sentence(tmp_path, keys, says):

@@ -8,6 +8,7 @@ import pytest
 from robodyn_pin.files import read_yaml
 from robodyn_pin.planning.plan_file import Margins, PlanFile
 from robodyn_pin.planning.planned import Planned, fastest_within, plan_task, read_task
+from robodyn_pin.planning.table import motion_at
 
 EXAMPLE = Path(__file__).parents[1] / "examples/irb360_u_turn.yaml"
 
@@ -40,6 +41,21 @@ def test_only_the_plan_with_the_strut_limit_keeps_the_struts_whole(with_and_with
     assert largest[0]["full"] <= 108 * 1.001
     assert largest[0]["reduced"] <= 108
     assert largest[1]["full"] > 120
+
+
+def test_rates_and_accelerations_in_the_table_are_derivatives_to_a_millionth_of_their_limits(with_and_without):
+    planned, h = with_and_without[0], 1e-6
+    profile, motion = planned.plan.profile, planned.motion
+    inside = (motion.t > h) & (motion.t < profile.time - h)
+    # The jerk jumps at the plan's knots: no difference over such a jump is a derivative.
+    inside &= np.abs(motion.t[:, None] - profile.times).min(axis=1) > h
+    assert inside.sum() > 0.9 * len(motion.t)
+    before, after = (
+        motion_at(planned.task.robot, planned.task.path, profile, motion.t[inside] + k * h) for k in (-1, 1)
+    )
+    for low, high, most in (("q", "dq", 18.99), ("dq", "ddq", 87.27)):
+        slope = (getattr(after, low) - getattr(before, low)) / (2 * h)
+        assert np.abs(slope - getattr(motion, high)[inside]).max() <= 1e-6 * most
 
 
 def test_the_path_is_symmetric_and_so_is_its_maximum_velocity(with_and_without):

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import resolve
 from robodyn_pin.limits import Limits
 from robodyn_pin.payload import loaded
@@ -92,9 +92,20 @@ def read_task(settings: PlanFile, folder: FilePath) -> Task:
     path = path_of(settings.path, robot)
     check_path(robot, path, settings.limits)
     end_effector = settings.end_effector.model_dump(exclude_none=True)
+    if end_effector or settings.reduced:
+        _check_delta(robot)
     limits = planning_limits(robot, settings.limits, settings.margins.model_dump(), end_effector)
     kept = tuple(b for b in limits.bounds if b.kind not in settings.without)
     return Task(settings, robot, path, Limits(kept))
+
+
+def _check_delta(robot: Robot) -> None:
+    try:
+        reduced_model(robot)
+    except RobodynError as error:
+        raise BadFile(
+            f"'end_effector' limits and 'reduced' forces come from the reduced model of Deltas: {error}"
+        ) from None
 
 
 def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) -> Planned:
