@@ -27,6 +27,7 @@ BRANCHES = tuple(
 )
 SLACK = 1e-9  # [m or rad] beyond reach or limits that is round-off
 TURN = 2 * np.pi
+ENDLESS = 1e6  # [rad]
 FREE = 1e-12  # [m, or sine] of a lever below which an angle is free: it is set to zero
 
 
@@ -57,7 +58,7 @@ class Branches:
     @cached_property
     def inside(self) -> np.ndarray:
         """Which branches (N, 8) exist and keep all limits."""
-        return np.asarray((self.excess <= SLACK).all(axis=2))
+        return self._fits(self.theta)
 
     def best(self, near: np.ndarray | None = None) -> np.ndarray:
         """One answer for each pose (N, 6): within limits, nearest to the coordinates `near` (6,) or (N, 6), default home.
@@ -76,7 +77,7 @@ class Branches:
         low, high = ranges(self.arm, self.limits).T
         turned = np.where((turned >= low - SLACK) & (turned <= high + SLACK), turned, self.theta)
         theta = np.concatenate([turned, self.theta], axis=1)
-        away = np.where(self._excess(theta).max(axis=2) <= SLACK, np.abs(theta - towards).max(axis=2), np.inf)
+        away = np.where(self._fits(theta), np.abs(theta - towards).max(axis=2), np.inf)
         chosen = away.argmin(axis=1)
         return self.arm.coordinates(theta[np.arange(len(chosen)), chosen])
 
@@ -88,7 +89,7 @@ class Branches:
             step = TURN * np.eye(6)[joint]
             found = np.concatenate([found + k * step for k in range(-most, most + 1)])
             found = found[(found[:, joint] >= low - SLACK) & (found[:, joint] <= high + SLACK)]
-        return self.arm.coordinates(found[(self._excess(found) <= SLACK).all(axis=1)])
+        return self.arm.coordinates(found[self._fits(found)])
 
     def why_not(self, i: int = 0) -> str:
         """What keeps the frame from pose i: the arm's lengths, or the limit that the best branch breaks least."""
@@ -111,6 +112,9 @@ class Branches:
             f"from {least:.4f} to {most:.4f} m"
         )
 
+    def _fits(self, theta: np.ndarray) -> np.ndarray:
+        return np.asarray((self._excess(theta) <= SLACK).all(axis=-1) & ~np.isnan(theta[..., 0]))
+
     def _excess(self, theta: np.ndarray) -> np.ndarray:
         excess = np.abs(self.arm.joint_positions(theta) @ self.limits.S.T - self.limits.centre) - self.limits.half
         return np.asarray(np.where(np.isnan(theta[..., :1]), np.inf, excess))
@@ -123,12 +127,23 @@ def inverse_kinematics(robot: Robot, poses: np.ndarray, frame: str = "flange") -
         UnknownName: no such frame. NoClosedForm: no arm with a spherical wrist. ShapeMismatch: not rigid poses.
     """
     arm = spherical_wrist(robot, frame)
-    limits = next(b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position")
+    limits = _position_limits(robot)
     theta, beside, lever = _roots(arm, _checked(poses))
-    middle = ranges(arm, limits).mean(axis=1)
-    middle[~np.isfinite(middle)] = 0.0
+    spans, middle = ranges(arm, limits), np.zeros(6)
+    limited = np.isfinite(spans).all(axis=1)
+    middle[limited] = spans[limited].mean(axis=1)
     theta = theta + TURN * np.round((middle - theta) / TURN)
     return Branches(arm, limits, theta, beside, lever)
+
+
+def _position_limits(robot: Robot) -> Bounds:
+    """Of joints and motors; those that turn for ever, which a URDF states as a huge range, have none."""
+    found = next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
+    if found is None:
+        return Bounds("position", (), np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0))
+    real = found.half < ENDLESS
+    names = tuple(name for name, kept in zip(found.names, real, strict=True) if kept)
+    return Bounds("position", names, found.S[real], found.centre[real], found.half[real])
 
 
 def reach(arm: SphericalWrist) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from robodyn_pin.branches import BRANCHES, SLACK, OutOfReach, inverse_kinematics
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.kinematics import forward_kinematics
 from robodyn_pin.robot import Robot
-from robodyn_pin.singular_poses import FAMILIES, nearness
+from robodyn_pin.singular_poses import FAMILIES, NEAR, damped_rates, nearness
 from robodyn_pin.spherical_wrist import NoClosedForm
 
 FLANGE = "flange"
@@ -76,6 +76,28 @@ def reaching(robot: Robot, pose: np.ndarray, frame: str) -> dict[str, Any]:
         "robot": robot.name, "frame": frame, "pose": _six(pose), "branches": answers,
         "with whole turns": found.solutions().tolist(),
     }  # fmt: skip
+
+
+def moving(robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str) -> dict[str, Any]:
+    """Rates of the coordinates for a velocity (6,) of a frame at the coordinates c (d,), damped near singular poses.
+
+    Raises:
+        UnknownName: no such frame. ShapeMismatch: not (6,).
+    """
+    found = damped_rates(robot, c[None], velocity[None], frame)
+    return {
+        "velocity": velocity.tolist(),
+        "rates": dict(zip(robot.coordinates.names, found.rates[0].tolist(), strict=True)),
+        "missed": found.missed[0].tolist(),
+        "smallest singular value": float(found.smallest[0]),
+        "damped": bool(found.smallest[0] < NEAR),
+    }
+
+
+def in_units(robot: Robot, unit: float) -> np.ndarray:
+    """`unit` for each coordinate (d,) that is an angle, 1 for each that slides."""
+    slides = np.abs(robot.coordinates.S[:, robot.loops.sliding]).any(axis=1)
+    return np.where(slides, 1.0, unit)
 
 
 def pose_of(six: np.ndarray) -> np.ndarray:

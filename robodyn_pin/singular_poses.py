@@ -23,6 +23,7 @@ FAMILIES = {
     "elbow": "the arm is stretched out or folded",
     "wrist": "axes 4 and 6 are in line",
 }
+NEAR = 0.05  # smallest singular value of the Jacobian below which rates are damped, lengths in metres
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class DampedRates:
 
 
 def damped_rates(
-    robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str = "flange", near: float = 0.05, length: float = 1.0
+    robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str = "flange", near: float = NEAR, length: float = 1.0
 ) -> DampedRates:
     """Rates of the coordinates for a velocity (N, 6) of a frame: exact, and damped where the pose is near singular.
 

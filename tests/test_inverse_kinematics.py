@@ -154,7 +154,20 @@ def test_a_serial_arm_with_an_offset_shoulder_is_inverted_too(tmp_path):
         rp.inverse_kinematics(robot, near, "hand").best()
 
 
-def puma(folder) -> Robot:
+@pytest.mark.parametrize("endless", [("j4", "j6"), ("j1", "j2", "j3", "j4", "j5", "j6")])
+def test_joints_that_turn_for_ever_have_no_limits(tmp_path, endless):
+    robot = puma(tmp_path, endless)
+    c = np.random.default_rng(6).uniform(-1.5, 1.5, (20, 6))
+    c[:, 5] += 20
+    found = rp.inverse_kinematics(robot, rp.forward_kinematics(robot, c, "hand"), "hand")
+    assert np.abs(found.best(near=c) - c).max() < 1e-9
+    assert 1 <= len(found.solutions(0)) <= 8
+    far = np.eye(4)
+    far[:3, 3] = 9
+    assert not rp.inverse_kinematics(robot, far, "hand").inside.any()
+
+
+def puma(folder, endless: tuple[str, ...] = ()) -> Robot:
     joints = [
         ("j1", "0 0 0.5", "0 0 1"), ("j2", "0 0.15 0", "0 1 0"), ("j3", "0.4 0 0", "0 1 0"), ("j4", "0 0 0.02", "1 0 0"),
         ("j5", "0.43 0 0", "0 1 0"), ("j6", "0 0 0", "0 0 1"),
@@ -164,7 +177,7 @@ def puma(folder) -> Robot:
     text = '<robot name="puma"><link name="l0"/>' + "".join(f'<link name="{link}">{body}</link>' for link in links[1:])
     for k, (name, at, axis) in enumerate(joints):
         text += (
-            f'<joint name="{name}" type="revolute"><parent link="{links[k]}"/><child link="{links[k + 1]}"/><origin xyz="{at}"/>'
+            f'<joint name="{name}" type="{"continuous" if name in endless else "revolute"}"><parent link="{links[k]}"/><child link="{links[k + 1]}"/><origin xyz="{at}"/>'
             f'<axis xyz="{axis}"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
         )
     file = RobotFile.model_validate({"urdf": "puma.urdf", "frames": {"hand": {"link": "l6", "at": [0, 0, 0.1]}}})

@@ -105,14 +105,34 @@ def test_pose_command_shows_frames_and_branches():
     assert "axes 4 and 6" in robodyn("pose", "irb6660").stdout
 
 
+def test_pose_command_shows_rates_and_damps_them_near_a_singular_pose():
+    words = ("--degrees", "--velocity", "0,0.1,0,0,0,0")
+    for at, damped in (("10,20,-10,30,40,0", False), ("10,20,-10,30,1,0", True)):
+        motion = json.loads(robodyn("pose", "irb2400", "--at", at, *words, "--json").stdout)["motion"]
+        q = np.deg2rad([float(x) for x in at.split(",")])
+        J = rp.frame_jacobian(load("irb2400"), q[None], "flange")[0]
+        reached = J @ np.array(list(motion["rates"].values()))
+        assert np.abs(reached + motion["missed"] - [0, 0.1, 0, 0, 0, 0]).max() < 1e-12
+        assert motion["damped"] == damped
+        assert (np.abs(motion["missed"]).max() > 1e-6) == damped
+        assert ("is missed" in robodyn("pose", "irb2400", "--at", at, *words).stdout) == damped
+
+
+def test_degrees_are_for_angles_and_not_for_what_slides():
+    shown = json.loads(robodyn("pose", "dualv", "--at", "0.05,0.02,10", "--degrees", "--json").stdout)
+    assert list(shown["coordinates"].values()) == pytest.approx([0.05, 0.02, np.deg2rad(10)])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--reach", "3,0,1,0,0,0"), "the arm reaches from"),
         (("--reach", "0.9,0.3,0.8,0,2.0944,0", "--frame", "T"), "m5 would be at 2.17"),
         (("--reach", "1,2,3"), "found 3 numbers"),
+        (("--velocity", "1,2"), "--velocity expects vx,vy,vz,wx,wy,wz, found 2 numbers"),
+        (("--velocity", "1,2,3,4,5,6", "--reach", "1,0,1,0,0,0"), "give it with --at"),
         (("--at", "1,2,three"), "separated by commas"),
-        (("--at", "1,2"), "expected 6: one for each of m1"),
+        (("--at", "1,2"), "--at expects m1,m2,m3,m4,m5,m6, found 2 numbers"),
         (("--at", "0,0,0,0,0,0", "--reach", "1,0,1,0,0,0"), "give one of them"),
         (("--frame", "flnge"), "did you mean 'flange'"),
     ],

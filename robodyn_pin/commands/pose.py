@@ -27,6 +27,12 @@ def pose(
         str | None,
         typer.Option(help="A link, or a frame of the robot file; default: all of these, with --reach the flange."),
     ] = None,
+    velocity: Annotated[
+        str | None,
+        typer.Option(
+            help="With --at: of the frame, vx,vy,vz [m/s], wx,wy,wz [rad/s] in the base. Shows the motors' rates, damped near singular poses."
+        ),
+    ] = None,
     tool: ToolOption = None,
     degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees, given and shown.")] = False,
     as_json: JsonOption = False,
@@ -38,34 +44,43 @@ def pose(
 
     Example: robodyn pose irb2400 --at 10,20,-10,30,40,0 --degrees
 
+    Example: robodyn pose irb2400 --at 10,20,-10,30,1,0 --degrees --velocity 0,0.1,0,0,0,0
+
     Example: robodyn pose irb2400 --reach 0.9,0.2,0.6,180,0,180 --frame T --degrees
     """
     import numpy as np
 
-    from robodyn_pin.pose_report import FLANGE, pose_of, reaching, standing
+    from robodyn_pin.pose_report import FLANGE, in_units, moving, pose_of, reaching, standing
 
     if at is not None and reach is not None:
         raise RobodynError("--at and --reach ask two things; give one of them")
     (model, _), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
-        six = _numbers(reach, "--reach")
-        if len(six) != 6:
-            raise RobodynError(f"--reach expects x,y,z,roll,pitch,yaw, found {len(six)} numbers: {reach!r}")
+        if velocity is not None:
+            raise RobodynError("--velocity asks for rates at a pose of the motors; give it with --at, not with --reach")
+        six = _numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
         summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
         answer(as_json, summary, _print_branches, summary, unit)
         return
     axes = model.coordinates
     home = axes.S @ model.home + axes.offset
-    c = home if at is None else np.array(_numbers(at, "--at")) * unit
+    c = home if at is None else np.array(_numbers(at, "--at", ",".join(axes.names))) * in_units(model, unit)
     summary = standing(model, c, frame)
+    if velocity is not None:
+        asked = np.array(_numbers(velocity, "--velocity", "vx,vy,vz,wx,wy,wz"))
+        summary["motion"] = moving(model, c, asked, frame or FLANGE)
     answer(as_json, summary, _print_standing, summary, unit)
 
 
-def _numbers(text: str, option: str) -> list[float]:
+def _numbers(text: str, option: str, names: str = "") -> list[float]:
+    """Numbers separated by commas, as many as there are names where these are given."""
     try:
-        return [float(x) for x in text.split(",")]
+        found = [float(x) for x in text.split(",")]
     except ValueError:
         raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
+    if names and len(found) != len(names.split(",")):
+        raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {text!r}")
+    return found
 
 
 def _print_standing(summary: dict[str, Any], unit: float) -> None:
@@ -76,13 +91,17 @@ def _print_standing(summary: dict[str, Any], unit: float) -> None:
     ]
     print_table(f"Frames of {summary['robot']} in its base, angles in {_named(unit)}", rows)
     print(f"smallest singular value of the loops {summary['smallest singular value of the loops']:.3g}")
-    if (found := summary["singular poses"]) is None:
-        return
-    for name in ("shoulder", "elbow", "wrist"):
+    for name in ("shoulder", "elbow", "wrist") if (found := summary["singular poses"]) else ():
         family = found[name]
         angle = family["unit"] == "rad"
         away = f"{family['away'] / unit:.4g} {_named(unit)}" if angle else f"{family['away']:.4g} m"
         print(f"{name:9s}{away} from where {family['where']}{' (nearest)' if name == found['nearest'] else ''}")
+    if motion := summary.get("motion"):
+        rates = ", ".join(f"{name} {rate:.4g}" for name, rate in motion["rates"].items())
+        print(f"rates of the coordinates {rates} rad/s or m/s")
+        if motion["damped"]:
+            missed = ", ".join(f"{x:.2g}" for x in motion["missed"])
+            print(f"damped, the pose is near a singular one: of the velocity {missed} is missed")
 
 
 def _print_branches(summary: dict[str, Any], unit: float) -> None:
