@@ -33,7 +33,7 @@ def projected(case: Case, log: Log, x: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def draw(cases: Mapping[str, tuple[Case, np.ndarray]], logs: Sequence[Log]) -> None:
     """A column a case, a line of axes a coordinate, of the loaded log; parameters of each case beside it."""
     figure = Figure(figsize=(9.5, 6))
-    figure.subplots_adjust(left=0.085, right=0.99, top=0.92, bottom=0.08, hspace=0.15, wspace=0.18)
+    figure.subplots_adjust(left=0.085, right=0.99, top=0.91, bottom=0.08, hspace=0.15, wspace=0.18)
     axes = figure.subplots(3, len(cases), sharex=True)
     for column, (name, (case, x)) in enumerate(cases.items()):
         t, measured, predicted = projected(case, logs[1], x)
@@ -44,5 +44,5 @@ def draw(cases: Mapping[str, tuple[Case, np.ndarray]], logs: Sequence[Log]) -> N
             axes[k, column].margins(x=0)
         axes[0, column].set_title(f"{name} (SIMULATED)")
         axes[-1, column].set_xlabel("time in the log [s]")
-    axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    figure.legend(handles=axes[0, 0].lines, loc="upper right", ncols=2)
     write_text(PROJECTED, svg_file(figure, PROJECTED.stem))
