@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 from make import Row, Section
-from mdh import ARMS, Table, allowed, flange, frames
+from mdh import ARMS, allowed, equation_33, flange
 from test_irb2400 import LINKAGES, LINKS, lagrange, newton_euler
 from test_printed_equations import errors, wrong
 from test_repair import away, second_moments
@@ -70,15 +70,6 @@ def kinematics() -> list[Row]:
             f"{np.mean(every):.1f}; {1e6 * max(seconds):.0f} us",
         ),
     ]
-
-
-def equation_33(table: Table, q: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Columns z_i x (o - o_i) over z_i; axis 2 carries the elbow and turns nothing beyond it."""
-    T, columns = frames(table, q), []
-    for i in range(6):
-        z, to = T[i][:3, 2], T[2][:3, 3] if i == 1 else end
-        columns.append([*np.cross(z, to - T[i][:3, 3]), *(0 * z if i == 1 else z)])
-    return np.array(columns).T
 
 
 def torques() -> list[Row]:

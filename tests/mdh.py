@@ -67,6 +67,18 @@ def flange(table: Table, q: np.ndarray) -> np.ndarray:
     return frames(table, q)[5] @ step(0, 0, table.flange, 0)
 
 
+def equation_33(table: Table, q: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Jacobian (6, 6) of a point `end` of the last link: columns z_i x (o - o_i) over z_i.
+
+    Axis 2 carries the elbow and turns nothing beyond it: the parallelogram.
+    """
+    T, columns = frames(table, q), []
+    for i in range(6):
+        z, to = T[i][:3, 2], T[2][:3, 3] if i == 1 else end
+        columns.append(np.concatenate([np.cross(z, to - T[i][:3, 3]), 0 * z if i == 1 else z]))
+    return np.stack(columns, axis=1)
+
+
 SPINDLE = np.array([[0, 0, 1, 0.240], [0, 1, 0, 0], [-1, 0, 0, 0.162], [0, 0, 0, 1]])  # equation (12), table 4
 ARMS = {
     # robot, frame: table, pose of the frame from the flange

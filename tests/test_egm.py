@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 import threading
 
 import numpy as np
@@ -236,6 +237,13 @@ def test_a_port_that_is_taken_and_a_stream_that_is_not_named_are_one_sentence():
         listen(taken.getsockname()[1])
     result = CliRunner().invoke(app, ["record", "irb2400", "--units", "angle=deg", "--out", "log.csv"])
     assert "--egm" in str(result.exception)
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ABBRobotEGM._egm_protobuf", None)
+    monkeypatch.setitem(sys.modules, "ABBRobotEGM", None)
+    result = recorded(free_port(), "--units", "angle=deg", "--out", str(tmp_path / "log.csv"))
+    assert "pip install 'robodyn_pin[abb]'" in str(result.exception)
 
 
 def test_resampling_meets_the_samples_and_faults_leave_the_ends():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 import pytest
-from mdh import IRB2400, frames, relative, step
+from mdh import IRB2400, equation_33, flange, frames, relative, step
 from scipy.optimize import brentq
 from workspaces import WORKSPACES
 
@@ -33,17 +33,6 @@ def package_jacobian(robot: Robot, c: np.ndarray) -> np.ndarray:
     return np.array(tree) @ state.T
 
 
-def equation_33(q: np.ndarray) -> np.ndarray:
-    """Columns z_i x (o - o_i) over z_i; axis 2 carries the elbow and turns nothing beyond it: the parallelogram."""
-    T = frames(IRB2400, q)
-    end = (T[5] @ step(0, 0, IRB2400.flange, 0))[:3, 3]
-    columns = []
-    for i in range(6):
-        z, reach = T[i][:3, 2], (T[2][:3, 3] if i == 1 else end) - T[i][:3, 3]
-        columns.append(np.concatenate([np.cross(z, reach), 0 * z if i == 1 else z]))
-    return np.stack(columns, axis=1)
-
-
 def flange_poses(robot: Robot, c: np.ndarray) -> list[pin.SE3]:
     data, frame = robot.model.createData(), robot.model.getFrameId("flange")
     poses = []
@@ -55,7 +44,7 @@ def flange_poses(robot: Robot, c: np.ndarray) -> list[pin.SE3]:
 
 def test_jacobian_with_parallelogram_is_equation_33():
     robot, c = load("irb2400"), WORKSPACES["irb2400"](np.random.default_rng(2), 100).c
-    expected = np.array([equation_33(q) for q in c])
+    expected = np.array([equation_33(IRB2400, q, flange(IRB2400, q)[:3, 3]) for q in c])
     assert np.abs(package_jacobian(robot, c) - expected).max() < 1e-12
 
 

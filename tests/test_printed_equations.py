@@ -4,10 +4,12 @@ Four of the twelve closed forms of the spindle's pose and one entry of the seven
 """
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from mdh import IRB2400, allowed, flange, frames, step
 
-from robodyn_pin.robot import load
+from robodyn_pin.dynamics import inverse_dynamics
+from robodyn_pin.robot import build, load
 
 A1, A2, A3, D1, D4, D7 = 0.100, 0.705, 0.135, 0.615, 0.755, 0.085
 TOOL = (0.240, 0.03, 0.162)  # table 4 has y = 0; an error in (25) shows only with another one
@@ -121,3 +123,18 @@ def test_of_the_printed_steps_only_one_sign_is_wrong():
         for i, j in np.argwhere(np.abs(matrix - np.linalg.inv(placed[n - 3]) @ placed[n - 2]) > EXACT)
     }
     assert found == {(6, 1, 2)}  # + sin q4 for - sin q4
+
+
+def test_torque_of_motor_2_is_not_that_of_the_serial_joint_2():
+    """Equation (57) takes u2 for the torque of a serial arm's joint; the rod takes joint 3's part past motor 2."""
+    robot, rng = load("irb2400"), np.random.default_rng(3)
+    c = allowed(robot, rng, 20)
+    cd, cdd = rng.normal(size=(2, *c.shape))
+    file = robot.file.model_copy(update={"efforts": []})
+    motors = inverse_dynamics(build("irb2400", file, robot.urdf_xml, robot.urdf_path), c, cd, cdd)
+    state, data = robot.close(c, cd, cdd), robot.model.createData()
+    tree = np.array([pin.rnea(robot.model, data, *x) for x in zip(state.q, state.v, state.a, strict=True)])
+    serial = tree[:, [robot.model.joints[robot.model.getJointId(f"j{k}")].idx_v for k in range(1, 7)]]
+    assert np.abs(motors[:, 1] - (serial[:, 1] - serial[:, 2])).max() < 1e-3  # crank and rod weigh 2e-6 kg
+    assert np.abs(motors[:, [0, 2, 3, 4, 5]] - serial[:, [0, 2, 3, 4, 5]]).max() < 1e-3
+    assert np.abs(motors[:, 1] - serial[:, 1]).max() > 50
