@@ -66,6 +66,7 @@ def test_the_table_starts_and_ends_at_rest_on_the_path_and_keeps_the_limits(fold
 
 def test_strut_forces_of_the_table_are_those_of_its_own_motion_and_below_the_limit(folder):
     robot = rp.load("irb360")
+    assert rp.read_log(folder / "table.csv", robot).simulated
     table = read_look_up(folder / "table.csv")
     column = dict(zip(table.names, table.rows.T, strict=True))
     worst = max(np.abs(column[name]).max() for name in table.names if name.startswith(("upper_", "lower_")))

@@ -28,7 +28,7 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
     """
     settings, robot = planned.task.settings, planned.task.robot
     note = (
-        f"PLANNED by robodyn_pin for {robot.name}, not measured: rows every {settings.cycle:g} s, SI units; c_ the path's "
+        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; c_ the path's "
         "coordinates, d by time, upper_ and lower_ axial strut forces, tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
