@@ -40,7 +40,7 @@ def torque_figure(
     """
     figure = Figure(figsize=(9.5, 2.9))
     # The same margins for all, so that the motors' time axes stand below each other.
-    figure.subplots_adjust(left=0.085, right=0.995, top=0.91, bottom=0.145, hspace=0.14)
+    figure.subplots_adjust(left=0.085, right=0.985, top=0.91, bottom=0.145, hspace=0.14)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.1, 1])
     pen = {"WLS": {"color": WLS, "linewidth": 2.2}, "feasible": {"color": FEASIBLE, "linewidth": 0.9}}
     upper.plot(*thinned(t, measured), color=MEASURED, linewidth=0.8, label="measured")

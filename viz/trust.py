@@ -178,7 +178,7 @@ def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prio
 def eigenvalue_figure(eigenvalues: np.ndarray, unit: str) -> Figure:
     """Eigenvalues (n, d) of the mass matrix along the held-out motion: positive, or no forward simulation."""
     figure = Figure(figsize=(9.5, 2.1))
-    figure.subplots_adjust(left=0.085, right=0.995, top=0.95, bottom=0.2)
+    figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
     axes = figure.subplots()
     axes.plot(np.linspace(0, 100, len(eigenvalues)), eigenvalues, color=FEASIBLE, linewidth=0.9)
     axes.set_yscale("log" if eigenvalues.min() > 0 else "symlog")
