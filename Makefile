@@ -20,7 +20,7 @@ campaign: $(VENV)/.installed
 
 test: $(VENV)/.tested
 	@echo "Running the tests; those on measured logs skip where ROBODYN_DATA names no folder, those of pages without chromium."
-	$(BIN)/pytest tests
+	$(BIN)/pytest tests -n auto --dist loadfile
 
 figures: $(VENV)/.tested
 	$(BIN)/python figures/make.py
