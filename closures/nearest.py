@@ -13,6 +13,7 @@ from robodyn_pin.errors import ClosureFailed
 
 SETTLED = 1e-10  # [rad or m] a step as short as this ends it
 STEPS = 30  # the miss of real encoders makes each step shorten the next one a hundredfold at least
+DETERMINED = 1e3  # condition number at home up to which some axes are tried as coordinates
 SMALL_MISS = 0.1  # [rad or m] at which a guess from fewer axes is still in the right assembly mode
 FAR_STEPS = 200  # from home to the first sample, no more than SMALL_MOVE of a measured axis at once
 
@@ -67,7 +68,10 @@ def _by_some(
     M, m = measured
     if not fast.chosen(len(x)):
         return None
+    home = M @ tangents(loops, S, start[None])[0]
     for some in map(list, combinations(range(len(M)), len(S))):
+        if np.linalg.cond(home[some]) > DETERMINED:
+            continue
         with np.errstate(all="ignore"):  # the mechanism that only these drive may be singular on the way
             q, closed = reachable(loops, M[some], m[some], x[:, some], start)
             if closed.all() and np.abs(q @ M.T + m - x).max() <= SMALL_MISS:
