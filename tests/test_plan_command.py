@@ -97,6 +97,16 @@ def test_json_is_the_result_and_nothing_else(tmp_path):
     assert not (tmp_path / "out/strut_forces.svg").exists()
 
 
+def test_a_limit_that_stands_alone_has_no_price_and_old_files_go(tmp_path):
+    only = changed(ARM, points=40, without=["acceleration", "jerk", "torque"], table="parquet")
+    assert run(tmp_path, only).exit_code == 0
+    answer = run(tmp_path, only | {"table": "csv"}, "--json")
+    assert json.loads(answer.stdout)["costs [s]"] == {"velocity": None}
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "result.json", "plan.yaml", "table.csv", "phase_plane.svg", "quantities.svg", "film.html",
+    }  # fmt: skip
+
+
 def test_a_motion_that_no_torque_allows_is_a_verdict_with_its_proof(tmp_path):
     weak = {f"phi{k}": {"torque": 5} for k in (1, 2, 3)}
     answer = run(tmp_path, changed(U_TURN, limits=weak), "--json")

@@ -24,7 +24,7 @@ def plan(
 ) -> None:
     """Plan the fastest motion along a path that keeps all limits: joints, motors, struts, end-effector.
 
-    Writes a table for the controller (a log, too: for show, forces, predict), result.json, pictures and a film. Ends with exit
+    Writes a table for the controller (a log, too: for show and forces), result.json, pictures and a film. Ends with exit
     code 3 if no motion keeps the limits, and says where on the path and which limit forbids it.
 
     Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
@@ -70,20 +70,13 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
     )
     print_table(f"Limits that hold the motion of {found['robot']} (margins taken off)", closest[:10])
     if planned.costs is not None:
-        costs = sorted(planned.costs.items(), key=lambda cost: -cost[1])
-        print(
-            "without it the motion would be shorter by: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs)
-        )
+        costs = sorted(((kind, x) for kind, x in planned.costs.items() if x is not None), key=lambda cost: -cost[1])
+        print("time that each kind of limit costs: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs))
     for use in found["struts"]:
-        margin = use["margin to the limit [N]"]
-        kept = (
-            ""
-            if margin is None
-            else f", {margin:.3g} N below the limit"
-            if margin >= 0
-            else f", {-margin:.3g} N OVER the limit"
+        print(
+            f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}"
+            + _against(use["margin to the limit [N]"])
         )
-        print(f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}{kept}")
     if (simulated := found["simulation"]) is not None:
         errors = ", ".join(f"{motor} {1e3 * x:.2g}" for motor, x in simulated["largest error [rad or m]"].items())
         print(f"SIMULATED under the controller: largest errors {errors} mrad or mm")
@@ -94,3 +87,9 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
     for caution in found["cautions"]:
         print(f"caution: {caution}")
     print(f"table for the controller, pictures and film: {folder}")
+
+
+def _against(margin: float | None) -> str:
+    if margin is None:
+        return ""
+    return f", {margin:.3g} N below the limit" if margin >= 0 else f", {-margin:.3g} N OVER the limit"

@@ -15,6 +15,7 @@ from robodyn_pin.planning.table import write_motion
 from robodyn_pin.strut_history import StrutHistory
 
 Label = tuple[str, str]
+PICTURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
 SLOW = 20.0  # times slower than the motion is its film
 SCALED = 0.005  # share of the time that slowing all of the motion may take without a word
 FRAMES = 400  # that a film draws at most
@@ -27,9 +28,10 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
         BadFile: the folder cannot be written.
     """
     settings, robot = planned.task.settings, planned.task.robot
+    _clear(folder)
     note = (
-        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; c_ the path's "
-        "coordinates, d by time, upper_ and lower_ axial strut forces, tension positive"
+        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; "
+        "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces, tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
     for name, text in _pictures(planned, simulated).items():
@@ -46,6 +48,7 @@ def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) ->
         "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
         "excess": error.excess,
     }  # fmt: skip
+    _clear(folder)
     _write_settings(settings, folder)
     write_json(folder / "result.json", found)
     return found
@@ -58,7 +61,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     allowed = task.largest("struts", "force")
     held, used = [label for at in plan.active for label in at], planned.used
     return {
-        "robot": task.robot.name, "planned": "not measured", "feasible": True, "time [s]": plan.time,
+        "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
         "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
         "intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle,
         "planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged,
@@ -96,23 +99,23 @@ def units(planned: Planned) -> dict[Label, str]:
     """Unit of every limited quantity."""
     from robodyn_pin.viz.units import effort_unit
 
-    found = {}
-    for bounds in planned.task.limits.bounds:
-        for name, row in zip(bounds.names, bounds.S, strict=True):
-            found[bounds.kind, name] = _unit(bounds.kind, name, row, planned, effort_unit)
-    return found
-
-
-def _unit(kind: str, name: str, row: np.ndarray, planned: Planned, effort_unit: Any) -> str:
     robot = planned.task.robot
-    if kind == "force":
-        return "N"
-    if kind == "end_effector":
-        return "N" if "force" in name else "N m"
-    if kind == "torque":
-        return str(effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)]))
-    base = "m" if robot.loops.sliding[row != 0].all() else "rad"
-    return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
+
+    def unit(kind: str, name: str, row: np.ndarray) -> str:
+        if kind == "force" or (kind == "end_effector" and "force" in name):
+            return "N"
+        if kind == "end_effector":
+            return "N m"
+        if kind == "torque":
+            return effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)])
+        base = "m" if robot.loops.sliding[row != 0].all() else "rad"
+        return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
+
+    return {
+        (b.kind, name): unit(b.kind, name, row)
+        for b in planned.task.limits.bounds
+        for name, row in zip(b.names, b.S, strict=True)
+    }
 
 
 def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
@@ -131,8 +134,8 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     }
     if planned.motion.struts is not None:
         figures["strut_forces"] = _strut_figure(planned)
-    if planned.costs:
-        figures["costs"] = costs_figure(planned.costs, plan.time)
+    if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
+        figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
         sliding = task.path.sliding
         figures["acceleration"] = acceleration_figure(
@@ -169,6 +172,12 @@ def _film(planned: Planned) -> Any:
         loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
     return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW)
+
+
+def _clear(folder: Path) -> None:
+    """Take away what an earlier plan left: its table must not stand beside another plan's result."""
+    for name in ("table.csv", "table.parquet", "film.html", *(f"{picture}.svg" for picture in PICTURES)):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write_settings(settings: PlanFile, folder: Path) -> None:

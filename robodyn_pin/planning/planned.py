@@ -61,16 +61,14 @@ class Planned:
     plan: Plan
     motion: Motion  # at the controller's cycle
     struts: tuple[StrutUse, ...]  # of the full model; of Deltas of the reduced one too
-    costs: dict[str, float] | None  # [s] by kind of limit; None: not asked for
+    costs: dict[str, float | None] | None  # [s] by kind of limit, None: nothing else limits; None: not asked for
     seconds: float  # that planning took
 
     @cached_property
     def used(self) -> dict[tuple[str, str], float]:
         """Largest share of every limit, 1 at the limit: on the dense grid of the plan, and in the rows of the table."""
         centre, half = self.task.limits.scale
-        inside = (
-            self.motion.s[:, 0] < 1
-        )  # where the robot stands still behind the end, its acceleration is none of the plan's
+        inside = self.motion.s[:, 0] < 1  # behind the end the robot stands still
         rows = np.abs(self.plan.quantities(self.motion.s[inside, 0]) - centre) / half
         return {
             label: max(1 + self.plan.excess[label], float(share))
@@ -135,14 +133,19 @@ def fastest_within(task: Task, limits: Limits) -> Plan:
     )  # fmt: skip
 
 
-def _costs(task: Task, plan: Plan) -> dict[str, float]:
+def _costs(task: Task, plan: Plan) -> dict[str, float | None]:
     """How much shorter [s] the motion would be without each kind of limit; zero where all of the kind have much room."""
-    found = {}
-    for kind in dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position"):
-        holds = any(over > -ROOM for label, over in plan.excess.items() if label[0] == kind)
-        rest = Limits(tuple(b for b in task.limits.bounds if b.kind != kind))
-        found[kind] = plan.time - fastest_within(task, rest).time if holds else 0.0
-    return found
+    kinds = dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position")
+    return {kind: _cost(task, plan, kind) for kind in kinds}
+
+
+def _cost(task: Task, plan: Plan, kind: str) -> float | None:
+    if all(over < -ROOM for label, over in plan.excess.items() if label[0] == kind):
+        return 0.0
+    try:
+        return plan.time - fastest_within(task, Limits(tuple(b for b in task.limits.bounds if b.kind != kind))).time
+    except RobodynError:  # what is left limits nothing
+        return None
 
 
 def strut_uses(robot: Robot, motion: Motion) -> tuple[StrutUse, ...]:

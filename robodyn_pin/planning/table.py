@@ -12,12 +12,10 @@ import numpy as np
 from robodyn_pin.errors import BadLog
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.log_files import write_table
+from robodyn_pin.planning.model import mechanism, third_derivative
 from robodyn_pin.planning.path import Path
-from robodyn_pin.robot import Robot, State
+from robodyn_pin.robot import Robot
 from robodyn_pin.struts import StrutLoads, strut_loads
-
-STEP = 1e-4  # of s, in differences of fourth order for the third derivative of the joints
-JERK = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))  # steps, and weights of q'' there
 
 
 class TimeLaw(Protocol):
@@ -63,26 +61,15 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
     at, (s0, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
     state = robot.close(at.c, cd, cdd, label=lambda i: f"s = {s0[i, 0]:.4g}")
-    q1, q2, q3 = _by_parameter(robot, path, s[:, 0], state)
+    model = mechanism(robot, (), False)
+    place, q3 = model.posture(at), third_derivative(model, path, s[:, 0])
     S = robot.motors.S
     forces = constraint_forces_at(robot, state)
     return Motion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (q1 * s3 + 3 * q2 * s1 * s2 + q3 * s1**3) @ S.T, forces.tau, state.q,
+        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + q3 * s1**3) @ S.T, forces.tau, state.q,
         strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
     )  # fmt: skip
-
-
-def _by_parameter(robot: Robot, path: Path, s: np.ndarray, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Derivatives of all joints by s, (N, nv) each: at unit speed along the path rates and accelerations are the first two."""
-
-    def at(s: np.ndarray) -> State:
-        place = path.at(s)
-        return robot.close(place.c, place.c1, place.c2, state.q[0])
-
-    here = at(s)
-    third = sum(weight * at(s + k * STEP).a for k, weight in JERK) / STEP  # beyond the ends the spline goes on
-    return here.v, here.a, np.asarray(third)
 
 
 def columns(robot: Robot, motion: Motion) -> dict[str, np.ndarray]:
