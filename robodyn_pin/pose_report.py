@@ -1,4 +1,4 @@
-"""What is to be said of one pose: where the frames are, how near it is to singular ones, how it is reached."""
+"""What is to be said of a pose: where the frames are, how near it is to singular ones, how it is reached."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ import pinocchio as pin
 from robodyn_pin.branches import BRANCHES, SLACK, OutOfReach, inverse_kinematics
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.kinematics import forward_kinematics
+from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.singular_poses import FAMILIES, NEAR, damped_rates, nearness
 from robodyn_pin.spherical_wrist import NoClosedForm
@@ -91,6 +92,32 @@ def moving(robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str) -> dic
         "missed": found.missed[0].tolist(),
         "smallest singular value": float(found.smallest[0]),
         "damped": bool(found.smallest[0] < NEAR),
+    }
+
+
+def along(robot: Robot, log: Log, frame: str) -> dict[str, Any]:
+    """How near a log's motion comes to each family of singular poses, and when.
+
+    Raises:
+        UnknownName, NoClosedForm: as `nearness`. ClosureFailed: the log leaves the workspace.
+    """
+    by_motors = robot.with_coordinates(robot.motors.names)
+    near = nearness(by_motors, log.q, frame)
+    smallest = damped_rates(by_motors, log.q, np.zeros((log.size, 6)), frame).smallest
+    families = {
+        name: {"where": where, "nearest": float(x.min()), "unit": unit, "at": float(log.t[x.argmin()])}
+        for (name, where), x, unit in zip(
+            FAMILIES.items(), (near.shoulder, near.elbow, near.wrist), ("m", "rad", "rad"), strict=True
+        )
+    }
+    least = {"smallest singular value": float(smallest.min()), "at": float(log.t[smallest.argmin()])}
+    return {
+        "robot": robot.name,
+        "frame": frame,
+        "simulated": log.simulated,
+        "rows": log.size,
+        "families": families,
+        **least,
     }
 
 

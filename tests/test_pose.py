@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 import robodyn_pin as rp
 from robodyn_pin.cli import app
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.log_files import write_log
+from robodyn_pin.motion import Log
 from robodyn_pin.robot import load
 
 
@@ -118,6 +120,24 @@ def test_degrees_are_for_angles_and_not_for_what_slides():
     assert list(shown["coordinates"].values()) == pytest.approx([0.05, 0.02, np.deg2rad(10)])
 
 
+def test_singular_poses_of_a_motion_are_told_with_their_time(tmp_path):
+    """The wrist passes through q5 = 0 at 1 s."""
+    t = np.arange(201) / 100
+    q = np.zeros((201, 6))
+    q[:, 2], q[:, 4] = 0.3 * t, 0.5 * (1 - t)
+    log = Log("made", t, q, None)
+    write_log(tmp_path / "log.csv", log, load("irb2400"), "SIMULATED")
+    found = json.loads(robodyn("pose", "irb2400", "--motion", str(tmp_path / "log.csv"), "--json").stdout)
+    assert found["families"]["wrist"]["at"] == found["at"] == 1.0
+    assert found["families"]["wrist"]["nearest"] == pytest.approx(0, abs=1e-12)
+    elbow = np.abs(0.135 * np.sin(q[:, 2]) + 0.755 * np.cos(q[:, 2])) / np.hypot(0.135, 0.755)
+    nearest = found["families"]["elbow"]
+    assert np.sin(nearest["nearest"]) == pytest.approx(elbow.min(), abs=1e-12)
+    assert nearest["at"] == t[elbow.argmin()]
+    assert found["smallest singular value"] < 1e-12
+    assert "SIMULATED" in robodyn("pose", "irb2400", "--motion", str(tmp_path / "log.csv")).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -129,6 +149,7 @@ def test_degrees_are_for_angles_and_not_for_what_slides():
         (("--at", "1,2,three"), "separated by commas"),
         (("--at", "1,2"), "--at expects m1,m2,m3,m4,m5,m6, found 2 numbers"),
         (("--at", "0,0,0,0,0,0", "--reach", "1,0,1,0,0,0"), "give one of them"),
+        (("--at", "0,0,0,0,0,0", "--motion", "log.csv"), "give one of them"),
         (("--frame", "flnge"), "did you mean 'flange'"),
     ],
 )

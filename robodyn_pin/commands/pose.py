@@ -1,5 +1,6 @@
 """Where a robot's frames are, how near it is to a singular pose, and all ways to reach a pose."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,11 +34,14 @@ def pose(
             help="With --at: of the frame, vx,vy,vz [m/s], wx,wy,wz [rad/s] in the base. Shows the motors' rates, damped near singular poses."
         ),
     ] = None,
+    motion: Annotated[
+        Path | None, typer.Option(help="Log (.csv, .parquet): how near it comes to singular poses, and when.")
+    ] = None,
     tool: ToolOption = None,
     degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees, given and shown.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Where the frames are and how near a singular pose is, or all ways to put a frame somewhere.
+    """Where the frames are and how near a singular pose is, all ways to put a frame somewhere, or singular poses of a motion.
 
     Roll, pitch and yaw turn about x, then y, then z of the base. Inverse kinematics is for arms with a spherical wrist,
     with a parallelogram or without; a pose out of reach names the limit that stops it.
@@ -46,21 +50,28 @@ def pose(
 
     Example: robodyn pose irb2400 --at 10,20,-10,30,1,0 --degrees --velocity 0,0.1,0,0,0,0
 
+    Example: robodyn pose irb2400 --motion results/irb2400_log.csv
+
     Example: robodyn pose irb2400 --reach 0.9,0.2,0.6,180,0,180 --frame T --degrees
     """
     import numpy as np
 
-    from robodyn_pin.pose_report import FLANGE, in_units, moving, pose_of, reaching, standing
+    from robodyn_pin.motion import read_log
+    from robodyn_pin.pose_report import FLANGE, along, in_units, moving, pose_of, reaching, standing
 
-    if at is not None and reach is not None:
-        raise RobodynError("--at and --reach ask two things; give one of them")
+    if sum(x is not None for x in (at, reach, motion)) > 1:
+        raise RobodynError("--at, --reach and --motion ask different things; give one of them")
+    if velocity is not None and (reach is not None or motion is not None):
+        raise RobodynError("--velocity asks for rates at one pose of the motors; give it with --at")
     (model, _), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
-        if velocity is not None:
-            raise RobodynError("--velocity asks for rates at a pose of the motors; give it with --at, not with --reach")
         six = _numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
         summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
         answer(as_json, summary, _print_branches, summary, unit)
+        return
+    if motion is not None:
+        summary = along(model, read_log(motion, model, torque=False), frame or FLANGE)
+        answer(as_json, summary, _print_along, summary, unit)
         return
     axes = model.coordinates
     home = axes.S @ model.home + axes.offset
@@ -102,6 +113,18 @@ def _print_standing(summary: dict[str, Any], unit: float) -> None:
         if motion["damped"]:
             missed = ", ".join(f"{x:.2g}" for x in motion["missed"])
             print(f"damped, the pose is near a singular one: of the velocity {missed} is missed")
+
+
+def _print_along(summary: dict[str, Any], unit: float) -> None:
+    print(f"{summary['robot']}, {summary['rows']} rows{' of a SIMULATED log' if summary['simulated'] else ''}")
+    for name, family in summary["families"].items():
+        nearest = (
+            f"{family['nearest'] / unit:.4g} {_named(unit)}"
+            if family["unit"] == "rad"
+            else f"{family['nearest']:.4g} m"
+        )
+        print(f"{name:9s}{nearest} from where {family['where']}, at {family['at']:.4g} s")
+    print(f"smallest singular value of the Jacobian {summary['smallest singular value']:.3g}, at {summary['at']:.4g} s")
 
 
 def _print_branches(summary: dict[str, Any], unit: float) -> None:
