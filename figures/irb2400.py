@@ -8,9 +8,9 @@ import numpy as np
 from make import Row, Section
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.friction_file import FrictionFile
-from robodyn_pin.friction_protocol import plan_sweeps
-from robodyn_pin.friction_sweeps import measure_sweeps
+from robodyn_pin.friction.file import FrictionFile
+from robodyn_pin.friction.protocol import plan_sweeps
+from robodyn_pin.friction.sweeps import measure_sweeps
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import read_log

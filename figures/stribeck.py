@@ -7,10 +7,10 @@ import numpy as np
 from make import Row, Section
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.friction_file import FrictionFile, GridSpec
-from robodyn_pin.friction_protocol import plan_sweeps
-from robodyn_pin.friction_result import curve_columns, names, quantities
-from robodyn_pin.friction_sweeps import measure_sweeps
+from robodyn_pin.friction.file import FrictionFile, GridSpec
+from robodyn_pin.friction.protocol import plan_sweeps
+from robodyn_pin.friction.result import curve_columns, names, quantities
+from robodyn_pin.friction.sweeps import measure_sweeps
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.log_files import write_log
 from robodyn_pin.robot import load

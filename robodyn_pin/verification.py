@@ -7,7 +7,6 @@ import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.files import write_json, write_text
-from robodyn_pin.friction import unit_of
 from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.robot import Robot
@@ -26,13 +25,14 @@ def verify(
         What the JSON file holds: accuracy of each motor, as Obal & Gierlak (IRB 2400), Table 6.
     """
     from robodyn_pin.viz.plots import svg
+    from robodyn_pin.viz.units import effort_unit
     from robodyn_pin.viz.verification import motion_figure, verification_figure
 
     assert log.tau is not None
     inside = slice(edge, log.size - edge)
     found = accuracy(log.tau[inside], predicted[inside])
     names = robot.motors.names
-    units = [unit_of(robot, name) for name in names]
+    units = [effort_unit(robot.model, row) for row in robot.motors.S]
     simulated = " (SIMULATED log)" if log.simulated else ""
     title = f"{robot.name} and {log.name}{simulated}"
     even = uniform(log)

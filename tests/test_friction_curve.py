@@ -9,9 +9,9 @@ from scipy.optimize import curve_fit
 
 from robodyn_pin.errors import BadLog, RobodynError, UnknownName
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.friction import measure
-from robodyn_pin.friction_file import FrictionFile
-from robodyn_pin.friction_result import curve_columns, names
+from robodyn_pin.friction.file import FrictionFile
+from robodyn_pin.friction.free import measure
+from robodyn_pin.friction.result import curve_columns, names
 from robodyn_pin.identification.friction_curve import Points, fit_curve, friction_points
 from robodyn_pin.identification.steady import steady_parts
 from robodyn_pin.log_files import write_log

@@ -8,10 +8,10 @@ import pytest
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.friction_file import FrictionFile, GridSpec
-from robodyn_pin.friction_protocol import plan_sweeps
-from robodyn_pin.friction_result import curve_columns, names, quantities
-from robodyn_pin.friction_sweeps import measure_sweeps
+from robodyn_pin.friction.file import FrictionFile, GridSpec
+from robodyn_pin.friction.protocol import plan_sweeps
+from robodyn_pin.friction.result import curve_columns, names, quantities
+from robodyn_pin.friction.sweeps import measure_sweeps
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.identification.passages import passages
 from robodyn_pin.log_files import write_log
@@ -172,10 +172,11 @@ def test_protocol_simulated_and_measured_by_commands(robodyn, tmp_path):
     [
         ({"speeds": [0.1]}, "gives 1 speed;"),
         ({"speeds": [0.1, 0.1]}, "gives 1 speed;"),
-        ({"speeds": {"slowest": 1.0, "fastest": 2.0}}, "gives 0 speeds;"),
+        ({"speeds": {"slowest": 0.499, "fastest": 0.4995}}, "gives 1 speed;"),
+        ({"speeds": {"slowest": 0.1, "fastest": 0.6}}, r"grid of eq. \(74\) goes from 1e-05 to 0.5"),
     ],
 )
-def test_fewer_than_two_speeds_are_refused(sweeps, message):
+def test_speeds_that_show_nothing_are_refused(sweeps, message):
     with pytest.raises(BadFile, match=message):
         sweep_file(**sweeps)
 

@@ -24,7 +24,7 @@ def motion_figure(
     figure = _rows(len(names), title, wspace=0.2)
     axes = figure.subplots(len(names), 2, sharex=True, squeeze=False)
     for k, (name, unit) in enumerate(zip(names, units, strict=True)):
-        length = "rad" if unit == "N m" else "m"
+        length = {"N m": "rad", "N": "m"}.get(unit, "rad or m")
         for at, x, what in ((axes[k, 0], q, f"{name} [{length}]"), (axes[k, 1], dq, f"rate [{length}/s]")):
             at.plot(*thinned(t, x[:, k]), color=FEASIBLE, linewidth=0.8)
             at.set_ylabel(what)

@@ -9,9 +9,9 @@ from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_o
 from robodyn_pin.console import print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.friction_protocol import Protocol
-    from robodyn_pin.friction_result import FrictionResult
-    from robodyn_pin.friction_sweeps import SweepResult
+    from robodyn_pin.friction.protocol import Protocol
+    from robodyn_pin.friction.result import FrictionResult
+    from robodyn_pin.friction.sweeps import SweepResult
 
 SIMULATED = "SIMULATED log: this result says nothing about a real machine."
 
@@ -35,26 +35,26 @@ def friction(
     Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
     """
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.friction_file import FrictionFile
+    from robodyn_pin.friction.file import FrictionFile
     from robodyn_pin.run import load_named
 
     settings = read_yaml(run, FrictionFile)
     folder = folder_of(run, settings, out)
     robot = load_named(settings.robot, run.parent)
     if protocol:
-        from robodyn_pin.friction_protocol import plan_sweeps
+        from robodyn_pin.friction.protocol import plan_sweeps
 
         planned = plan_sweeps(settings, robot)
         planned.write(folder)
         answer(as_json, planned.summary(), _print_protocol, planned, folder)
     elif settings.sweeps:
-        from robodyn_pin.friction_sweeps import measure_sweeps
+        from robodyn_pin.friction.sweeps import measure_sweeps
 
         swept = measure_sweeps(settings, run.parent, robot)
         swept.write(folder)
         answer(as_json, swept.summary(), _print_sweeps, swept, folder)
     else:
-        from robodyn_pin.friction import measure
+        from robodyn_pin.friction.free import measure
 
         result = measure(settings, run.parent, robot)
         result.write(folder)
@@ -83,7 +83,7 @@ def _print_protocol(planned: "Protocol", folder: Path) -> None:
 
 
 def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
-    from robodyn_pin.friction_result import quantities
+    from robodyn_pin.friction.result import quantities
 
     if swept.simulated:
         print(SIMULATED)
@@ -107,7 +107,7 @@ def _with_reach(value: float, reach: float) -> str:
 
 
 def _print_curves(result: "FrictionResult", folder: Path) -> None:
-    from robodyn_pin.friction_result import names
+    from robodyn_pin.friction.result import names
 
     if result.simulated:
         print(SIMULATED)

@@ -12,9 +12,9 @@ import polars as pl
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.export import robot_with_friction
 from robodyn_pin.files import write_json, write_text, write_whole
-from robodyn_pin.friction import check_motors, logs_of, unit_of, width_of
-from robodyn_pin.friction_file import FrictionFile
-from robodyn_pin.friction_result import FrictionResult, bend_warning, fit_curves
+from robodyn_pin.friction.file import FrictionFile
+from robodyn_pin.friction.free import check_motors, logs_of, unit_of, width_of
+from robodyn_pin.friction.result import FrictionResult, bend_warning, fit_curves
 from robodyn_pin.identification.passages import Passage, Sample, pair_up, passages
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot

@@ -11,7 +11,7 @@ import polars as pl
 from robodyn_pin.effort_models import WIDTH, EffortSpec, basis, coefficient_names
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.files import write_json, write_text, write_whole
-from robodyn_pin.friction_file import Curve
+from robodyn_pin.friction.file import Curve
 from robodyn_pin.identification.friction_curve import CurveFit, Points, fit_curve
 from robodyn_pin.identification.uncertainty import quantile
 

@@ -11,6 +11,10 @@ from robodyn_pin.motion import Units
 from robodyn_pin.run_file import LogSpec, Positive
 
 Curve = Literal["linear", "stribeck", "saturating"]
+# [rad/s] Obal & Gierlak (IRB 2400), eq. (74)
+GRID = np.round(
+    np.concatenate([np.arange(1, 1500) * 1e-5, 0.015 + np.arange(925) * 2e-4, 0.2 + np.arange(301) * 1e-3]), 5
+)
 SPACING = 3.0  # speeds stand even in their cube roots: close where friction bends, enough where it is viscous
 
 
@@ -29,12 +33,20 @@ class GridSpec(Strict):
     fastest: Positive = 0.5
     count: Annotated[int, Field(ge=2)] | None = None
 
+    @model_validator(mode="after")
+    def _on_the_grid(self) -> Self:
+        if not GRID[0] <= self.slowest < self.fastest <= GRID[-1]:
+            raise ValueError(
+                f"speeds from {self.slowest:g} to {self.fastest:g}: the grid of eq. (74) goes from {GRID[0]:g} to {GRID[-1]:g}; list "
+                "others one by one, 'speeds: [...]'"
+            )
+        return self
+
     @property
     def speeds(self) -> list[float]:
         """In order."""
-        grid = np.concatenate([np.arange(1, 1500) * 1e-5, 0.015 + np.arange(925) * 2e-4, 0.2 + np.arange(301) * 1e-3])
-        grid = np.round(grid[(grid > self.slowest - 1e-9) & (grid < self.fastest + 1e-9)], 5)
-        if self.count is None or len(grid) == 0:
+        grid = GRID[(self.slowest <= GRID) & (self.fastest >= GRID)]
+        if self.count is None:
             return [float(w) for w in grid]
         wanted = np.linspace(grid[0] ** (1 / SPACING), grid[-1] ** (1 / SPACING), self.count) ** SPACING
         return [float(w) for w in np.unique(grid[np.abs(grid[:, None] - wanted).argmin(axis=0)])]

@@ -2,7 +2,7 @@
 
 Protocol: hold each speed, slow to fast, in both directions, long enough that the torque settles (1 s and longer, one
 turn and longer), while the other motors stand still. `robodyn simulate` takes such a motion as `speeds:`.
-Motors that carry a load, or cannot turn freely, sweep past a reference angle instead: friction_sweeps.py.
+Motors that carry a load, or cannot turn freely, sweep past a reference angle instead: sweeps.py.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ import numpy as np
 from robodyn_pin.effort_models import FRICTION, WIDTH
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import resolve
-from robodyn_pin.friction_file import FrictionFile, SteadySpec
-from robodyn_pin.friction_result import FrictionResult, bend_warning, fit_curves
+from robodyn_pin.friction.file import FrictionFile, SteadySpec
+from robodyn_pin.friction.result import FrictionResult, bend_warning, fit_curves
 from robodyn_pin.identification.friction_curve import Points, friction_points
 from robodyn_pin.identification.steady import steady_parts
 from robodyn_pin.motion import Log, read_log, uniform

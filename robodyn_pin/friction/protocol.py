@@ -14,8 +14,8 @@ from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics import gravity
 from robodyn_pin.errors import ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.files import write_json, write_text
-from robodyn_pin.friction import check_motors, unit_of
-from robodyn_pin.friction_file import FrictionFile, SweepsSpec
+from robodyn_pin.friction.file import FrictionFile, SweepsSpec
+from robodyn_pin.friction.free import check_motors, unit_of
 from robodyn_pin.limits import limits_of
 from robodyn_pin.motion import speed_limits
 from robodyn_pin.robot import Robot
