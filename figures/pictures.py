@@ -1,6 +1,7 @@
 """Pictures of the catalogue and of a film for the docs, drawn by a real browser: docs/pictures/NAME.png.
 
-python figures/pictures.py [NAME ...]     film: the strut forces of the IRB 360 along examples/irb360_motion.yaml, simulated
+python figures/pictures.py [NAME ...]     film: the strut forces of the IRB 360 along examples/irb360_motion.yaml, simulated;
+                                          phase_plane: of the plan examples/irb360_u_turn.yaml
 """
 
 import base64
@@ -15,6 +16,9 @@ from playwright.sync_api import Browser, sync_playwright
 import robodyn_pin as rp
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_files import write_log
+from robodyn_pin.planning.plan_file import PlanFile
+from robodyn_pin.planning.plan_files import write_planned
+from robodyn_pin.planning.planned import plan_task, read_task
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 from robodyn_pin.urdf import catalogue
 from robodyn_pin.viz.film import film_of
@@ -30,9 +34,12 @@ def main() -> None:
     with sync_playwright() as p, tempfile.TemporaryDirectory() as scratch:
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=FLAGS)
         page = browser.new_page(viewport={"width": 720, "height": 540})
-        for name in sys.argv[1:] or [*catalogue(), "film"]:
+        for name in sys.argv[1:] or [*catalogue(), "film", "phase_plane"]:
             if name == "film":
                 picture_film(browser, Path(scratch))
+                continue
+            if name == "phase_plane":
+                picture_plan(browser, Path(scratch))
                 continue
             robot = rp.load(name)
             scene = Scene(robot.model, robot.urdf_xml, title=name)
@@ -46,6 +53,17 @@ def main() -> None:
             (OUT / f"{name}.png").write_bytes(base64.b64decode(picture))
             print(OUT / f"{name}.png")
         browser.close()
+
+
+def picture_plan(browser: Browser, scratch: Path) -> None:
+    """The phase plane of the planned U-turn."""
+    example = OUT.parents[1] / "examples/irb360_u_turn.yaml"
+    settings = read_yaml(example, PlanFile).model_copy(update={"costs": False})
+    write_planned(plan_task(read_task(settings, example.parent)), None, scratch)
+    page = browser.new_page(viewport={"width": 920, "height": 620}, device_scale_factor=1.2)
+    page.goto((scratch / "phase_plane.svg").as_uri())
+    page.locator("svg").screenshot(path=OUT / "phase_plane.png")
+    print(OUT / "phase_plane.png")
 
 
 def picture_film(browser: Browser, scratch: Path) -> None:
