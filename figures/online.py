@@ -20,7 +20,7 @@ from robodyn_pin.identification.online import DampedLeastSquares, DirectionalFor
 from robodyn_pin.identification.trend import Trend
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.model import Tracked, tracked
-from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.settings import CausalSpec, TrackFile
 from robodyn_pin.online.state import restore, save
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.summary import WORTH
@@ -357,7 +357,7 @@ def one_hour(model: Tracked) -> Row:
 
     def stream() -> Stream:
         tracker = Tracker(model, np.full(3, NOISE), rate, settings)
-        return Stream(tracker, CausalRates(settings.causal.model_copy(update={"window": 7}), rate, 3))
+        return Stream(tracker, CausalRates(rate, 3, CausalSpec(window=7)))
 
     def feed(fed: Stream, first: int, last: int) -> None:
         for begin in range(first, last, 10_000):

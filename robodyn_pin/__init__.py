@@ -48,6 +48,12 @@ _PUBLIC = {
     "Result": "result",
     "identify": "run",
     "execute": "run",
+    "TrackFile": "online.settings",
+    "tracked": "online.model",
+    "Tracker": "online.tracker",
+    "CausalRates": "online.causal",
+    "Stream": "online.stream",
+    "nearest_consistent": "online.consistent",
 }
 
 __all__ = sorted(_PUBLIC)

@@ -20,7 +20,7 @@ from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.consistent import nearest_consistent
 from robodyn_pin.online.model import tracked
 from robodyn_pin.online.settings import CausalSpec, TrackFile
-from robodyn_pin.online.state import restore, save
+from robodyn_pin.online.state import merge, restore, save
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import load
@@ -42,7 +42,7 @@ def signals(model, n, rate=RATE, kilograms=0.0, seed=0):
 
 def new_stream(model, rate=RATE):
     settings = read_yaml(SETTINGS, TrackFile)
-    return Stream(Tracker(model, np.full(3, NOISE), rate, settings), CausalRates(settings.causal, rate, 3))
+    return Stream(Tracker(model, np.full(3, NOISE), rate, settings), CausalRates(rate, 3, settings.causal))
 
 
 def feed(stream, t, q, tau):
@@ -52,7 +52,7 @@ def feed(stream, t, q, tau):
 def test_causal_rates_of_a_polynomial_are_exact_and_as_late_as_said():
     t = np.arange(60) / 100
     q = np.stack([1 + 2 * t - 3 * t**2 + t**4, t**3], axis=1)
-    rates = CausalRates(CausalSpec(window=11, degree=4), 100.0, 2)
+    rates = CausalRates(100.0, 2, CausalSpec(window=11, degree=4))
     out = rates.push(t, q, q)
     assert rates.delay == pytest.approx(0.05)
     np.testing.assert_allclose(out.t, t[5:-5])
@@ -83,7 +83,7 @@ def test_gap_is_counted_and_the_window_filled_anew(model):
 def test_new_rate_is_noticed_and_rates_are_right_again():
     t = np.concatenate([np.arange(100) / 100, 1 + np.arange(100) / 50])
     q = np.sin(t)[:, None]
-    rates = CausalRates(CausalSpec(window=9, degree=4), 100.0, 1)
+    rates = CausalRates(100.0, 1, CausalSpec(window=9, degree=4))
     out = rates.push(t, q, q)
     assert +rates.noted == {"new rate": 1}
     assert rates.step == pytest.approx(0.02)
@@ -130,10 +130,24 @@ def test_two_halves_with_the_state_between_are_one_log(model, tmp_path, cut):
     assert second.tracker.carried == pytest.approx(whole.tracker.carried, rel=1e-12)
 
 
+def test_states_of_two_robots_are_merged(model, tmp_path):
+    t, q, tau = signals(model, 1500)
+    first, second = new_stream(model), new_stream(model)
+    feed(first, t, q, tau)
+    feed(second, t, q, signals(model, 1500, seed=1)[2])
+    save(tmp_path / "second.npz", second)
+    apart = np.sqrt(np.diag(first.tracker.estimator.covariance()))
+    merge(tmp_path / "second.npz", first)
+    together = np.sqrt(np.diag(first.tracker.estimator.covariance()))
+    k = model.labels.index("m(platform)")
+    assert apart[k] / np.sqrt(2) < together[k] < 0.9 * apart[k]  # what neither excites stays as unsure as it was
+    assert first.tracker.estimator.values[k] == pytest.approx(model.values[k], abs=4 * together[k])
+
+
 def test_state_of_another_robot_is_refused(model, tmp_path):
     save(tmp_path / "state.npz", new_stream(model))
     other = tracked(load("irb2400"), TrackFile())
-    stream = Stream(Tracker(other, np.ones(6), RATE), CausalRates(CausalSpec(), RATE, 6))
+    stream = Stream(Tracker(other, np.ones(6), RATE), CausalRates(RATE, 6, CausalSpec()))
     with pytest.raises(BadFile, match="state of robot 'delta3', not of 'irb2400'"):
         restore(tmp_path / "state.npz", stream)
     whole = tracked(load("delta3"), TrackFile())
@@ -261,7 +275,7 @@ def test_live_page_follows_a_log(log_file, model, browser):
     from robodyn_pin.online.run import start
     from robodyn_pin.viz.live import LivePage
 
-    run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile), None)
+    run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))
     with LivePage(run.stream.tracker, run.simulated, port=0) as live:
         page, problems = browser.new_page(viewport={"width": 1000, "height": 900}), []
         page.on("pageerror", lambda error: problems.append(str(error)))

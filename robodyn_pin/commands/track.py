@@ -30,7 +30,10 @@ def track(
         Path | None, typer.Option(help="Settings (.yaml): forgetting, noise, symmetry, payload, ...")
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="State to go on from (state.npz), with the settings that made it.")
+        list[Path] | None,
+        typer.Option(
+            help="State to go on from (state.npz), with the settings that made it; what further ones know is merged into it."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for summary, table, plots and state.")] = None,
     live: Annotated[
@@ -57,7 +60,7 @@ def track(
     from robodyn_pin.result import prepare_folder
 
     model, _ = robot_of(robot, params)
-    run = start(model, logs, read_yaml(settings, TrackFile) if settings else TrackFile(), resume)
+    run = start(model, logs, read_yaml(settings, TrackFile) if settings else TrackFile(), resume or ())
     if out is not None:
         prepare_folder(out)
 

@@ -43,7 +43,8 @@ class CausalRates:
         BadFile: an even window, or not longer than the degree.
     """
 
-    def __init__(self, spec: CausalSpec, rate: float, motors: int):
+    def __init__(self, rate: float, motors: int, spec: CausalSpec | None = None):
+        spec = spec or CausalSpec()
         if spec.window % 2 == 0 or spec.window <= spec.degree:
             raise BadFile(
                 f"window {spec.window} with degree {spec.degree}: the window must be odd and longer than the degree"

@@ -61,13 +61,14 @@ class Tracked:
         return W @ self.map, W @ self.structure.offset + known_efforts(self.robot, state)
 
 
-def tracked(robot: Robot, settings: TrackFile) -> Tracked:
+def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     """What is tracked of a robot; base parameters come from random states near home.
 
     Raises:
         UnknownName: a body or link that the robot lacks. RobodynError: fewer motors than degrees of freedom.
     """
     check_motors(robot)
+    settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values
     known = tuple(_equalities(robot, settings, pi))

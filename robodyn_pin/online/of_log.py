@@ -49,7 +49,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
     rate = sampling_rate(log)
     part = log.section(0, round(FIRST * rate))
     assert part.tau is not None
-    moments = CausalRates(settings.causal, rate, len(motors.names)).push(part.t, part.q, part.tau)
+    moments = CausalRates(rate, len(motors.names), settings.causal).push(part.t, part.q, part.tau)
     usable = np.isfinite(moments.tau).all(axis=1)
     if usable.sum() < 2 * len(tracked.values):
         raise BadLog(

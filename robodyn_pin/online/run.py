@@ -13,7 +13,7 @@ from robodyn_pin.online.history import History, Moment
 from robodyn_pin.online.model import tracked
 from robodyn_pin.online.of_log import PIECE, follow, noise_of, sampling_rate
 from robodyn_pin.online.settings import TrackFile
-from robodyn_pin.online.state import restore
+from robodyn_pin.online.state import merge, restore
 from robodyn_pin.online.stream import Measured, Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import Robot
@@ -46,8 +46,8 @@ class Run:
             yield moment
 
 
-def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Path | None) -> Run:
-    """Get ready to follow logs, or to go on from a saved state.
+def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequence[Path] = ()) -> Run:
+    """Get ready to follow logs, from a saved state if there is one; what further states know is merged into it.
 
     Raises:
         BadLog: names file and column of what is wrong. BadFile: the state is of another robot or other settings.
@@ -61,8 +61,10 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Path
     first = read(paths[0])
     rate = sampling_rate(first)
     tracker = Tracker(model, noise_of(model, first, settings), rate, settings)
-    stream = Stream(tracker, CausalRates(settings.causal, rate, len(robot.motors.names)))
-    if resume is not None:
-        restore(resume, stream)
+    stream = Stream(tracker, CausalRates(rate, len(robot.motors.names), settings.causal))
+    for first_state in resume[:1]:
+        restore(first_state, stream)
+    for other in resume[1:]:
+        merge(other, stream)
     logs: list[Callable[[], Log]] = [lambda: first, *(partial(read, path) for path in paths[1:])]
     return Run(stream, History(tracker), logs, first.simulated)

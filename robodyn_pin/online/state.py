@@ -40,7 +40,30 @@ def restore(path: Path, stream: Stream) -> None:
     Raises:
         BadFile: not a state, or one of another robot or of other parameters.
     """
+    arrays, tracker = read_state(path), stream.tracker
+    _check(path, arrays, stream)
+    tracker.estimator = DampedLeastSquares.restored(part_of(arrays, "estimator"))
+    tracker.trend = Trend.restored(part_of(arrays, "trend"))
+    tracker.restore(part_of(arrays, "tracker"))
+    stream.rates.restore(part_of(arrays, "rates"))
+    if tracker.detector is not None:
+        tracker.detector.restore(part_of(arrays, "detector"))
+
+
+def merge(path: Path, stream: Stream) -> None:
+    """Add what another stream learned, of a robot of the same design or at another time, to this one's estimate.
+
+    Raises:
+        BadFile: as `restore`. ShapeMismatch: other settings.
+    """
     arrays = read_state(path)
+    _check(path, arrays, stream)
+    other = DampedLeastSquares.restored(part_of(arrays, "estimator"))
+    stream.tracker.estimator = stream.tracker.estimator.merged(other)
+
+
+def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
+    """Raise BadFile where a state is of another robot or of other parameters."""
     tracker = stream.tracker
     if str(arrays["robot"]) != tracker.tracked.robot.name:
         raise BadFile(f"{path} is the state of robot {str(arrays['robot'])!r}, not of {tracker.tracked.robot.name!r}")
@@ -48,12 +71,6 @@ def restore(path: Path, stream: Stream) -> None:
         raise BadFile(
             f"{path} tracks other parameters of {tracker.tracked.robot.name!r}; use the settings that it was made with"
         )
-    tracker.estimator = DampedLeastSquares.restored(part_of(arrays, "estimator"))
-    tracker.trend = Trend.restored(part_of(arrays, "trend"))
-    tracker.restore(part_of(arrays, "tracker"))
-    stream.rates.restore(part_of(arrays, "rates"))
-    if tracker.detector is not None:
-        tracker.detector.restore(part_of(arrays, "detector"))
 
 
 def read_state(path: Path) -> Arrays:
