@@ -216,3 +216,38 @@ def test_a_log_without_sweeps_or_with_too_few_speeds_is_refused(tmp_path):
         measure_sweeps(sweep_file().model_copy(update={"logs": []}), tmp_path, load("irb2400"))
     with pytest.raises(BadFile, match="either 'motor'"):
         parse_yaml("{robot: irb2400}", FrictionFile, "friction.yaml")
+
+
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0 0 -0.3"/><mass value="10"/>
+<inertia ixx="0.2" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="100" velocity="2"/></joint></robot>"""
+
+
+def test_a_controller_follows_the_sweeps_and_its_log_shows_the_friction(robodyn, tmp_path):
+    (tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    (tmp_path / "pendulum.yaml").write_text(
+        "{urdf: pendulum.urdf, motors: [j], efforts: [{of: j, model: stribeck, initial: [3, 2, 1.5], speed: 0.04, width: 0.005}]}"
+    )
+    (tmp_path / "friction.yaml").write_text(
+        "{robot: pendulum.yaml, model: stribeck, logs: [{file: log.csv}], sweeps: {at: {j: 0.5}, rate: 250, hold: 0.6, ramp: 0.4,"
+        " travel: 0.006, speeds: [0.01, 0.02, 0.03, 0.05, 0.08, 0.13, 0.25, 0.5]}}"
+    )
+    # The controller knows the bodies, not the friction.
+    (tmp_path / "frictionless.yaml").write_text("{urdf: pendulum.urdf, motors: [j]}")
+    (tmp_path / "pd.yaml").write_text(
+        "{law: feedforward, rate: 250, bandwidth: 10, damping: 0.9, model: frictionless.yaml}"
+    )
+    done = robodyn("friction", tmp_path / "friction.yaml", "--protocol", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    done = robodyn("simulate", tmp_path / "pendulum.yaml", "--motion", tmp_path / "out" / "sweeps.yaml",
+                   "--controller", tmp_path / "pd.yaml", "--out", tmp_path / "log.csv")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    done = robodyn("friction", tmp_path / "friction.yaml", "--out", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    motor = json.loads(done.stdout)["motors"]["j"]
+    assert motor["points"] == 8
+    values = [q["value"] for q in motor["table"].values()]
+    np.testing.assert_allclose(values, [5, 3, 1.5, 0.04], rtol=0.1)  # at the slowest speed errors still settle
+    assert motor["load at the reference"] == pytest.approx(10 * 9.81 * 0.3 * np.sin(0.5), rel=0.02)
