@@ -78,7 +78,7 @@ def test_the_table_is_a_log_and_a_look_up(robot, motion, tmp_path, suffix):
     np.testing.assert_allclose(log.q, motion.q, atol=1e-15)
     np.testing.assert_allclose(log.ddq, motion.ddq, atol=1e-12)
     np.testing.assert_allclose(log.tau, motion.tau, atol=1e-12)
-    look_up = read_look_up(file)
+    look_up = rp.read_look_up(str(file))
     assert look_up.names == tuple(columns(robot, motion))
     assert look_up.cycle == pytest.approx(CYCLE)
     # The closest row, as it stands in the file: nothing is interpolated.

@@ -106,7 +106,7 @@ class LookUp:
         return dict(zip(self.names, self.rows[i].tolist(), strict=True))
 
 
-def read_look_up(file: FilePath) -> LookUp:
+def read_look_up(file: str | FilePath) -> LookUp:
     """Read a table that `write_motion` wrote.
 
     Raises:
@@ -116,6 +116,7 @@ def read_look_up(file: FilePath) -> LookUp:
 
     from robodyn_pin.motion import readable
 
+    file = FilePath(file)
     with readable(file):
         table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file, comment_prefix="#")
     rows = table.to_numpy()
