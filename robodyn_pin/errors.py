@@ -64,8 +64,8 @@ class BadPath(RobodynError):
 
 
 class InfeasiblePlan(RobodynError):
-    """No motion along a path keeps the limits; carries where, which limit (kind and axis) and by how much."""
+    """No motion along a path keeps the limits; carries where, which limit (kind and axis), by how much, and whether proved."""
 
-    def __init__(self, message: str, s: float, label: tuple[str, str], excess: float):
+    def __init__(self, message: str, s: float, label: tuple[str, str], excess: float, proved: bool = True):
         super().__init__(message)
-        self.s, self.label, self.excess = s, label, excess
+        self.s, self.label, self.excess, self.proved = s, label, excess, proved

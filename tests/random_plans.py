@@ -35,6 +35,7 @@ class Outcome:
     cost: float  # share of the time that the final scaling took
     label: tuple[str, str] | None  # the limit that forbids the motion
     excess: float
+    proved: bool
     standing: float  # largest share of a torque limit at standstill, without friction
 
 
@@ -58,11 +59,22 @@ def random_plan(rng: np.random.Generator) -> Outcome:
         plan = fastest(robot, path, limits, points=POINTS, ends=ends)
     except InfeasiblePlan as error:
         return Outcome(
-            name, jerk, np.nan, np.nan, np.nan, 0.0, error.label, error.excess, standing(robot, path, limits)
+            name,
+            jerk,
+            np.nan,
+            np.nan,
+            np.nan,
+            0.0,
+            error.label,
+            error.excess,
+            error.proved,
+            standing(robot, path, limits),
         )
     jerked = max((over for (kind, _), over in plan.excess.items() if kind == "jerk"), default=-1.0)
     worst = looked_at(robot, path, limits, plan.profile)
-    return Outcome(name, jerk, plan.time, worst, jerked, plan.scaling_cost, None, 0.0, standing(robot, path, limits))
+    return Outcome(
+        name, jerk, plan.time, worst, jerked, plan.scaling_cost, None, 0.0, True, standing(robot, path, limits)
+    )
 
 
 def random_limits(name: str, robot: Robot, rng: np.random.Generator, jerk: bool) -> Limits:

@@ -136,7 +136,7 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
     else:
         points = [
             Point(space, begin, 0, left),
-            Point(space, middle, 0, middles.jerks_only()),
+            Point(space, middle, 0, middles),
             Point(space, end, 0, right.jerks_only()),
             Point(space, end, K - 1, right.part(slice(-1, None))),
         ]

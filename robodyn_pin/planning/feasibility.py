@@ -13,8 +13,10 @@ from scipy.sparse import coo_array
 
 from robodyn_pin.errors import InfeasiblePlan
 from robodyn_pin.planning.constraints import Grid, Point
+from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.interior import within
 from robodyn_pin.planning.terms import Terms
+from robodyn_pin.planning.velocity_curve import ceiling
 
 Label = tuple[str, str]
 ROOM = 0.05  # share of the limits that a motion to start from need not leave free
@@ -33,30 +35,38 @@ class _Rows:
     labels: tuple[Label, ...]  # (M,)
 
 
-def passing(held: Grid, found: Terms) -> np.ndarray:
+def passing(held: Grid, found: Terms, grading: Grading) -> np.ndarray:
     """Coefficients (n,) of a motion strictly within the limits.
 
     Raises:
         InfeasiblePlan: there is none, or none was found; says which.
     """
-    x, excess, where = _least_excess([(p, _quantities(p, found, None)) for p in held.points if p.place != 0.5])
+    with np.errstate(divide="ignore"):
+        most = ceiling(found) / grading.at(held.points[0].space.knots)[1] ** 2
+    ends = [p for p in held.points if p.place != 0.5]
+    x, excess, where = _least_excess([(p, _quantities(p, found, None, most)) for p in ends])
     if excess > PROOF:
-        raise _infeasible(found, where, f"whatever the speed, {100 * excess:.3g} % over its limit", excess)
+        raise _infeasible(found, where, f"whatever the speed, {100 * excess:.3g} % over its limit", excess, True)
     for _ in range(STEPS):
         x, excess, where = _least_excess([(p, _quantities(p, found, x)) for p in held.points])
         if excess < 0 and within(held.points, x):
             return x
-    raise _infeasible(
-        found, where, "over its limit in every motion that was tried; none is known that keeps it", excess
-    )
+    how = "over its limit in every motion that was tried; none is known that keeps it"
+    raise _infeasible(found, where, how, excess, False)
 
 
-def _quantities(point: Point, found: Terms, x: np.ndarray | None) -> list[_Rows]:
-    """Both sides of a point's limits, at a motion x (n,), or, without one, so that no motion is lost."""
+def _quantities(point: Point, found: Terms, x: np.ndarray | None, top: np.ndarray | None = None) -> list[_Rows]:
+    """Both sides of a point's limits, at a motion x (n,), or, without one, so that no motion is lost.
+
+    `top` (K + 1,): y at the knots that none exceeds.
+    """
     rows, sides = point.rows, []
     m, labels = rows.gamma.shape[1], (*found.labels, ("velocity", ""))
     weight = np.where(np.arange(m) == m - 1, PACE, 1.0)
     most = 2 / rows.linear[:, -1:, 0] if m else np.ones((len(rows.gamma), 1))
+    if top is not None:
+        first = point.first + round(point.place)
+        most = np.minimum(most, top[first : first + len(most), None])
     y = most / 4 if x is None else np.maximum(point.motion(x)[:, :1], 1e-9 * most)
     for sign in (1.0, -1.0):
         delta = sign * rows.delta
@@ -102,7 +112,7 @@ def _least_excess(program: list[tuple[Point, list[_Rows]]]) -> tuple[np.ndarray,
     return found.x[:-1], float(found.x[-1]), (int(np.concatenate(knots)[row]), labels[row])
 
 
-def _infeasible(found: Terms, where: tuple[int, Label], how: str, excess: float) -> InfeasiblePlan:
+def _infeasible(found: Terms, where: tuple[int, Label], how: str, excess: float, proved: bool) -> InfeasiblePlan:
     knot, (kind, name) = where
     still = ""
     if (kind, name) in found.labels:
@@ -111,5 +121,5 @@ def _infeasible(found: Terms, where: tuple[int, Label], how: str, excess: float)
     s = float(found.s[knot])
     return InfeasiblePlan(
         f"no motion along the path keeps the limits: at s = {s:.4f} the {kind} of {name!r} is {how}{still}; raise the limit "
-        "or move the path", s, (kind, name), excess,
+        "or move the path", s, (kind, name), excess, proved,
     )  # fmt: skip

@@ -30,9 +30,10 @@ ROUGH = 2  # places to an interval where it is looked at first
 DENSE = 10  # places to an interval where the motion is checked in the end
 CREEP = 0.05  # of the largest speed
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
+TRIES = 50  # before a start from scratch
 WARM = 1e-3  # gap of a new start, as a share of the objective
 NEARLY = 0.02  # places that use all but this share of a limit are looked at when the motion is slowed
-BISECTIONS = 12
+BISECTIONS = 14
 
 
 def fastest(
@@ -74,9 +75,9 @@ def fastest(
     first = task.terms(np.ones(points + 1))
     held = grid(first, grading, space)
     goal, time = (aim(kind, space, grading, held.slow) for kind in (objective, "time"))
-    start = _solve(time, held, first, iterations)
+    start = _solve(time, held, first, grading, iterations)
     if objective != "time":  # with a limited jerk it has more than one optimum; the fastest motion is near a good one
-        start = _solve(goal, held, first, iterations, start)
+        start = _solve(goal, held, first, grading, iterations, start)
     found, optimum, seen, history = _settled(task, goal, first, start, iterations)
     profile = Profile(grading, space, optimum.x)
     before = profile.time
@@ -136,7 +137,10 @@ def _settled(
             if off:
                 found = task.terms(_about(profile)).tightened(found.room, found.jerk_room, found.speed_room)
             found = found.tightened(*_room(seen, found))
-            optimum = _solve(goal, grid(found, task.grading, task.space), found, most, optimum)
+            try:
+                optimum = _solve(goal, grid(found, task.grading, task.space), found, task.grading, most, optimum)
+            except InfeasiblePlan:  # of the tightened limits: the motion is slowed down instead
+                break
             history += optimum.history
     return found, optimum, seen, history
 
@@ -147,15 +151,16 @@ def _model(robot: Robot | Dynamics, limits: Limits, reduced: bool) -> Model:
     return Callback(robot)
 
 
-def _solve(goal: Objective, held: Grid, found: Terms, most: int, near: Optimum | None = None) -> Optimum:
+def _solve(
+    goal: Objective, held: Grid, found: Terms, grading: Grading, most: int, near: Optimum | None = None
+) -> Optimum:
     """From a motion that was optimal for limits nearby, else from a slow one, else from any."""
     if near is not None:
-        x = BACK * near.x
-        while x.max() > held.slow and not within(held.points, x):
-            x = BACK * x
-        if x.max() > held.slow:
-            return minimise(goal, held.points, x, gap=WARM, most=most)
-    x = np.full(held.points[0].space.size, held.slow / 2) if held.slow > 0 else passing(held, found)
+        for tries in range(1, TRIES + 1):
+            x = BACK**tries * near.x
+            if x.max() > held.slow and within(held.points, x):
+                return minimise(goal, held.points, x, gap=WARM, most=most)
+    x = np.full(held.points[0].space.size, held.slow / 2) if held.slow > 0 else passing(held, found, grading)
     return minimise(goal, held.points, x, most=most)
 
 
@@ -179,7 +184,7 @@ def _slower(task: _Task, seen: Check) -> float:
     """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
     at = seen.shares.max(axis=2) > 1 - NEARLY
     s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
-    low, high = 0.9, 1.0
+    low, high = 0.5, 1.0
     for _ in range(BISECTIONS):
         factor = (low + high) / 2
         slowed = tuple(x * factor**n for n, x in enumerate(rates, 1))

@@ -42,7 +42,13 @@ class Terms:
         return replace(self, **arrays)  # type: ignore[arg-type]
 
     def tightened(self, room: np.ndarray, jerk_room: np.ndarray, speed_room: np.ndarray) -> "Terms":
-        """With only these shares of the limits of before: (N, m), (N, k) and, of the velocities, (N,)."""
+        """With only these shares of the limits of before: (N, m), (N, k) and, of the velocities, (N,).
+
+        Half of what standing still leaves of a limit stays: slow motion is as possible as before.
+        """
+        held = np.abs(self.c)
+        held[[0, -1]] = np.maximum(held[[0, -1]], np.abs(self.still))
+        room = np.where(held < 1, np.maximum(room, (1 + held) / 2), room)
         a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
         return Terms(

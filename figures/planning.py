@@ -1,0 +1,73 @@
+"""Time-optimal plans: random paths under random limits, planning time, growth with the number of points."""
+
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from make import Row, Section
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from plans import growth, planning_times
+from random_plans import Outcome, random_plan
+
+PLANS, SEED, WORKERS = 500, 800, 4
+OVER, COST = 1e-3, 5e-3  # share of a limit, share of the time
+
+
+def study() -> Section:
+    with ProcessPoolExecutor(WORKERS) as pool:
+        found = list(pool.map(attempt, range(PLANS)))
+    outcomes, errors = [x for x in found if isinstance(x, Outcome)], [x for x in found if isinstance(x, str)]
+    return Section(
+        "Time-optimal planning", "python figures/make.py planning", (*robustness(outcomes, errors), *speed()),
+        f"{PLANS} random paths and limits (seed {SEED}, `tests/random_plans.py`): an arm of seven joints without friction and "
+        "the IRB 360 with friction and strut limits, simulated; two to six way-points, limits over more than a decade, half with "
+        "jerk limits. Motions are looked at in equal times with functions that the planner "
+        "does not use. Planning times: processor time of one core, best of five, on a machine that others use, too.",
+    )  # fmt: skip
+
+
+def attempt(k: int) -> Outcome | str:
+    """A plan, or the error that it ended with."""
+    try:
+        return random_plan(np.random.default_rng([SEED, k]))
+    except Exception as error:  # any but InfeasiblePlan is a miss
+        return f"{k}: {type(error).__name__}"
+
+
+def robustness(outcomes: list[Outcome], errors: list[str]) -> tuple[Row, ...]:
+    planned = [o for o in outcomes if o.label is None]
+    refused = [o for o in outcomes if o.label is not None]
+    unproved = [o for o in refused if not o.proved]
+    by = ", ".join(f"{kind} {n}" for kind, n in Counter(o.label[0] for o in refused if o.label).items())
+    over = max(max(o.worst, o.jerked) for o in planned)
+    cost = max(o.cost for o in planned)
+    return (
+        Row("random plans: a motion or a proof that there is none", f"{PLANS} of {PLANS}",
+            f"{len(planned)} motions, {len(refused) - len(unproved)} proofs ({by}), {len(unproved)} without either, "
+            f"{len(errors)} errors {' '.join(errors[:3])}", not errors and not unproved),
+        Row("random plans: largest share over a limit between the points", "<= 0.1 %", f"{100 * over:.3f} %", over <= OVER),
+        Row("random plans: largest cost of a final time scaling", "<= 0.5 %", f"{100 * cost:.3f} %", cost <= COST),
+    )  # fmt: skip
+
+
+def speed() -> tuple[Row, ...]:
+    rows = [
+        Row(f"planning time, 300 points: {what}", f"<= {asked} s", f"{spent:.3f} s", spent <= asked)
+        for what, asked, spent in planning_times()
+    ]
+    counts, times = growth()
+    steeper = np.polyfit(np.log(counts), np.log(times), 1)[0]
+    text = ", ".join(f"{n}: {t:.2f} s" for n, t in zip(counts, times, strict=True))
+    rows.append(
+        Row(
+            "growth of the planning time with the points",
+            "linear",
+            f"{text}; power {steeper:.2f}",
+            bool(steeper < 1.15),
+        )
+    )
+    return tuple(rows)
