@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.errors import InfeasiblePlan, SolverFailed
 from robodyn_pin.planning.constraints import Grid, Point
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.interior import within
@@ -20,7 +20,7 @@ from robodyn_pin.planning.velocity_curve import ceiling
 
 Label = tuple[str, str]
 ROOM = 0.05  # share of the limits that a motion to start from need not leave free
-STEPS = 12
+STEPS = 30
 PACE = 1e-3  # speeds take so little part in the excess that y stays off zero and no more
 PROOF = 1e-6  # excess from which on a program proves: well above the solver's tolerance
 
@@ -107,6 +107,8 @@ def _least_excess(program: list[tuple[Point, list[_Rows]]]) -> tuple[np.ndarray,
         np.append(np.zeros(space.size), 1.0), A_ub=A, b_ub=np.concatenate(rooms),
         bounds=[(None, None)] * space.size + [(-ROOM, None)], method="highs",
     )  # fmt: skip
+    if found.x is None:
+        raise SolverFailed(f"no answer to whether the limits allow a motion: {found.message}", str(found.status))
     force = np.where(border == 1.0, -found.ineqlin.marginals, -1.0)
     row = int(force.argmax())
     return found.x[:-1], float(found.x[-1]), (int(np.concatenate(knots)[row]), labels[row])
