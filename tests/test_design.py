@@ -108,6 +108,25 @@ def test_slopes_hold_on_a_robot_with_curved_loops_and_motors_to_spare():
     assert np.abs(slope - objective(task, u, "A")[1]).max() < 1e-7
 
 
+@pytest.mark.parametrize("criterion", ["D", "E"])
+def test_other_criteria_beat_chance_in_their_own_sense(criterion):
+    got = found(criterion=criterion, simulate=None)
+    assert got.size < got.random_full.min()
+    assert got.size == pytest.approx(float(size(got.posterior.covariance / 1e12, criterion)))
+
+
+def test_a_region_and_a_robot_without_closed_form_are_searched_as_well():
+    arm = found(position=None, region=[[1.0, 1.6], [-0.3, 0.3], [0.8, 1.2]], cone=None, experiments={"forces": {"any": 2}},
+                simulate=None)  # fmt: skip
+    point = place(arm.springs, arm.c).point
+    assert (np.abs(point - [1.3, 0, 1.0]) <= [0.3 + 1e-6, 0.3 + 1e-6, 0.2 + 1e-6]).all()
+    k = {"phi1": 2e4, "phi2": 2e4, "phi3": 2e4, "psi": 1e3}
+    delta = found(robot="irb360", tool={"frame": "platform", "at": [0.05, 0, 0]}, prior={"stiffness": k}, position=None, cone=None,
+                  experiments={"forces": {"any": 2}, "largest": 20}, simulate=None, random=12, starts=1)  # fmt: skip
+    assert delta.size < delta.random.min()
+    assert np.abs(delta.q[:, 3]).max() <= np.pi
+
+
 def test_criteria_are_trace_determinant_and_largest_eigenvalue():
     C = np.diag([4.0, 1, 0.5])
     assert [float(size(C, name)) for name in "ADE"] == pytest.approx([5.5, 2.0, 4.0])
@@ -143,6 +162,7 @@ def test_one_more_measurement_takes_the_best_direction_from_where_a_run_stands(t
     assert len(both.q) == 1
     assert both.before == pytest.approx(np.trace(measured.estimate.posterior.covariance) * 1e12)
     assert both.size < both.before
+    assert not both.untold  # one more measurement need not tell every spring
     assert both.size <= 1.02 * min(x.size for x in one.values())  # other starts: the seed goes on from one to the next
 
 

@@ -125,6 +125,11 @@ def test_a_deviation_in_an_implausible_direction_is_not_accepted(desk):
     assert "degrees off the expected direction" in result.complaints[0]
 
 
+def test_validation_at_a_measured_pose_is_cautioned_against(desk):
+    result = found(desk, validation=f"{FOLDER.name}/measurements.csv")
+    assert "measurement 1 of measurements.csv is at the pose of measurement 1" in result.cautions[0]
+
+
 BAD = [
     (lambda t: t.with_columns(fx=0.0, fy=0.0, fz=0.0), "measurement 1 of measurements.csv: the force is zero"),
     (lambda t: t.with_columns(pl.col("^d.$") * 1000), "deviations are in metres, is this in millimetres"),

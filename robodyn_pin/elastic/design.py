@@ -11,7 +11,7 @@ from robodyn_pin.closures import fast
 from robodyn_pin.elastic.design_file import DesignFile, Direction
 from robodyn_pin.elastic.deviation import deviation
 from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
-from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, stiffness_of, untold
+from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, stiffness_of, unobservable, untold
 from robodyn_pin.elastic.measurements import Measurements, simulated
 from robodyn_pin.elastic.random_designs import draw
 from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
@@ -113,7 +113,8 @@ def _described(
     each = list(plan.pose)
     at = place(springs, c[each])
     moved = deviation(springs, c[each], F, stiffness_of(setting.prior.mean, run.form)).values
-    told = untold(springs, at, F, setting.prior, after)
+    # One more measurement need not tell every spring, but no measurement tells one that cannot be observed.
+    told = unobservable(springs, at) if run.mode == "next" else untold(springs, at, F, setting.prior, after)
     return Design(
         run=run, springs=springs, setting=setting, plan=plan, c=c, q=motors_of(springs, at), force=F, deviation=moved,
         posterior=after, untold=told, **sizes,  # type: ignore[arg-type]

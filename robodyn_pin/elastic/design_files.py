@@ -82,12 +82,12 @@ def words(found: Design) -> list[str]:
     run, what = found.run, NAMES[found.run.criterion]
     lines = [
         f"{what} of the expected posterior ({run.form}) {found.size:.4g}, of the prior {found.before:.4g}; {len(found.random)} designs by chance "
-        f"that keep the same rules: median {np.median(found.random):.4g} ({np.median(found.random) / found.size:.2f} times as much), with full forces "
-        f"{np.median(found.random_full):.4g} ({np.median(found.random_full) / found.size:.2f} times), the best of them {found.random_full.min():.4g}"
+        f"that keep the same rules: median {np.median(found.random):.4g} ({np.median(found.random) / found.size:.3g} times as much), with full forces "
+        f"{np.median(found.random_full):.4g} ({np.median(found.random_full) / found.size:.3g} times), the best of them {found.random_full.min():.4g}"
     ]  # fmt: skip
     if len(found.alone) > 1:
         lines += [
-            f"only the measurements along {name}: {x:.4g}, {x / found.size:.2f} times all"
+            f"only the measurements along {name}: {x:.4g}, {x / found.size:.3g} times all"
             for name, x in found.alone.items()
         ]
     ends = np.sort(found.reached[np.isfinite(found.reached)])

@@ -149,16 +149,26 @@ def expected_of_many(
 
 def untold(springs: Springs, at: Placed, force: np.ndarray, prior: Gaussian, posterior: Gaussian) -> dict[str, str]:
     """Springs that keep their prior, and why."""
-    lever = at.J @ np.linalg.pinv(at.B)  # (N, 3, n) how the tool moves as a spring turns
-    moment = np.abs(np.einsum("pxs,px->ps", lever, force))
-    most = np.linalg.norm(lever, axis=1) * np.linalg.norm(force, axis=1)[:, None]
+    L = _levers(at)
+    moment = np.abs(np.einsum("pxs,px->ps", L, force))
+    most = np.linalg.norm(L, axis=1) * np.linalg.norm(force, axis=1)[:, None]
     left = posterior.deviations / prior.deviations
-    found = {}
+    found = unobservable(springs, at)
     for i, name in enumerate(springs.names):
-        if (np.linalg.norm(lever[:, :, i], axis=1) < NO_LEVER).all():
-            found[name] = "cannot be observed: the tool's point lies on its axis, where no force turns it"
-        elif (moment[:, i] <= NO_MOMENT * most[:, i]).all():
+        if name not in found and (moment[:, i] <= NO_MOMENT * most[:, i]).all():
             found[name] = "keeps its prior: no measured force has a moment about it"
-        elif left[i] > UNTOLD:
+        elif name not in found and left[i] > UNTOLD:
             found[name] = f"keeps its prior: the measurements leave {100 * left[i]:.0f} % of its spread"
     return found
+
+
+def unobservable(springs: Springs, at: Placed) -> dict[str, str]:
+    """Springs that no force on the tool's point turns at any of the given poses."""
+    lever = np.linalg.norm(_levers(at), axis=1).max(axis=0)
+    why = "cannot be observed: the tool's point lies on its axis, where no force turns it"
+    return {name: why for name, x in zip(springs.names, lever, strict=True) if x < NO_LEVER}
+
+
+def _levers(at: Placed) -> np.ndarray:
+    """How the tool moves as a spring turns (N, 3, n) [m/rad]."""
+    return np.asarray(at.J @ np.linalg.pinv(at.B))

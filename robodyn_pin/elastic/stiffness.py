@@ -18,6 +18,7 @@ from robodyn_pin.files import resolve
 from robodyn_pin.identification.bayes import infer
 from robodyn_pin.run import load_named
 
+SAME = 1e-4  # [rad or m]
 IMPLAUSIBLE = 1e-3  # chance below which measurements, model, noise and prior do not go together
 
 
@@ -69,6 +70,8 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> Stiffness:
     cautions = [f"{name} {why}" for name, why in found.untold.items()]
     cautions += [f"the measurements would make {springs.names[i]} infinitely stiff or negative: it stands at a bound"
                  for i in np.flatnonzero(found.posterior.at_bound)]  # fmt: skip
+    if validation is not None:
+        cautions += _used_already(m, validation)
     left = used.deviation - values.reshape(-1, 3)
     k = found.stiffness
     seen = None if run.map is None else deviation_map(springs, k, run.model, run.map)
@@ -98,6 +101,14 @@ def _corrected(spec: PathSpec, folder: Path, springs: Springs, found: Estimate) 
 def _measured(run: StiffnessFile, folder: Path, path: Path, springs: Springs) -> Measurements:
     m = read_measurements(resolve(folder, path), springs.robot, run.sigma)
     return on_the_tool(m, springs, run.tool_mass, run.force_frame)
+
+
+def _used_already(m: Measurements, validation: Measurements) -> list[str]:
+    """Validation poses that are among the measured ones: they say nothing about other poses."""
+    near = np.abs(validation.q[:, None] - m.q).max(axis=2) < SAME
+    return [
+        f"{validation.row(i)} is at the pose of {m.row(j)}: it validates nothing" for i, j in np.argwhere(near).tolist()
+    ]
 
 
 def _complaints(run: StiffnessFile, springs: Springs, found: Estimate) -> list[str]:

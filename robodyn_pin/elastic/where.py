@@ -17,6 +17,7 @@ from robodyn_pin.spherical_wrist import NoClosedForm, spherical_wrist
 
 TRIES = 60  # times as many poses as are asked for
 LEAST = 6000  # tries in any case
+WOUND = 4 * np.pi  # [rad]
 
 
 class ConeSpec(Strict):
@@ -75,7 +76,8 @@ def where_of(
             high[same] = np.minimum(high[same], bounds.centre[i] + bounds.half[i] + offset)
             others += [] if len(same) else [i]
         rows, centre, half = bounds.S[others], bounds.centre[others], bounds.half[others]
-    low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
+    turns = ~(high - low <= WOUND)  # what turns without end, or without limits, is tried within one turn
+    low, high = np.where(turns, -np.pi, low), np.where(turns, np.pi, high)
     return Where(
         springs, None if position is None else np.array(position), None if region is None else np.array(region),
         None if cone is None else _cone(cone, springs.tool, position), low, high, rows, centre, half,
