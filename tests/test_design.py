@@ -68,11 +68,12 @@ def test_design_is_surer_than_any_drawn_by_chance_and_each_direction_alone_is_wo
 @pytest.mark.parametrize(("robot", "layout", "names"), [("irb6660", "motors", "m"), ("irb6660", "joints", "j")])
 def test_expected_posterior_is_what_inference_reports_for_such_measurements(robot, layout, names, form):
     k = dict(zip([f"{names}{i}" for i in range(1, 7)], [2e6, 3e6, 2.5e6, 0.8e6, 0.6e6, 0.4e6], strict=True))
-    plan = found(springs=layout, form=form, prior={"stiffness": k}, simulate=None, starts=1, steps=10)
+    gamma = 4.0
+    plan = found(springs=layout, form=form, prior={"stiffness": k}, gamma=gamma, simulate=None, starts=1, steps=10)
     values = np.array(list(k.values()))
     m = simulated(plan.springs, "m", plan.q, plan.force, values, 1e-12, 1)  # exact: the estimate stays at the prior
     m = replace(m, sigma=np.full(5, 5e-6))
-    after = estimate(plan.springs, m, prior_of(plan.run.prior, plan.springs, form), form, model="linear").posterior
+    after = estimate(plan.springs, m, prior_of(plan.run.prior, plan.springs, form), form, gamma, "linear").posterior
     assert np.allclose(after.deviations, plan.posterior.deviations, rtol=2e-3)  # linear against loaded model: 0.1 %
 
 

@@ -11,7 +11,7 @@ from robodyn_pin.closures import fast
 from robodyn_pin.elastic.design_file import DesignFile, Direction
 from robodyn_pin.elastic.deviation import deviation
 from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
-from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, stiffness_of, unobservable, untold
+from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, unobservable, untold
 from robodyn_pin.elastic.measurements import Measurements, simulated
 from robodyn_pin.elastic.random_designs import draw
 from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
@@ -57,9 +57,7 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
         RobodynError: what is wrong in the file, no pose that can be reached, no closed form of the robot.
     """
     springs = springs_in(load_named(run.robot, folder), run.tool, run.springs)
-    prior = (
-        prior_of(run.prior, springs, run.form) if run.given is None else given(resolve(folder, run.given), springs, run)
-    )
+    prior = _believed(run, springs) if run.given is None else given(resolve(folder, run.given), springs, run)
     setting, rng = setting_of(run, springs, prior), np.random.default_rng(run.seed)
     cases, random, full = [], [], []
     for directions, poses in _asked(run):
@@ -86,6 +84,7 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
 
 
 def _believed(run: DesignFile, springs: Springs) -> Gaussian:
+    """The prior of theta, its weight gamma included."""
     prior = prior_of(run.prior, springs, run.form)
     return Gaussian(prior.mean, prior.covariance / run.gamma)
 
@@ -101,18 +100,15 @@ def _described(
     run: DesignFile, setting: Setting, plan: Plan, u: np.ndarray, after: Gaussian, sizes: dict[str, object]
 ) -> Design:
     """A design with its poses in the order of their first measurement."""
-    springs, c, F = (
-        setting.springs,
-        u[: plan.poses * len(setting.where.low)].reshape(plan.poses, -1),
-        forces(setting, plan, u),
-    )
+    springs, d, F = setting.springs, len(setting.where.low), forces(setting, plan, u)
+    c = u[: plan.poses * d].reshape(plan.poses, d)
     order = list(dict.fromkeys(plan.pose))
     largest = np.take_along_axis(F, np.abs(F).argmax(axis=1)[:, None], axis=1)
     F = (F * np.where(largest < 0, -1.0, 1.0)).round(9) + 0.0  # either way along a line tells the same
     c, plan = c[order], Plan(plan.directions, tuple(order.index(g) for g in plan.pose))
     each = list(plan.pose)
     at = place(springs, c[each])
-    moved = deviation(springs, c[each], F, stiffness_of(setting.prior.mean, run.form)).values
+    moved = deviation(springs, c[each], F, setting.believed).values
     # One more measurement need not tell every spring, but no measurement tells one that cannot be observed.
     told = unobservable(springs, at) if run.mode == "next" else untold(springs, at, F, setting.prior, after)
     return Design(

@@ -71,6 +71,22 @@ def compliance(at: Placed, k: np.ndarray) -> np.ndarray:
     return np.asarray(at.J @ np.linalg.solve(_stiffness(at.B, k), np.swapaxes(at.J, 1, 2)))
 
 
+def levers(at: Placed, k: np.ndarray) -> np.ndarray:
+    """L = J K^-1 B' (N, 3, n): how the tool moves for a moment in each spring [m/(N m)]; k (n,)."""
+    return np.asarray(at.J @ np.linalg.solve(_stiffness(at.B, k), np.swapaxes(at.B, 1, 2)))
+
+
+def bent_levers(springs: Springs, at: Placed, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """L (N, 3, n) as `levers`, and its slopes (N, 3, n, d) for the coordinates."""
+    dJ, dB = curvature(springs, at)
+    inverse = np.linalg.inv(_stiffness(at.B, k))
+    P, R = at.J @ inverse, inverse @ np.swapaxes(at.B, 1, 2)  # (N, 3, d), (N, d, n)
+    half = np.einsum("nsij,s,nsl->nilj", dB, k, at.B)
+    dK = half + np.swapaxes(half, 1, 2)
+    slope = np.einsum("nxdj,nds->nxsj", dJ, R) - np.einsum("nxd,ndej,nes->nxsj", P, dK, R)
+    return at.J @ R, slope + np.einsum("nxd,nsdj->nxsj", P, dB)
+
+
 def _stiffness(B: np.ndarray, k: np.ndarray) -> np.ndarray:
     return np.asarray(np.swapaxes(B, 1, 2) @ (k[:, None] * B))
 

@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from robodyn_pin.elastic.design_file import DesignFile, Direction
+from robodyn_pin.elastic.deviation import bent_levers
 from robodyn_pin.elastic.inference import stiffness_of
 from robodyn_pin.elastic.run_file import Form
-from robodyn_pin.elastic.springs import Placed, Springs, curvature, place
+from robodyn_pin.elastic.springs import Placed, Springs, place
 from robodyn_pin.elastic.where import Where, room, where_of
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.design import Problem
@@ -74,23 +75,6 @@ def setting_of(run: DesignFile, springs: Springs, prior: Gaussian) -> Setting:
     unit = np.full(len(springs.names), 1e6 if run.form == "stiffness" else 1e-6)
     where = where_of(springs, run.position, run.region, run.cone, run.margin)
     return Setting(springs, prior, unit, run.form, run.sigma, run.experiments.largest, where)
-
-
-def levers(at: Placed, k: np.ndarray) -> np.ndarray:
-    """L = J K^-1 B' (N, 3, n): how the tool moves for a moment in each spring [m/(N m)]; k (n,)."""
-    K = np.swapaxes(at.B, 1, 2) @ (k[:, None] * at.B)
-    return np.asarray(at.J @ np.linalg.solve(K, np.swapaxes(at.B, 1, 2)))
-
-
-def bent_levers(springs: Springs, at: Placed, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L (N, 3, n) as `levers`, and its slopes (N, 3, n, d) for the coordinates."""
-    dJ, dB = curvature(springs, at)
-    inverse = np.linalg.inv(np.swapaxes(at.B, 1, 2) @ (k[:, None] * at.B))
-    P, R = at.J @ inverse, inverse @ np.swapaxes(at.B, 1, 2)  # (N, 3, d), (N, d, n)
-    half = np.einsum("nsij,s,nsl->nilj", dB, k, at.B)
-    dK = half + np.swapaxes(half, 1, 2)
-    slope = np.einsum("nxdj,nds->nxsj", dJ, R) - np.einsum("nxd,ndej,nes->nxsj", P, dK, R)
-    return at.J @ R, slope + np.einsum("nxd,nsdj->nxsj", P, dB)
 
 
 def told(setting: Setting, L: np.ndarray, force: np.ndarray) -> np.ndarray:

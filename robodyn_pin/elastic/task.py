@@ -9,8 +9,7 @@ from pydantic import Field
 from scipy.optimize import minimize
 
 from robodyn_pin.closures import fast
-from robodyn_pin.elastic.deviation import Model, deviation_at
-from robodyn_pin.elastic.experiments import bent_levers
+from robodyn_pin.elastic.deviation import Model, bent_levers, deviation_at
 from robodyn_pin.elastic.run_file import Vector
 from robodyn_pin.elastic.springs import Placed, Springs, motors_of, place
 from robodyn_pin.elastic.where import ConeSpec, Where, random_poses, room, where_of
