@@ -196,3 +196,13 @@ def test_map_task_and_path_come_with_the_run(desk, tmp_path, capsys):
     assert "rms down by" in printed
     assert result.correction is not None
     assert result.correction.part_left < 0.1
+
+
+def test_a_stiffness_without_upper_bound_is_null_and_infinite_in_words(desk, tmp_path):
+    result = found(
+        desk, use=[1], prior={"stiffness": dict.fromkeys([f"m{i}" for i in range(1, 7)], 1e6), "spread": 0.9}
+    )
+    write_stiffness(result, tmp_path / "out")
+    rows = json.loads((tmp_path / "out" / "result.json").read_text(), parse_constant=pytest.fail)["stiffness"]
+    assert any(row["high"] is None for row in rows)
+    assert "∞" in (tmp_path / "out" / "stiffness.html").read_text()

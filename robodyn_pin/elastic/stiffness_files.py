@@ -32,16 +32,16 @@ def write_stiffness(found: Stiffness, folder: Path) -> None:
     write_whole(folder / "stiffness.csv", pl.DataFrame(table(found)).write_csv)
     if found.campaigns[:-1]:
         write_whole(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)).write_csv)
-    write_uses(found, folder)
-    write_text(folder / "stiffness.html", page(found, pictures(found, folder)))
+    scene = write_uses(found, folder)
+    write_text(folder / "stiffness.html", page(found, pictures(found, folder), scene))
     write_json(folder / "result.json", summary(found))
 
 
 def table(found: Stiffness) -> list[dict[str, Any]]:
-    """One row a spring, SI units."""
+    """One row a spring, SI units; `high` is None where nothing bounds the stiffness."""
     e = found.estimate
     return [
-        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low), "high": float(high), "prior": float(before),
+        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low), "high": float(high) if np.isfinite(high) else None, "prior": float(before),
          "untold": e.untold.get(name, "")}
         for name, k, s, (low, high), before in zip(
             e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), found.campaigns[-1].stiffness, strict=True)
@@ -117,10 +117,9 @@ def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
     return drawn
 
 
-def page(found: Stiffness, drawn: dict[str, str]) -> str:
-    """The text of stiffness.html."""
+def page(found: Stiffness, drawn: dict[str, str], scene: str) -> str:
+    """The text of stiffness.html; scene: the page of the deviations in 3D, if there is one."""
     from robodyn_pin.viz.sheet import Part, sheet
-    from robodyn_pin.viz.uses import map_page
 
     e, run = found.estimate, found.run
     verdict = "Measurements, model and prior go together" if found.accepted else "NOT ACCEPTED"
@@ -140,8 +139,7 @@ def page(found: Stiffness, drawn: dict[str, str]) -> str:
     said = use_words(found)
     drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
     for (title, sentence), name in zip(said.items(), drawings, strict=True):
-        scene = map_page(found.map, found.springs) if name == "deviations" and found.map is not None else ""
-        parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene))
+        parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene if name == "deviations" else ""))
     return sheet(
         f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else "", found.accepted, verdict,
         [*found.complaints, *found.cautions], parts,
@@ -163,8 +161,8 @@ def check_words(e: Estimate) -> str:
 def stiffness_rows(found: Stiffness) -> list[Row]:
     """The springs for people, 10⁶ N m/rad."""
     return [
-        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "deviation": f"{row['standard_deviation'] / MILLION:.3f}",
-         "95 % interval": f"{row['low'] / MILLION:.3f} to {row['high'] / MILLION:.3f}", "prior": f"{row['prior'] / MILLION:.3f}"}
+        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation": f"{row['standard_deviation'] / MILLION:.3f}",
+         "95 % interval": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior": f"{row['prior'] / MILLION:.3f}"}
         for row in table(found)
     ]  # fmt: skip
 

@@ -13,23 +13,23 @@ from robodyn_pin.log_files import write_table
 MICRO = 1e-6
 
 
-def write_uses(found: Stiffness, folder: Path) -> None:
-    """Write deviations.csv, deviations.html and corrected.csv, as far as the run asks for them."""
-    if (m := found.map) is not None:
-        from robodyn_pin.viz.uses import map_page
+def write_uses(found: Stiffness, folder: Path) -> str:
+    """Write deviations.csv, deviations.html and corrected.csv, as far as the run asks for them; returns the HTML, or nothing."""
+    from robodyn_pin.viz.uses import map_page
 
-        named = {axis: m.points[:, i] for i, axis in enumerate(AXES)} | {
-            f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)
-        }
-        force = ", ".join(f"{f:g}" for f in m.spec.force)
+    scene = ""
+    if (m := found.map) is not None:
+        named = {axis: m.points[:, i] for i, axis in enumerate(AXES)}
+        named |= {f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)}
+        force, robot = ", ".join(f"{f:g}" for f in m.spec.force), found.springs.robot.name
         write_table(
-            folder / "deviations.csv",
-            named,
-            f"expected deviations [m] under ({force}) N, axes of the base; {found.springs.robot.name}",
+            folder / "deviations.csv", named, f"expected deviations [m] under ({force}) N, axes of the base; {robot}"
         )
-        write_text(folder / "deviations.html", map_page(m, found.springs))
+        scene = map_page(m, found.springs)
+        write_text(folder / "deviations.html", scene)
     if found.correction is not None:
         write_course(folder / "corrected.csv", found.correction, found.springs)
+    return scene
 
 
 def use_words(found: Stiffness) -> dict[str, str]:
