@@ -106,6 +106,21 @@ def test_pose_out_of_reach_names_what_stops_it():
     assert found.excess[0].max(axis=1).min() == pytest.approx(0.1, abs=1e-9)
 
 
+def test_wrist_centre_too_near_to_axis_2_is_out_of_reach_as_well():
+    near = np.eye(4)
+    near[:3, 3] = [0.1 + 0.05, 0, 0.615 + 0.085]  # the flange is 0.085 m above the wrist centre
+    found = rp.inverse_kinematics(load("irb2400"), near)
+    assert found.lever[0] == pytest.approx([0.05, 0.25], abs=1e-12)  # in front and turned about; 0.0620 is the least
+    assert np.isnan(found.theta[0, :4]).all()
+    assert not np.isnan(found.theta[0, 4:]).any()
+
+
+def test_where_axes_4_and_6_are_in_line_axis_4_stands_at_zero():
+    pose = flange(IRB2400, np.array([0.3, 0.2, -0.3, 0.5, 0.0, -0.4]))
+    found = rp.inverse_kinematics(load("irb2400"), pose).c[0]
+    assert found[0] == pytest.approx([0.3, 0.2, -0.3, 0.0, 0.0, 0.1], abs=1e-12)
+
+
 def test_limit_of_the_parallelogram_counts_although_no_motor_has_it():
     robot = load("irb2400")
     c = np.array([0.0, -0.9, 0.6, 0.5, 0.5, 0.0])  # both motors within their ranges, upper against lower arm is not
@@ -167,11 +182,27 @@ def test_joints_that_turn_for_ever_have_no_limits(tmp_path, endless):
     assert not rp.inverse_kinematics(robot, far, "hand").inside.any()
 
 
-def puma(folder, endless: tuple[str, ...] = ()) -> Robot:
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"j2": ("0 0.15 0", "0 1 0.1")}, "j1 and j2 are not perpendicular"),
+        ({"j3": ("0.4 0 0", "0.1 1 0")}, "j2 and j3 are not parallel"),
+        ({"j4": ("0 0 0.02", "1 0.1 0")}, "j4 and j5 are not perpendicular"),
+        ({"j6": ("0 0 0", "0 0.1 1")}, "j5 and j6 are not perpendicular"),
+        ({"j6": ("0 0.05 0", "0 0 1")}, "j4, j5, j6 do not meet in a point"),
+    ],
+)
+def test_arms_of_another_shape_are_refused_and_the_axes_named(tmp_path, changed, why):
+    with pytest.raises(NoClosedForm, match=why):
+        rp.inverse_kinematics(puma(tmp_path, changed=changed), np.eye(4), "hand")
+
+
+def puma(folder, endless: tuple[str, ...] = (), changed: dict | None = None) -> Robot:
     joints = [
         ("j1", "0 0 0.5", "0 0 1"), ("j2", "0 0.15 0", "0 1 0"), ("j3", "0.4 0 0", "0 1 0"), ("j4", "0 0 0.02", "1 0 0"),
         ("j5", "0.43 0 0", "0 1 0"), ("j6", "0 0 0", "0 0 1"),
     ]  # fmt: skip
+    joints = [(name, *(changed or {}).get(name, (at, axis))) for name, at, axis in joints]
     links = [f"l{k}" for k in range(7)]
     body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     text = '<robot name="puma"><link name="l0"/>' + "".join(f'<link name="{link}">{body}</link>' for link in links[1:])
@@ -182,6 +213,12 @@ def puma(folder, endless: tuple[str, ...] = ()) -> Robot:
         )
     file = RobotFile.model_validate({"urdf": "puma.urdf", "frames": {"hand": {"link": "l6", "at": [0, 0, 0.1]}}})
     return build("puma", file, text + "</robot>", folder / "puma.urdf")
+
+
+def test_each_joint_is_turned_towards_the_wish_as_far_as_its_own_limits_let_it():
+    robot, c = load("irb2400"), np.array([0.3, 0.2, -0.1, 0.5, 0.7, 6.0])
+    wish = c + np.array([2 * np.pi, 0, 0, 0, 0, 0])  # axis 1 cannot turn that far, axis 6 can stay
+    assert rp.inverse_kinematics(robot, flange(IRB2400, c)).best(near=wish)[0] == pytest.approx(c, abs=1e-9)
 
 
 def test_branches_are_called_after_what_they_are():

@@ -75,6 +75,11 @@ def test_damped_rates_are_exact_away_from_singular_poses_and_bounded_in_them():
     assert np.abs(found.missed[far]).max() < 1e-12
     assert (np.linalg.norm(found.rates, axis=1) <= 1.16 / near * np.linalg.norm(v, axis=1)).all()
     assert np.abs(v - np.einsum("nij,nj->ni", J, found.rates) - found.missed).max() < 1e-12
+    smallest = np.linalg.svd(J, compute_uv=False)[:, -1]
+    mu2 = np.where(smallest < near, (1 - (smallest / near) ** 2) * (near / 2) ** 2, 0)
+    normal = np.einsum("nji,njk->nik", J, J) + mu2[:, None, None] * np.eye(6)
+    expected = np.linalg.solve(normal, np.einsum("nji,nj->ni", J, v)[..., None])[..., 0]
+    assert np.abs(found.rates - expected).max() < 1e-9
     undamped = np.linalg.solve(J[1:2], v[1:2, :, None])  # a two-hundredth of the way: what damping is for
     assert np.abs(undamped).max() > 2 * np.abs(found.rates[1]).max()
 

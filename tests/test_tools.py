@@ -13,7 +13,8 @@ import robodyn_pin as rp
 from robodyn_pin.cli import app
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import read_yaml
-from robodyn_pin.joint_forces import joint_wrenches
+from robodyn_pin.forces import constraint_forces_at
+from robodyn_pin.joint_forces import JointHistory, extremes, joint_wrenches
 from robodyn_pin.payload import with_tool
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.tool import ToolFile
@@ -168,6 +169,27 @@ def test_in_motion_a_joint_carries_the_rate_of_momentum_beyond_it(equipped, k):
         )
         R = frames(IRB2400, q)[k - 1][:3, :3]
         assert wrench(equipped, f"j{k}", q, qd, qdd)[:3] == pytest.approx(R.T @ force, rel=1e-4, abs=2e-3)
+
+
+def test_pins_carry_no_moment_about_their_free_axis():
+    robot = load("irb360")
+    c = np.random.default_rng(2).uniform(0, 0.3, (4, 4))
+    state = robot.close(c, 0 * c, 0 * c)
+    names, values = joint_wrenches(robot, state)
+    lam = constraint_forces_at(robot, state).multipliers
+    pin = next(closure for closure in robot.loops.closures if closure.kind == "revolute")
+    found = values[:, names.index(pin.name)]
+    assert np.abs(found[:, 3]).max() == 0
+    assert np.array_equal(found[:, [0, 1, 2, 4, 5]], lam[pin.name])
+    assert np.abs(lam[pin.name]).max() > 1
+
+
+def test_largest_force_and_moment_have_times_of_their_own():
+    wrenches = np.zeros((5, 1, 6))
+    wrenches[1, 0, :3], wrenches[3, 0, 3:] = [3, 4, 0], [0, 5, 12]
+    (row,) = extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches))
+    assert list(row.values()) == ["j", 5.0, 0.1, 13.0, 0.3]
+    assert extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches, edge=2))[0]["largest force [N]"] == 0
 
 
 def test_command_writes_every_joint_of_a_log(tmp_path):
