@@ -55,3 +55,8 @@ def resolve_axes(model: pin.Model, specs: Sequence[str | MotorSpec], motors: Axe
         rows.append(row)
         offsets.append(offset)
     return Axes(tuple(names), np.array(rows).reshape(-1, model.nv), np.array(offsets))
+
+
+def parallel(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two combinations of joints (nv,) are one axis, up to a gear."""
+    return bool(np.abs(a @ b) >= (1 - 1e-12) * np.linalg.norm(a) * np.linalg.norm(b))

@@ -9,7 +9,9 @@ import numpy as np
 import pinocchio as pin
 import yaml
 
+from robodyn_pin.axes import parallel
 from robodyn_pin.effort_models import FRICTION, EffortSpec
+from robodyn_pin.efforts import Effort
 from robodyn_pin.errors import NotPhysical
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
 from robodyn_pin.regression import columns
@@ -116,8 +118,9 @@ def identified_robot(result: "Result") -> Robot:
 
 def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated: bool) -> str:
     """The text of NAME_friction.yaml: the robot file with measured friction, known from now on, on the motors that it is of."""
-    motors = {entry["of"] for entry in found}
-    kept = [e for e in robot.file.efforts if not (e.model in FRICTION and e.of in motors)]
+    motors = robot.motors
+    replaced = motors.S[[motors.names.index(str(entry["of"])) for entry in found]]
+    kept = [spec for effort in robot.efforts if (spec := _elsewhere(effort, replaced)) is not None]
     measured = [EffortSpec.model_validate(entry | {"known": True}) for entry in found]
     origin = "simulated" if simulated else "measured"
     sources = {"friction that is known: true": f"derived: from {origin} logs of constant speeds"} | robot.file.sources
@@ -127,3 +130,14 @@ def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated:
     content = file.model_dump(mode="json", exclude_defaults=True)
     note = f"# {robot.name} with friction from {origin.upper() if simulated else origin} logs; see friction.json beside it.\n"
     return note + yaml.safe_dump(content, sort_keys=False, width=120)
+
+
+def _elsewhere(effort: Effort, rows: np.ndarray) -> EffortSpec | None:
+    """What is left of an effort without friction along rows (k, nv), whatever it calls them and whatever the gear."""
+    spec = effort.spec
+    if spec.model not in FRICTION or effort.closures:
+        return spec
+    stays = [k for k, row in enumerate(effort.rows) if not any(parallel(row, other) for other in rows)]
+    if len(stays) == len(effort.rows):
+        return spec
+    return spec.model_copy(update={"of": [spec.of[k] for k in stays]}) if stays else None  # type: ignore[index]

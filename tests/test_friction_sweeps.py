@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
+from robodyn_pin.export import robot_with_friction
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.friction.file import FrictionFile, GridSpec
+from robodyn_pin.friction.free import width_of
 from robodyn_pin.friction.protocol import plan_sweeps
 from robodyn_pin.friction.result import curve_columns, names, quantities
 from robodyn_pin.friction.sweeps import measure_sweeps
@@ -24,6 +26,11 @@ TABLE_5 = {
     "m1": (36.3, 24.2, 11.85, 0.0085), "m2": (39.2, 31.2, 8.323, 0.0031), "m3": (25.3, 16.9, 9.3613, 0.0094),
     "m4": (19.2, 7.9, 7.1228, 0.0175), "m5": (39.7, 13.7, 7.2654, 0.0176), "m6": (17.5, 8.8, 2.323, 0.0162),
 }  # fmt: skip
+PENDULUM = """<robot name="pendulum"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0 0 -0.3"/><mass value="10"/>
+<inertia ixx="0.2" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="100" velocity="2"/></joint></robot>"""
 SPEEDS = [0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 0.5]
 GRAIN = 1e-6  # [rad] of the encoder
 
@@ -197,6 +204,22 @@ def test_what_cannot_be_planned_is_said():
         plan_sweeps(sweep_file(pose={"M1": 0.0}), robot)
 
 
+def test_friction_under_a_joints_name_or_behind_a_gear_is_replaced_not_doubled(tmp_path):
+    (tmp_path / "pendulum.urdf").write_text(PENDULUM)
+    (tmp_path / "pendulum.yaml").write_text(
+        "{urdf: pendulum.urdf, motors: [{name: m, of: {j: 100}}], efforts: [{of: j, model: coulomb, initial: 3, width: 0.02},"
+        " {of: j, model: spring, initial: 5}]}"
+    )
+    robot = load(tmp_path / "pendulum.yaml")
+    measured = [{"of": "m", "model": "coulomb", "initial": 0.04, "width": 2.0}]
+    (tmp_path / "pendulum_friction.yaml").write_text(robot_with_friction(robot, measured, simulated=True))
+    (tmp_path / "pendulum_friction.urdf").write_text(robot.urdf_xml)
+    again = load(tmp_path / "pendulum_friction.yaml")
+    assert [(e.spec.of, e.spec.model) for e in again.efforts] == [("m", "coulomb"), ("j", "spring")]
+    run = parse_yaml("{robot: r, motor: m}", FrictionFile, "friction.yaml")
+    assert width_of(run, robot, "m") == pytest.approx(2.0)  # 0.02 rad/s of the joint
+
+
 def test_one_direction_is_refused_and_a_missing_partner_is_left_out(tmp_path):
     log = swept_log("m2", 0.1)
     back = np.minimum(np.diff(log.q[:, 1], prepend=log.q[0, 1]), 0)  # on the way back another motor moves as well
@@ -216,13 +239,6 @@ def test_a_log_without_sweeps_or_with_too_few_speeds_is_refused(tmp_path):
         measure_sweeps(sweep_file().model_copy(update={"logs": []}), tmp_path, load("irb2400"))
     with pytest.raises(BadFile, match="either 'motor'"):
         parse_yaml("{robot: irb2400}", FrictionFile, "friction.yaml")
-
-
-PENDULUM = """<robot name="pendulum"><link name="base"/>
-<link name="arm"><inertial><origin xyz="0 0 -0.3"/><mass value="10"/>
-<inertia ixx="0.2" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
-<limit lower="-2" upper="2" effort="100" velocity="2"/></joint></robot>"""
 
 
 def test_a_controller_follows_the_sweeps_and_its_log_shows_the_friction(robodyn, tmp_path):

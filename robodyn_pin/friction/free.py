@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.axes import parallel
 from robodyn_pin.effort_models import FRICTION, WIDTH
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import resolve
@@ -80,7 +81,13 @@ def check_motors(robot: Robot, wanted: list[str]) -> None:
 
 def width_of(run: FrictionFile, robot: Robot, motor: str) -> float:
     """Of the change of sign [rad/s or m/s]: as asked, else as the robot file's friction of the motor, else 0.01."""
-    given = [e.width for e in robot.file.efforts if e.of == motor and e.model in FRICTION and e.width is not None]
+    own = robot.motors.S[robot.motors.names.index(motor)]
+    given = [
+        e.spec.width * float(np.linalg.norm(own) / np.linalg.norm(row))
+        for e in robot.efforts
+        for row in e.rows
+        if e.spec.model in FRICTION and e.spec.width is not None and parallel(row, own)
+    ]
     return run.width or next(iter(given), WIDTH)
 
 

@@ -23,7 +23,8 @@ from robodyn_pin.sweeps import Sweep, SweepMotion, polynomial
 
 TRIED = 49  # places of each waiting coordinate
 AS_GOOD = 0.02  # of the range of loads that is found: nearer to where it waits beats less gravity by less than that
-AS_LOW, NONE = 0.01, 0.01  # likewise, of the least load; [N m or N]
+AS_LOW = 0.01  # likewise, of the least load
+SLIGHT = 0.01  # [N m or N] likewise
 HEAVY = 1.0  # [N m or N] less is no load
 DENSE = 8  # times between two knots at which limits are looked at
 KINDS = {"position": ("reaches", "rad or m"), "velocity": ("moves at", "rad/s or m/s"),
@@ -144,7 +145,7 @@ def _posed(robot: Robot, spec: SweepsSpec, name: str) -> Posed:
             loads = _loads(robot, c, k, travel, j, places)
             if np.isfinite(loads).any():  # else nothing is in reach: the check of limits says why
                 low, high = float(np.nanmin(loads)), float(np.nanmax(loads))
-                fine = np.flatnonzero(loads <= (1 + AS_LOW) * low + AS_GOOD * (high - low) + NONE)
+                fine = np.flatnonzero(loads <= (1 + AS_LOW) * low + AS_GOOD * (high - low) + SLIGHT)
                 best.append((low, j, places[fine[np.abs(places[fine] - c[j]).argmin()]]))
                 extremes += [low, high]
         least = min(best, default=None)

@@ -41,7 +41,7 @@ class SweepResult:
     robot: Robot
     at: dict[str, float]  # [rad or m]
     motors: dict[str, FrictionResult]
-    shown: dict[str, Shown]
+    shown: dict[str, Shown]  # of motors that pass more than once in a log
     simulated: bool
 
     @property
@@ -67,8 +67,9 @@ class SweepResult:
         write_whole(folder / "friction.csv", table.write_csv)
         for name, result in self.motors.items():
             write_text(folder / f"friction_{name}.svg", svg(friction_figure(result), f"friction_{name}"))
-            picture = passages_figure(self.shown[name], result, self.at[name])
-            write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
+            if name in self.shown:
+                picture = passages_figure(self.shown[name], result, self.at[name])
+                write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
         name = f"{self.robot.name}_friction"
         write_text(folder / f"{name}.urdf", self.robot.urdf_xml)
         write_text(folder / f"{name}.yaml", robot_with_friction(self.robot, self.efforts, self.simulated))
