@@ -21,7 +21,7 @@ COLOURS = {
     "end_effector": "#CC79A7",
 }  # fmt: skip
 FREE = "#9aa3ad"  # no limit is active
-WORDS = {"force": "strut force", "end_effector": "end-effector joint"}
+WORDS = {"force": "strut force", "end_effector": "end-effector"}
 AXES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6b7480", "#222222")
 LIMIT = "#B00020"
 SMALL = 10.0  # [%] of its limit: what stays below has no name

@@ -143,9 +143,10 @@ def _cost(task: Task, plan: Plan, kind: str) -> float | None:
     if all(over < -ROOM for label, over in plan.excess.items() if label[0] == kind):
         return 0.0
     try:
-        return plan.time - fastest_within(task, Limits(tuple(b for b in task.limits.bounds if b.kind != kind))).time
+        free = fastest_within(task, Limits(tuple(b for b in task.limits.bounds if b.kind != kind)))
     except RobodynError:  # what is left limits nothing
         return None
+    return round(max(0.0, plan.time - free.time), 6)  # searches end some microseconds before the optimum
 
 
 def strut_uses(robot: Robot, motion: Motion) -> tuple[StrutUse, ...]:
