@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from robodyn_pin.errors import InfeasiblePlan, RobodynError
-from robodyn_pin.limits import Limits
+from robodyn_pin.limits import Bounds, Limits
 from robodyn_pin.planning.limits import symmetric
 from robodyn_pin.planning.path import Path, lines
 from robodyn_pin.planning.solve import fastest
@@ -129,6 +129,32 @@ def test_too_heavy_to_be_carried_over_is_proved_not_to_go():
 def test_a_motion_that_nothing_limits_is_refused():
     with pytest.raises(RobodynError, match="nothing limits the motion"):
         fastest(mass, straight(0, 1), limits())
+
+
+def test_a_part_of_the_path_that_nothing_limits_is_named():
+    # Only the first joint is limited; in the second half the second one moves alone.
+    names, corner = ("a", "b"), np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    first = Limits((Bounds("acceleration", ("a",), np.array([[1.0, 0.0]]), np.zeros(1), np.ones(1)),))
+    path = lines(names, corner, np.zeros(2, bool), 0.1)
+    with pytest.raises(RobodynError, match=r"at s = 0\.[5-9].* of the path nothing limits the motion"):
+        fastest(lambda q, v, a: a, path, first)
+
+
+@pytest.mark.parametrize(
+    ("dynamics", "says"),
+    [
+        (lambda q, v, a: a[:, 0], r"gave shape \(2,\) for 2 samples"),
+        (lambda q, v, a: np.where(q > 0.5, np.nan, a), "it must be finite"),
+    ],
+)
+def test_inverse_dynamics_that_cannot_be_used_say_why(dynamics, says):
+    with pytest.raises(RobodynError, match=says):
+        fastest(dynamics, straight(0, 1), limits(torque=1.0))
+
+
+def test_limits_that_need_a_robot_are_refused_with_a_function():
+    with pytest.raises(RobodynError, match="limits of force need a robot"):
+        fastest(mass, straight(0, 1), limits(force=1.0))
 
 
 def test_the_profile_is_one_motion():

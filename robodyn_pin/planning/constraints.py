@@ -113,6 +113,7 @@ class Grid:
 
     points: tuple[Point, ...]
     slow: float  # y (the same all over) that surely keeps them [1/s^2]; zero where standing still does not
+    cap: float  # y that holds where no limit does
 
 
 def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
@@ -145,7 +146,7 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
         Point(space, begin, 0, first.at_rest(terms.still[0])),
         Point(space, end, K - 1, last.at_rest(terms.still[1])),
     ]
-    return Grid(tuple(points), min(float(kept.min()), float(between.min())))
+    return Grid(tuple(points), min(float(kept.min()), float(between.min())), cap)
 
 
 def _places(terms: Terms, grading: Grading, space: Space) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from robodyn_pin.dynamics import motor_torques, tree_efforts
+from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.forces import closure_forces, multipliers
 from robodyn_pin.planning.path import Geometry
 from robodyn_pin.reduced import ReducedModel, reduced_model, tree_forces
@@ -55,7 +56,17 @@ class Callback:
 
         def loads(rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
             rate, acceleration = rate[:, None], acceleration[:, None]
-            return {"torque": self.dynamics(c, c1 * rate, c2 * rate**2 + c1 * acceleration)}
+            torque = np.asarray(self.dynamics(c, c1 * rate, c2 * rate**2 + c1 * acceleration), float)
+            if torque.ndim != 2 or len(torque) != len(c):
+                raise ShapeMismatch(
+                    f"the inverse dynamics gave shape {torque.shape} for {len(c)} samples; expected ({len(c)}, motors)"
+                )
+            if not np.isfinite(torque).all():
+                i = int(np.argwhere(~np.isfinite(torque))[0, 0])
+                raise ShapeMismatch(
+                    f"the inverse dynamics gave {torque[i]} at s = {geometry.s[i]:.4f}; it must be finite"
+                )
+            return {"torque": torque}
 
         return Posture(c, c1, c2, loads)
 

@@ -32,6 +32,8 @@ CREEP = 0.05  # of the largest speed
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
 TRIES = 50  # before a start from scratch
 WARM = 1e-3  # gap of a new start, as a share of the objective
+LEAST_POINTS = 4
+FREE = 0.1  # of the cap
 NEARLY = 0.02  # places that use all but this share of a limit are looked at when the motion is slowed
 BISECTIONS = 14
 
@@ -64,6 +66,8 @@ def fastest(
         InfeasiblePlan: no motion keeps the limits; names where on the path, which limit and by how much.
         RobodynError: nothing limits the motion. ClosureFailed: the path leaves the workspace or crosses a singularity.
     """
+    if points < LEAST_POINTS:
+        raise RobodynError(f"a plan on {points} points; expected {LEAST_POINTS} or more")
     if not jerk:
         limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
     if all(b.kind == "position" for b in limits.bounds):
@@ -76,6 +80,7 @@ def fastest(
     held = grid(first, grading, space)
     goal, time = (aim(kind, space, grading, held.slow) for kind in (objective, "time"))
     start = _solve(time, held, first, grading, iterations)
+    _check_held(start, held, first)
     if objective != "time":  # with a limited jerk it has more than one optimum; the fastest motion is near a good one
         start = _solve(goal, held, first, grading, iterations, start)
     found, optimum, seen, history = _settled(task, goal, first, start, iterations)
@@ -146,8 +151,13 @@ def _settled(
 
 
 def _model(robot: Robot | Dynamics, limits: Limits, reduced: bool) -> Model:
+    kinds = {b.kind for b in limits.bounds if b.kind in LOADS}
     if isinstance(robot, Robot):
-        return mechanism(robot, (b.kind for b in limits.bounds if b.kind in LOADS), reduced)
+        return mechanism(robot, kinds, reduced)
+    if kinds - {"torque"}:
+        raise RobodynError(
+            f"limits of {', '.join(sorted(kinds - {'torque'}))} need a robot; inverse dynamics give torques only"
+        )
     return Callback(robot)
 
 
@@ -162,6 +172,13 @@ def _solve(
                 return minimise(goal, held.points, x, gap=WARM, most=most)
     x = np.full(held.points[0].space.size, held.slow / 2) if held.slow > 0 else passing(held, found, grading)
     return minimise(goal, held.points, x, most=most)
+
+
+def _check_held(optimum: Optimum, held: Grid, found: Terms) -> None:
+    """Raise RobodynError where nothing but the cap holds the motion."""
+    y = held.points[0].motion(optimum.x)[:, 0]
+    if (free := y > FREE * held.cap).any():
+        raise RobodynError(f"at s = {found.s[free.argmax()]:.4f} of the path {NO_LIMIT}")
 
 
 def _about(profile: Profile) -> np.ndarray:
