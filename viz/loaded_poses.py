@@ -11,9 +11,10 @@ HOLD = 2.0  # [s] at each pose of a tour
 MOVE = 1.0  # [s] between two
 
 
-def loaded_scene(robot: Robot, q: np.ndarray, title: str) -> Scene:
-    """The robot going from pose to pose, q (N, nv)."""
+def loaded_scene(robot: Robot, q: np.ndarray, title: str, around: np.ndarray) -> Scene:
+    """The robot going from pose to pose, q (N, nv); points around (n, 3) [m] stay in view."""
     scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=title)
+    scene.contain(around)
     scene.display(q[0])
     if len(q) > 1:
         t, stops = [0.0], [q[0]]
@@ -29,7 +30,6 @@ def draw_arrows(
 ) -> None:
     """Arrows (N, 3) [m] from points (N, 3) [m], each with a colour (N,) 0xRRGGBB; `thick`: radius of the shafts [m]."""
     mesh = straight_arrow()
-    scene.contain(np.concatenate([points, points + arrows]))
     for i, (point, arrow, colour) in enumerate(zip(points, arrows, colours, strict=True)):
         length = float(np.linalg.norm(arrow))
         if length < 1e-9:

@@ -53,8 +53,10 @@ def map_page(found: DeviationMap, springs: Springs) -> str:
     hexes = np.array([int(to_hex(colour)[1:], 16) for colour in colours])
     middle = int(np.linalg.norm(found.points - found.points.mean(axis=0), axis=1).argmin())
     title = f"{springs.robot.name}: deviations, {enlarged:.0f} times as long; longest {most / MICRO:.0f} µm"
-    with loaded_scene(springs.robot, found.q[[middle]], title) as scene:
-        draw_arrows(scene, "deviations", found.points[some], enlarged * found.deviation[some], hexes, 0.006)
+    arrows = enlarged * found.deviation[some]
+    ends = np.concatenate([found.points[some], found.points[some] + arrows])
+    with loaded_scene(springs.robot, found.q[[middle]], title, ends) as scene:
+        draw_arrows(scene, "deviations", found.points[some], arrows, hexes, 0.006)
         return scene.html()
 
 
@@ -86,7 +88,7 @@ def correction_figure(found: Correction) -> Figure:
         axes.plot(*thinned(x, before), color=WLS, linewidth=1.6, label="SIMULATED without correction")
         axes.plot(*thinned(x, after), color=FEASIBLE, linewidth=1.6, label="SIMULATED with correction")
     axes.plot(*thinned(x, 2 * found.unsure / MICRO), color=FEASIBLE, linewidth=1, linestyle=":",
-              label="twice the deviation expected of what is left")  # fmt: skip
+              label="twice the standard deviation of what is left")  # fmt: skip
     axes.set_xlabel("point of the path" if course.t is None else "time [s]")
     axes.set_ylabel("distance from plan [µm]")
     axes.set_ylim(bottom=0)

@@ -105,9 +105,10 @@ def page(found: Design, drawn: str) -> str:
     springs = found.springs
     at = place(springs, found.c)
     each = list(found.plan.pose)
-    with loaded_scene(springs.robot, at.q, f"{springs.robot.name}: orientations to measure in") as scene:
-        arrows = FORCE_ARROW * found.force / found.run.experiments.largest
-        draw_arrows(scene, "forces", at.point[each] - arrows, arrows, np.full(len(each), FORCE_COLOUR), 0.012)
+    arrows = FORCE_ARROW * found.force / found.run.experiments.largest
+    tails, title = at.point[each] - arrows, f"{springs.robot.name}: orientations to measure in"
+    with loaded_scene(springs.robot, at.q, title, tails) as scene:
+        draw_arrows(scene, "forces", tails, arrows, np.full(len(each), FORCE_COLOUR), 0.012)
         tour = scene.html()
     unknown = [f"{name} {why}" for name, why in found.untold.items()]
     verdict = "Every spring is told" if not unknown else "NOT EVERY SPRING IS TOLD"
