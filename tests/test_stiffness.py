@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,14 @@ import pytest
 import yaml
 
 from robodyn_pin.commands.elastic import _print_stiffness
+from robodyn_pin.elastic.measurements import read_measurements, simulated, write_measurements
+from robodyn_pin.elastic.springs import Tool, coordinates_of, place, springs_in
 from robodyn_pin.elastic.stiffness import Stiffness, identify_stiffness
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.elastic.stiffness_files import write_stiffness
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
+from robodyn_pin.robot import load
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RUN, FOLDER = EXAMPLES / "irb6660_stiffness.yaml", EXAMPLES / "irb6660_stiffness"
@@ -103,10 +107,6 @@ def test_springs_that_one_measurement_does_not_tell_keep_their_prior_by_name(des
 
 
 def test_forces_in_the_axes_of_the_tool_are_told_and_read(desk):
-    from robodyn_pin.elastic.measurements import read_measurements
-    from robodyn_pin.elastic.springs import Tool, coordinates_of, place, springs_in
-    from robodyn_pin.robot import load
-
     springs = springs_in(load("irb6660"), Tool(frame="flange"))
     path = desk / FOLDER.name / "measurements.csv"
     m = read_measurements(path, springs.robot, None)
@@ -206,3 +206,18 @@ def test_a_stiffness_without_upper_bound_is_null_and_infinite_in_words(desk, tmp
     rows = json.loads((tmp_path / "out" / "result.json").read_text(), parse_constant=pytest.fail)["stiffness"]
     assert any(row["high"] is None for row in rows)
     assert "∞" in (tmp_path / "out" / "stiffness.html").read_text()
+
+
+def test_axes_in_which_the_forces_would_fit_are_named(desk):
+    tool = {"frame": "link6", "at": [0.3, 0, -0.2]}
+    springs = springs_in(load("irb6660"), Tool.model_validate(tool))
+    q = np.array([[0.5, 0, 0.3, 0.3, 0.4, 0.2], [-0.5, 0.2, 0.4, -0.4, 0.3, 0.1], [0.6, -0.1, 0.2, 0.2, -0.5, -0.4]])
+    force = np.array([[0, 300.0, 0], [300, 0, 0], [0, 0, 300]])
+    m = simulated(springs, "m", q, force, TRUTH, 5e-6, 1)
+    turn = place(springs, coordinates_of(springs, q)).turn
+    path = desk / FOLDER.name / "measurements.csv"
+    write_measurements(path, replace(m, force=np.einsum("nji,nj->ni", turn, force)), springs.robot, "SIMULATED")
+    result = found(desk, tool=tool, validation=None, campaigns={})
+    assert not result.accepted
+    assert "forces in the axes of frame 'link6' would fit" in result.complaints[0]
+    assert found(desk, tool=tool, validation=None, campaigns={}, force_frame="link6").accepted
