@@ -13,6 +13,8 @@ from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import column, read_table
 from robodyn_pin.robot import Robot
 
+AXES = "xyz"
+FORCE, DEVIATION = [f"f{axis}" for axis in AXES], [f"d{axis}" for axis in AXES]
 FAR = 0.05  # [m] no robot that is fit for work yields as far; millimetres read as metres do
 WOUND = 4 * np.pi  # [rad] no arm's joint turns as far; degrees read as radians do
 ASTRAY = 4.0  # standard deviations: a tool that moves as far against its force does not by chance
@@ -44,10 +46,6 @@ class Measurements:
 def motor_headers(robot: Robot) -> list[str]:
     """Columns of motor positions, in the robot's order."""
     return [f"q{k + 1}" for k in range(len(robot.motors.names))]
-
-
-AXES = "xyz"
-FORCE, DEVIATION = [f"f{axis}" for axis in AXES], [f"d{axis}" for axis in AXES]
 
 
 def read_measurements(path: Path, robot: Robot, sigma: float | None) -> Measurements:
@@ -102,7 +100,8 @@ def on_the_tool(m: Measurements, springs: Springs, tool_mass: float = 0.0, frame
     """Forces on the tool in the axes of the base, from a sensor that carries the tool.
 
     Args:
-        tool_mass: [kg] that hangs on the sensor; its weight is taken out. Zero where the sensor was zeroed with it.
+        tool_mass: [kg] that hangs on the sensor, which shows force on the tool plus its weight. Zero where the sensor was
+            zeroed with the tool on.
         frame: of the robot, whose axes the file's forces have; default: the base's.
 
     Raises:
