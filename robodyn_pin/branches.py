@@ -98,10 +98,12 @@ class Branches:
         if not np.isnan(self.theta[i, :, 0]).all():
             k = int(np.nanargmin(self.excess[i].max(axis=1)))
             m = int(self.excess[i, k].argmax())
-            value = arm.joint_positions(self.theta[i, k]) @ self.limits.S[m]
-            low, high = self.limits.centre[m] - self.limits.half[m], self.limits.centre[m] + self.limits.half[m]
+            name, motors = self.limits.names[m], arm.robot.motors
+            offset = motors.offset[motors.names.index(name)] if name in motors.names else 0.0
+            value = arm.joint_positions(self.theta[i, k]) @ self.limits.S[m] + offset
+            low, high = self.limits.centre[m] + offset + self.limits.half[m] * np.array([-1, 1])
             return (
-                f"{where}: every branch breaks a limit; nearest is ({BRANCHES[k]}), where {self.limits.names[m]} would be "
+                f"{where}: every branch breaks a limit; nearest is ({BRANCHES[k]}), where {name} would be "
                 f"at {value:.4f} rad, its limits are {low:.4f} and {high:.4f}"
             )
         if self.beside[i] < abs(arm.offset):

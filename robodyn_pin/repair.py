@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 from robodyn_pin.check import AROUND
-from robodyn_pin.dynamics import motor_torques
+from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
 from robodyn_pin.export import urdf_with
 from robodyn_pin.files import write_json, write_text
@@ -107,6 +107,17 @@ def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = T
         BadFile: identical bodies that are not. ClosureFailed: no random motion stays on the loops.
         SolverFailed: the metric `torque` found no optimum.
     """
+    before, rng = _bodies(robot), np.random.default_rng(seed)
+    W = np.concatenate([_motor_regressor(robot, random_motion(robot, rng)) for _ in range(MOTIONS)])
+    rms = _rms(W @ before.ravel())
+    rows = W / np.maximum(rms, 1e-9 * rms.max())[:, None]
+    found = repair(before, metric, rows.reshape(-1, before.size), thinnest)
+    change = W @ (found.bodies - before).ravel()
+    return Repair(robot, robot.body_groups, before, found, metric, rms, _rms(change), np.abs(change).max(axis=0))
+
+
+def _bodies(robot: Robot) -> np.ndarray:
+    """Parameters (groups, 10) of the bodies, one for identical ones; raises as `repair_robot`."""
     joints = {body_name(robot.model, j): j for j in body_joints(robot.model)}
     own = {name: robot.model.inertias[j].toDynamicParameters() for name, j in joints.items()}
     for group in robot.body_groups:
@@ -115,36 +126,17 @@ def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = T
                 raise BadFile(
                     f"robot {robot.name!r}: bodies {group[0]!r} and {name!r} are identical by the robot file, not by the URDF"
                 )
-    before = np.array([own[group[0]] for group in robot.body_groups])
-    W, torques = [], []
-    rng = np.random.default_rng(seed)
-    states = [random_motion(robot, rng) for _ in range(MOTIONS)]
-    for state in states:
-        W.append(body_regressor(robot, state.q, state.v, state.a))
-        torques.append(motor_torques(robot, state, W[-1] @ before.ravel()))
-    tau = np.concatenate(torques)
-    rms = np.sqrt((tau**2).mean(axis=0))
-    rows = np.concatenate([_per_motor(robot, state, w) for state, w in zip(states, W, strict=True)])
-    rows = (rows / np.maximum(rms, rms.max() * 1e-9)[:, None]).reshape(-1, before.size)
-    found = repair(before, metric, rows, thinnest)
-    change = np.concatenate(
-        [motor_torques(robot, state, w @ (found.bodies - before).ravel()) for state, w in zip(states, W, strict=True)]
-    )
-    return Repair(
-        robot,
-        robot.body_groups,
-        before,
-        found,
-        metric,
-        rms,
-        np.sqrt((change**2).mean(axis=0)),
-        np.abs(change).max(axis=0),
-    )
+    return np.array([own[group[0]] for group in robot.body_groups])
 
 
-def _per_motor(robot: Robot, state: State, W: np.ndarray) -> np.ndarray:
-    """Motor torques per parameter (N, motors, p), from those along the coordinates (N, d, p)."""
-    return np.linalg.pinv((robot.motors.S @ state.T).transpose(0, 2, 1)) @ W
+def _motor_regressor(robot: Robot, state: State) -> np.ndarray:
+    """Motor torques per parameter (N, motors, p), of least norm where there are more motors than degrees of freedom."""
+    W = body_regressor(robot, state.q, state.v, state.a)
+    return np.linalg.pinv(motor_map(robot, state).transpose(0, 2, 1)) @ W
+
+
+def _rms(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt((x**2).mean(axis=0)))
 
 
 def random_motion(robot: Robot, rng: np.random.Generator) -> State:

@@ -124,9 +124,8 @@ def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.
             "inverse kinematics in closed form needs that, as a parallelogram gives it"
         )
     tree = T @ np.linalg.inv(T[index])
-    tree[np.abs(tree - tree.round()) < EXACT] = tree.round()[
-        np.abs(tree - tree.round()) < EXACT
-    ]  # round-off of the solve
+    whole = tree.round()  # gear ratios of one come out of the solve with round-off
+    tree = np.where(np.abs(tree - whole) < EXACT, whole, tree)
     return tree, state.q[0] - tree @ state.q[0, index]
 
 
