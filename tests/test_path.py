@@ -93,8 +93,8 @@ UP_DOWN = np.array([[0, 0, 0], [0, 0, 1.0], [0, 0, 0.2]])
         (lambda: lines(XYZ, CORNERS, SLIDE, [0.1, 0.1, 0.1]), "3 radii for 2 corners"),
         (lambda: lines(XYZ, UP_DOWN, SLIDE, 0.1), "turns back on itself at point 2"),
         (lambda: through(XYZ, UP_DOWN, SLIDE), "kink at s = 0"),
-        (lambda: lines(XYZ, np.full((3, 3), np.nan), SLIDE, 0.1), "finite numbers"),
-        (lambda: lines(XYZ, np.zeros((3, 2)), SLIDE, 0.1), r"shape \(3, 2\), expected finite numbers \(n, 3\)"),
+        (lambda: lines(XYZ, np.full((3, 3), np.nan), SLIDE, 0.1), "point 1 of the path is not finite"),
+        (lambda: lines(XYZ, np.zeros((3, 2)), SLIDE, 0.1), r"shape \(3, 2\), expected \(n, 3\)"),
     ],
 )
 def test_bad_paths_are_told_in_one_sentence(make, says):

@@ -143,6 +143,7 @@ LINES = {
         ({"payload": [{"link": "hand"}]}, "no link 'hand'"),
         ({"limits": {"phi9": {"torque": 3}}}, "no joint or motor 'phi9' in limits"),
         ({"cycle": 0}, "key 'cycle'"),
+        ({"cycle": 1e-9}, "key 'cycle': Input should be greater than or equal to"),
         ({"margins": {"torque": 1.0}}, "key 'margins.torque'"),
         ({"params": "nowhere"}, "nowhere"),
         ({"robot": "irb2400", "payload": [], "path": ARM["path"]}, "'end_effector' limits and 'reduced' forces come from the reduced model"),

@@ -148,11 +148,12 @@ def u_turn(
 def _points(names: Sequence[str], points: np.ndarray, sliding: np.ndarray, least: int) -> np.ndarray:
     """The points as an array, checked."""
     points = np.asarray(points, float)
-    if points.ndim != 2 or points.shape[1] != len(names) or not np.isfinite(points).all():
+    if points.ndim != 2 or points.shape[1] != len(names):
         raise BadPath(
-            f"points of a path have shape {points.shape}, expected finite numbers (n, {len(names)}): "
-            f"one column for each of {', '.join(names)}"
+            f"points of a path have shape {points.shape}, expected (n, {len(names)}): one column for each of {', '.join(names)}"
         )
+    if not np.isfinite(points).all():
+        raise BadPath(f"point {int(np.argwhere(~np.isfinite(points))[0, 0]) + 1} of the path is not finite")
     if len(points) < least:
         raise BadPath(f"a path of {len(points)} points: such a curve needs at least {least}")
     short = np.flatnonzero(sizes(np.diff(points, axis=0), sliding) <= SAME)

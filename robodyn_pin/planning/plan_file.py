@@ -87,7 +87,7 @@ class PlanFile(Strict):
     ends: tuple[End, End] = ("rest", "rest")  # at both ends the speed is zero; at rest the acceleration too
     objective: Literal["time", "speed"] = "time"  # speed: the integral of (ds/dt)^2, Gnad et al. (IRB 360), eq. (43)
     points: Annotated[int, Field(ge=10)] = 300  # intervals of the path
-    cycle: Positive = 400e-6  # [s] of the controller that plays the table
+    cycle: Annotated[float, Field(ge=1e-5, le=0.1)] = 400e-6  # [s] of the controller that plays the table
     table: Literal["csv", "parquet"] = "csv"
     costs: bool = True  # plan again without each kind of limit: how much time it costs
     output: FilePath | None = None
