@@ -78,3 +78,18 @@ def test_bias_figures_are_counted_and_read(robodyn, verified, tmp_path):
     assert done.returncode == 1
     assert "--bias expects numbers" in done.stderr
     assert not (tmp_path / "log.csv").exists()
+
+
+def test_torque_that_moves_nothing_counts_as_error_only_until_it_is_taken_from_the_log(robodyn, tmp_path):
+    (tmp_path / "motion.yaml").write_text(
+        "{rate: 500, duration: 2, period: 2, centre: {x: 0, y: 0, phi: 0}, sin: {x: [0.03], y: [0, 0.02]}, cos: {phi: [0.2]}}"
+    )
+    log = tmp_path / "log.csv"
+    done = robodyn("simulate", "dualv", "--motion", tmp_path / "motion.yaml", "--out", log, "--internal", 3)
+    assert done.returncode == 0, done.stderr
+    done = robodyn("predict", "dualv", log, "--out", tmp_path / "torques.csv")
+    assert "counts as error without --internal" in done.stdout
+    done = robodyn("predict", "dualv", log, "--internal", "--out", tmp_path / "torques.csv", "--json")
+    found = json.loads(done.stdout)
+    assert not found["internal torque left in"]
+    assert all(row["RMSE"] < 0.02 * row["mean |measured|"] for row in found["accuracy"])

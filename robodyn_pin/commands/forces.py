@@ -49,6 +49,7 @@ def predict(
     summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
+        summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     answer(as_json, summary, _print_torques, summary)
 
 
@@ -68,6 +69,10 @@ def _print_torques(summary: dict[str, Any]) -> None:
         for row in summary["accuracy"]
     ]
     print_table(f"{summary['robot']} against {summary['log']}", rows)
+    if summary["internal torque left in"]:
+        print(
+            "note: more motors than degrees of freedom; the log's torque that moves nothing counts as error without --internal"
+        )
     print(f"{', '.join(summary['files'])} beside it")
 
 
