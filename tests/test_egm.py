@@ -22,7 +22,7 @@ from robodyn_pin.robot import Robot, load
 
 pytest.importorskip("ABBRobotEGM", reason="EGM's messages are those of the extra 'abb'")
 DEGREES = Units(angle="deg")
-PACE = 5.0  # times real time; a busy machine lets packets wait for a while before it loses them
+PACE = 2.5  # times real time: a busy machine lets packets wait for half a second before it loses them
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def robot() -> Robot:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(egm_recorder, "QUIET", 0.2)
+    monkeypatch.setattr(egm_recorder, "QUIET", 0.7)
 
 
 def made_log(seconds: float = 10.0) -> Log:
@@ -159,15 +159,32 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def when_listened(port: int, action) -> threading.Thread:
+    """Run an action as soon as somebody listens on the port."""
+
+    def wait() -> None:
+        for _ in range(3000):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.bind(("", port))
+                except OSError:
+                    break
+            time.sleep(0.01)
+        action()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
 def recorded(port: int, *words: str):
-    return CliRunner().invoke(app, ["record", "irb2400", "--egm", "--port", str(port), "--wait", "5", *words])
+    return CliRunner().invoke(app, ["record", "irb2400", "--egm", "--port", str(port), "--wait", "3", *words])
 
 
 def test_a_stream_of_garbage_is_rejected_with_a_count(tmp_path):
     port, rng = free_port(), np.random.default_rng(3)
     rubbish = [(0.001 * k, rng.bytes(100)) for k in range(300)]
-    sender = threading.Timer(1.0, lambda: list(send(rubbish, ("127.0.0.1", port))))
-    sender.start()
+    sender = when_listened(port, lambda: list(send(rubbish, ("127.0.0.1", port))))
     result = recorded(port, "--units", "angle=deg", "--out", str(tmp_path / "log.csv"))
     sender.join()
     assert isinstance(result.exception, RobodynError)
@@ -180,8 +197,7 @@ def test_commands_stream_and_record(robot, tmp_path):
     port = free_port()
     words = ["stream", "irb2400", str(tmp_path / "played.csv"), "--port", str(port), "--dropped", "0.1", "--json"]
     answers = []
-    sender = threading.Timer(1.0, lambda: answers.append(CliRunner().invoke(app, words)))
-    sender.start()
+    sender = when_listened(port, lambda: answers.append(CliRunner().invoke(app, words)))
     result = recorded(port, "--units", "angle=deg,torque=N m", "--out", str(tmp_path / "log.csv"))
     sender.join()
     assert result.exit_code == 0
