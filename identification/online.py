@@ -17,10 +17,8 @@ from scipy.linalg.lapack import dposv
 
 from robodyn_pin.errors import ShapeMismatch
 
-REFRESH = 10  # samples after which the excited directions are found anew: the one step that costs n^3
-NEWS = (
-    0.02  # share of what excites a direction; a sample that says so much along the others has them found anew at once
-)
+REFRESH = 10  # samples after which eigenvalues are looked at anew: the one step that costs n^3
+SLOW = 0.1  # of a step along directions that are not excited: enough to keep an estimate from wandering off within days
 TINY = 1e-12  # share of the largest eigenvalue below which a direction of the rows is round-off
 
 
@@ -44,23 +42,26 @@ class Look:
     """One sample as the estimate before it sees it, in units of the noise."""
 
     A: np.ndarray  # (d, n) rows per scaled parameter
-    inside: np.ndarray  # (d, k) rows along the excited directions
-    gain: np.ndarray  # (k, d) information^-1 times these
-    spread: np.ndarray  # (d, d) covariance of the prediction along the excited directions
+    gain: np.ndarray  # (n, d) R^-1 A'
+    spread: np.ndarray  # (d, d) A R^-1 A'
     error: np.ndarray  # (d,) y - W p
-    rest: np.ndarray  # (d,) variance of the prediction along the other directions
-    variance: np.ndarray  # (d,) of each error: noise, and what the estimate does not know
+
+    @property
+    def variance(self) -> np.ndarray:
+        """Of each error (d,): noise, and what the estimate does not know."""
+        return 1 + self.spread.diagonal()
 
 
 class DampedLeastSquares:
-    """Least squares with exponential forgetting that moves only along directions which the data excite.
+    """Least squares with exponential forgetting whose information never falls below what `spread` stands for.
 
-        R <- l R + W'W,   Q <- l^2 Q + W'W,   p <- p + V (V'RV)^-1 V'W'(y - W p)
+        R <- l R + W'W,   p <- p + R^-1 W'(y - W p),   every REFRESH samples R <- V max(L, 1 / spread^2) V'
 
-    V are the eigenvectors of R with eigenvalues above 1 / spread^2: directions that the data of the last 1 / (1 - l)
-    samples tell to better than `spread` of their scale. Along the others the estimate stays as it was, and when they are
-    excited again, what it was counts like data that tell them to `spread`. The gain is bounded by spread^2, whatever
-    the data do. V is found anew every REFRESH samples, and at once when a sample says much of other directions.
+    with the eigenvalues L and eigenvectors V of R. Directions with L above 1 / spread^2 are excited: the data of the last
+    1 / (1 - l) samples tell them to better than `spread` of their scale. Along the others the estimate counts as known to
+    `spread`, as at the start: nothing is forgotten, the gain is bounded by spread^2 whatever the data do, and of a step only
+    the share SLOW is made. What the data never touch stays as it was; what they touch slightly is pulled to the truth slowly:
+    without that pull it would wander off, kicked each time that the excited directions turn.
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
@@ -68,8 +69,8 @@ class DampedLeastSquares:
         self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
         n = len(scale)
         self._x = np.array(values, float) / self.scale
-        self._R, self._Q = np.zeros((n, n)), np.zeros((n, n))
-        self._count, self._V, self._G = 0, np.zeros((n, 0)), np.zeros((0, 0))
+        self._R, self._Q = np.eye(n) / spread**2, np.eye(n) / spread**2  # Q: covariance of R times the error
+        self._count, self._V = 0, np.zeros((n, 0))
 
     @property
     def values(self) -> np.ndarray:
@@ -89,11 +90,11 @@ class DampedLeastSquares:
     def directions(self) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues (n,) of the scaled information, ascending, and eigenvectors (n, n) in its columns."""
         eigenvalues, vectors = np.linalg.eigh(self._R)
-        return np.maximum(eigenvalues, 0.0), vectors
+        return eigenvalues, vectors
 
     @property
     def excited(self) -> np.ndarray:
-        """The scaled directions (n, k) along which the estimate moves."""
+        """The scaled directions (n, k) that are excited."""
         return self._V
 
     def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
@@ -103,67 +104,48 @@ class DampedLeastSquares:
     def look(self, W: np.ndarray, y: np.ndarray) -> Look:
         """What the estimate makes of a sample, before it is taken or refused."""
         A = W * self.scale
-        inside = A @ self._V
-        gain = dposv(self._G, inside.T)[1] if inside.shape[1] else inside.T
-        known = inside @ gain
-        rest = self.spread**2 * np.maximum((A * A).sum(axis=1) - (inside * inside).sum(axis=1), 0.0)
-        return Look(A, inside, gain, known, y - A @ self._x, rest, 1 + known.diagonal() + rest)
+        gain = dposv(self._R, A.T)[1]
+        return Look(A, gain, A @ gain, y - A @ self._x)
 
     def take(self, look: Look, forgetting: float | None = None) -> None:
         """Take the sample that was looked at last."""
         l = self.forgetting if forgetting is None else forgetting
+        damped = look.spread.copy()  # (l R + W'W)^-1 W' without solving once more
+        damped.ravel()[:: len(damped) + 1] += l
+        step = look.gain @ dposv(damped, look.error)[1]
         new = look.A.T @ look.A
         self._R *= l
         self._R += new
         self._Q *= l * l
         self._Q += new
         self._count += 1
-        if self._count % REFRESH == 0 or look.rest.max() > NEWS:
-            self._find_directions(look.A)
-            pull = self._V.T @ (look.A.T @ look.error)
-            self._x = self._x + self._V @ (dposv(self._G, pull)[1] if len(pull) else pull)
-            return
-        damped = look.spread.copy()  # (V'RV)^-1 V'W' without solving once more
-        damped.ravel()[:: len(damped) + 1] += l
-        self._x = self._x + self._V @ (look.gain @ dposv(damped, look.error)[1])
-        self._G *= l
-        self._G += look.inside.T @ look.inside
+        if self._count % REFRESH == 0 or self._count < REFRESH:
+            self._keep()
+        self._x = self._x + SLOW * step + (1 - SLOW) * self._V @ (self._V.T @ step)
 
-    def _find_directions(self, newest: np.ndarray | None = None) -> None:
-        """The directions excited now; `newest` (d, n) are the rows of a sample that the estimate is about to take.
-
-        Data that came before a direction was excited did not move the estimate: they count for what it was. Where they
-        are too few to count like `spread`, the rest is added.
-        """
+    def _keep(self) -> None:
+        """Give back what was forgotten below `spread`, and note which directions are above."""
         enough = 1 / self.spread**2
         eigenvalues, vectors = np.linalg.eigh(self._R)
-        first = int(np.searchsorted(eigenvalues, enough))
-        V, known = vectors[:, first:], eigenvalues[first:]
-        if newest is not None and len(known):
-            fresh = 1 - np.square(self._V.T @ V).sum(axis=0)
-            missing = fresh * np.maximum(enough - known + np.square(newest @ V).sum(axis=0), 0.0)
-            if missing.max() > TINY * enough:
-                self._R += (V * missing) @ V.T
-                self._Q += (V * (missing**2 / enough)) @ V.T
-                known = known + missing
-        self._V, self._G = V, np.diag(known)
+        low = int(np.searchsorted(eigenvalues, enough * (1 + TINY)))
+        self._V = vectors[:, low:]
+        U, share = vectors[:, :low], enough / eigenvalues[:low]
+        self._R += (U * (enough - eigenvalues[:low])) @ U.T
+        grow = np.eye(len(self._x)) + (U * (share - 1)) @ U.T  # the error stays, so R times the error grows with R
+        self._Q = grow @ self._Q @ grow
 
     def covariance(self) -> np.ndarray:
-        """Along excited directions R^-1 Q R^-1, which white noise of size one leaves; along the others spread^2.
+        """R^-1 Q R^-1: what white noise of size one leaves, and a start that is wrong by `spread` in every direction.
 
-        In a steady state Q = R / (1 + l): against least squares of all N samples the covariance is N (1 - l) / (1 + l)
-        times as large.
+        In a steady state Q = R / (1 + l) along excited directions: against least squares of all N samples the covariance is
+        N (1 - l) / (1 + l) times as large.
         """
-        V = self._V
-        gain = np.linalg.solve(self._G, V.T)
-        known = gain.T @ (V.T @ self._Q @ V) @ gain
-        rest = np.eye(len(self._x)) - V @ V.T
-        return np.asarray((known + self.spread**2 * rest) * np.outer(self.scale, self.scale))
+        half = np.linalg.solve(self._R, self._Q)
+        return np.asarray(np.linalg.solve(self._R, half.T) * np.outer(self.scale, self.scale))
 
     def state(self) -> dict[str, np.ndarray]:
         settings = np.array([self.forgetting, self.spread, self._count])
-        return {"x": self._x, "R": self._R, "Q": self._Q, "V": self._V, "G": self._G, "scale": self.scale,
-                "settings": settings}  # fmt: skip
+        return {"x": self._x, "R": self._R, "Q": self._Q, "V": self._V, "scale": self.scale, "settings": settings}
 
     @classmethod
     def restored(cls, state: Mapping[str, np.ndarray]) -> "DampedLeastSquares":
@@ -171,14 +153,14 @@ class DampedLeastSquares:
         forgetting, spread, count = state["settings"]
         scale = np.asarray(state["scale"])
         found = cls(state["x"] * scale, scale, float(forgetting), float(spread))
-        found._x, found._R, found._Q, found._V, found._G = (np.array(state[k]) for k in ("x", "R", "Q", "V", "G"))
+        found._x, found._R, found._Q, found._V = (np.array(state[k]) for k in ("x", "R", "Q", "V"))
         found._count = int(count)
         return found
 
     def merged(self, other: "DampedLeastSquares") -> "DampedLeastSquares":
         """What both know together, as of two robots of one design, or of logs taken apart and at once.
 
-        Along directions that neither excites the estimate is the mean of both.
+        Each counts by its information; where neither knows more than at its start the result is their mean.
 
         Raises:
             ShapeMismatch: other parameters, scales or settings.
@@ -188,11 +170,9 @@ class DampedLeastSquares:
             raise ShapeMismatch("states of different parameters, scales or settings cannot be merged")
         found = DampedLeastSquares(self.values, self.scale, self.forgetting, self.spread)
         found._R, found._Q = self._R + other._R, self._Q + other._Q
+        found._x = self._x + np.linalg.solve(found._R, other._R @ (other._x - self._x))
         found._count = self._count + other._count
-        found._find_directions()
-        middle, V = (self._x + other._x) / 2, found._V
-        pull = self._R @ (self._x - middle) + other._R @ (other._x - middle)
-        found._x = middle + V @ np.linalg.solve(found._G, V.T @ pull)
+        found._keep()
         return found
 
 

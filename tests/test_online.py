@@ -6,7 +6,7 @@ from online_motions import NOISE, RATE, delta, drift, hold, rich, rows_of, set_o
 
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.identification.change import ChangeDetector
-from robodyn_pin.identification.online import DampedLeastSquares, DirectionalForgetting, RecursiveLeastSquares
+from robodyn_pin.identification.online import SLOW, DampedLeastSquares, DirectionalForgetting, RecursiveLeastSquares
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,17 @@ def test_with_forgetting_recursion_is_the_weighted_fit_of_all_rows():
         for rows, efforts in zip(W, y, strict=True):
             estimator.step(rows, efforts)
         np.testing.assert_allclose(estimator.values, fit, atol=1e-6)
+
+
+def test_what_data_never_touch_stays_and_what_they_touch_slightly_is_pulled_slowly():
+    spread, n = 0.05, 20_000
+    row = np.sqrt(0.001) / spread  # of a row's information, 0.2 of what excites a direction stays within the memory
+    estimator = DampedLeastSquares(np.array([0.05, 0.05]), np.ones(2), 0.995, spread)
+    for _ in range(n):
+        estimator.step(np.array([[row, 0.0]]), np.zeros(1))
+    assert estimator.excited.shape[1] == 0
+    assert estimator.values[1] == 0.05
+    assert estimator.values[0] == pytest.approx(0.05 * np.exp(-SLOW * 0.001 * n), rel=0.05)
 
 
 def test_directional_forgetting_keeps_the_information_that_a_sample_does_not_touch():

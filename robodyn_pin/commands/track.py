@@ -48,7 +48,7 @@ def track(
         bool, typer.Option("--json", help="Print one JSON line for each second, a summary as the last; nothing else.")
     ] = False,
 ) -> None:
-    """Online identification: sample by sample, only along what the motion excites; payloads that come and go, slow drift.
+    """Online identification: sample by sample, along what the motion excites; payloads that come and go, slow drift.
 
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
