@@ -1,22 +1,23 @@
 """Random paths and limits for the planner, and what came of them, looked at with functions that the planner does not use."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path as File
 
 import numpy as np
 
 from robodyn_pin.dynamics import inverse_dynamics
-from robodyn_pin.errors import InfeasiblePlan
+from robodyn_pin.errors import ClosureFailed, InfeasiblePlan
 from robodyn_pin.forces import constraint_forces
 from robodyn_pin.limits import Bounds, Limits
 from robodyn_pin.planning.limits import planning_limits, symmetric
-from robodyn_pin.planning.path import through
+from robodyn_pin.planning.path import Path, through
 from robodyn_pin.planning.solve import fastest
 from robodyn_pin.robot import Robot, load
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(File(__file__).parents[1] / "benchmarks"))
 from arm import arm
 
 POINTS = 100
@@ -50,9 +51,7 @@ def random_plan(rng: np.random.Generator) -> Outcome:
     robot, jerk = robots()[name], bool(rng.random() < 0.5)
     count = int(rng.integers(2, 7))
     middle, reach = (0.0, 1.5) if name == "arm" else (np.array([0, 0, -0.2, 0]), np.array([0.3, 0.3, 0.1, 1.0]))
-    way = middle + reach * rng.uniform(-1, 1, (count, len(robot.coordinates.names)))
-    sliding = np.array([n in "xyz" for n in robot.coordinates.names])
-    path = through(robot.coordinates.names, way, sliding)
+    path = reachable(robot, lambda: middle + reach * rng.uniform(-1, 1, (count, len(robot.coordinates.names))))
     limits = random_limits(name, robot, rng, jerk)
     ends = tuple(rng.choice(["rest", "free"], 2))
     try:
@@ -75,6 +74,19 @@ def random_plan(rng: np.random.Generator) -> Outcome:
     return Outcome(
         name, jerk, plan.time, worst, jerked, plan.scaling_cost, None, 0.0, True, standing(robot, path, limits)
     )
+
+
+def reachable(robot: Robot, draw: Callable[[], np.ndarray]) -> Path:
+    """The first spline through drawn way-points that stays in the workspace."""
+    sliding = np.array([name in "xyz" for name in robot.coordinates.names])
+    while True:
+        path = through(robot.coordinates.names, draw(), sliding)
+        c = path.at(np.linspace(0, 1, 500)).c
+        try:
+            robot.close(c, 0 * c, 0 * c)
+        except ClosureFailed:
+            continue
+        return path
 
 
 def random_limits(name: str, robot: Robot, rng: np.random.Generator, jerk: bool) -> Limits:

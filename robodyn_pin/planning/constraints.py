@@ -18,6 +18,7 @@ from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import Terms
 
 NO_LIMIT = "nothing limits the motion; give velocities, accelerations, torques or jerks"
+TURN = 0.02  # share of a limit by which gravity never changes from one knot to the next
 CAP = 1e6  # times the y that is usual for the path: so fast that nothing limits the motion
 
 
@@ -46,10 +47,17 @@ class Rows:
         gamma, delta = (np.column_stack([x, np.full_like(most, v)]) for x, v in ((self.gamma, -1.0), (self.delta, 0.0)))
         return Rows(linear, gamma, delta, self.jerk, most)
 
+    def unpaced(self) -> "Rows":
+        """Without the quantity that `paced` added."""
+        return replace(self, linear=self.linear[:, :-1], gamma=self.gamma[:, :-1], delta=self.delta[:, :-1])
+
     def at_rest(self, still: np.ndarray) -> "Rows":
         """At an end where the quantities (m,) are `still` before and after the motion: the jerk apart."""
-        gamma = np.append(still, -1.0)[None]  # the last is y itself
-        return replace(self, gamma=gamma, delta=0 * self.delta, jerk=self.jerk[:, :0])
+        return replace(self.with_rest(still), delta=0 * self.delta)
+
+    def with_rest(self, rest: np.ndarray) -> "Rows":
+        """One place whose quantities (m,) are `rest` without speed and acceleration: the jerk apart."""
+        return replace(self, gamma=np.append(rest, -1.0)[None], jerk=self.jerk[:, :0])  # the last is y itself
 
     def uniform(self) -> np.ndarray:
         """y (N,) that surely keeps the limits of a place where it is the same all over."""
@@ -146,7 +154,21 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
         Point(space, begin, 0, first.at_rest(terms.still[0])),
         Point(space, end, K - 1, last.at_rest(terms.still[1])),
     ]
-    return Grid(tuple(points), min(float(kept.min()), float(between.min())), cap)
+    turning = _turning(terms, knots, space)
+    slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turning)))
+    return Grid(tuple(points + turning), slow, cap)
+
+
+def _turning(terms: Terms, knots: Rows, space: Space) -> list[Point]:
+    """Both ends of intervals where dry friction turns, with the friction of before and of after."""
+    turns = np.flatnonzero(np.abs(np.diff(terms.c, axis=0)).max(axis=1, initial=0.0) > TURN)
+    found = []
+    for k in turns:
+        for place in (0, 1):
+            for side in (max(k - 1, 0), min(k + 2, space.intervals)):
+                rows = knots.part(slice(k + place, k + place + 1))
+                found.append(Point(space, float(place), int(k), rows.with_rest(terms.c[side])))
+    return found
 
 
 def _places(terms: Terms, grading: Grading, space: Space) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:

@@ -15,6 +15,7 @@ from robodyn_pin.errors import InfeasiblePlan, SolverFailed
 from robodyn_pin.planning.constraints import Grid, Point
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.interior import within
+from robodyn_pin.planning.objectives import Time
 from robodyn_pin.planning.terms import Terms
 from robodyn_pin.planning.velocity_curve import ceiling
 
@@ -49,7 +50,7 @@ def passing(held: Grid, found: Terms, grading: Grading) -> np.ndarray:
         raise _infeasible(found, where, f"whatever the speed, {100 * excess:.3g} % over its limit", excess, True)
     for _ in range(STEPS):
         x, excess, where = _least_excess([(p, _quantities(p, found, x)) for p in held.points])
-        if excess < 0 and within(held.points, x):
+        if excess < 0 and within(held.points, x) and np.isfinite(Time(held.points[0].space, 1.0).value(x)):
             return x
     how = "over its limit in every motion that was tried; none is known that keeps it"
     raise _infeasible(found, where, how, excess, False)
@@ -66,7 +67,7 @@ def _quantities(point: Point, found: Terms, x: np.ndarray | None, top: np.ndarra
     most = 2 / rows.linear[:, -1:, 0] if m else np.ones((len(rows.gamma), 1))
     if top is not None:
         first = point.first + round(point.place)
-        most = np.minimum(most, top[first : first + len(most), None])
+        most = np.clip(top[first : first + len(most), None], 1e-9 * most, most)
     y = most / 4 if x is None else np.maximum(point.motion(x)[:, :1], 1e-9 * most)
     for sign in (1.0, -1.0):
         delta = sign * rows.delta
