@@ -1,6 +1,6 @@
 """How much of every limit a motion uses, by the model itself, between the points of the plan, too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,12 +58,19 @@ def shares_at(
     return np.asarray(np.abs(values(model.posture(path.at(s)), limits, rates, third) - centre) / half)
 
 
-def mismatch(terms: Terms, seen: Check) -> float:
-    """Largest difference between the terms and the model at the begin of the intervals, in shares of a limit nearly reached."""
+def corrected(terms: Terms, seen: Check) -> tuple[Terms, float]:
+    """The terms with what the model says beyond them at a motion nearly at its limits, and the largest such difference.
+
+    At the begin of the intervals, in shares of a limit: friction that is neither Coulomb's nor viscous.
+    """
     if not terms.labels:
-        return 0.0
+        return terms, 0.0
     sd, sdd = (x[:, :1] for x in seen.rates[:2])
     a, b, c, d = (x[:-1] for x in (terms.a, terms.b, terms.c, terms.d))
-    expected = np.abs(a * sdd + b * sd**2 + c + d * sd)
+    expected = a * sdd + b * sd**2 + c + d * sd
     found = seen.shares[:, 0, [seen.labels.index(label) for label in terms.labels]] / terms.room[:-1]
-    return float(np.where(np.maximum(found, expected) > STEEP, np.abs(found - expected), 0.0).max())
+    beyond = found - np.abs(expected)
+    beyond = np.where(np.maximum(found, np.abs(expected)) > STEEP, beyond, 0.0)
+    rest = terms.c.copy()
+    rest[:-1] += np.sign(expected) * beyond
+    return replace(terms, c=rest), float(np.abs(beyond).max())

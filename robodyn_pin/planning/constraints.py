@@ -55,9 +55,11 @@ class Rows:
         """At an end where the quantities (m,) are `still` before and after the motion: the jerk apart."""
         return replace(self.with_rest(still), delta=0 * self.delta)
 
-    def with_rest(self, rest: np.ndarray) -> "Rows":
-        """One place whose quantities (m,) are `rest` without speed and acceleration: the jerk apart."""
-        return replace(self, gamma=np.append(rest, -1.0)[None], jerk=self.jerk[:, :0])  # the last is y itself
+    def with_rest(self, *rests: np.ndarray) -> "Rows":
+        """Quantities that are `rests` (m,) without speed and acceleration, each of them in turn: the jerk apart."""
+        gamma = np.tile(np.concatenate([*rests, [-1.0]]), (len(self.gamma), 1))  # the last is y itself
+        linear, delta = (np.hstack([*[x[:, :-1]] * len(rests), x[:, -1:]]) for x in (self.linear, self.delta))
+        return Rows(linear, gamma, delta, self.jerk[:, :0], self.most)
 
     def uniform(self) -> np.ndarray:
         """y (N,) that surely keeps the limits of a place where it is the same all over."""
@@ -122,6 +124,7 @@ class Grid:
     points: tuple[Point, ...]
     slow: float  # y (the same all over) that surely keeps them [1/s^2]; zero where standing still does not
     cap: float  # y that holds where no limit does
+    sure: tuple[Point, ...]  # those of the points that no motion may break; the rest is there for safety
 
 
 def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
@@ -156,18 +159,20 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
     ]
     turning = _turning(terms, knots, space)
     slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turning)))
-    return Grid(tuple(points + turning), slow, cap)
+    return Grid(tuple(points + turning), slow, cap, tuple(points))
 
 
 def _turning(terms: Terms, knots: Rows, space: Space) -> list[Point]:
     """Both ends of intervals where dry friction turns, with the friction of before and of after."""
     turns = np.flatnonzero(np.abs(np.diff(terms.c, axis=0)).max(axis=1, initial=0.0) > TURN)
+    runs = np.split(turns, np.flatnonzero(np.diff(turns) > 1) + 1) if len(turns) else []
     found = []
-    for k in turns:
+    for run in runs:  # of neighbouring intervals
+        first, last = int(run[0]), int(run[-1])
         for place in (0, 1):
-            for side in (max(k - 1, 0), min(k + 2, space.intervals)):
-                rows = knots.part(slice(k + place, k + place + 1))
-                found.append(Point(space, float(place), int(k), rows.with_rest(terms.c[side])))
+            rows = knots.part(slice(first + place, last + place + 1))
+            before, after = terms.c[max(first - 1, 0)], terms.c[min(last + 2, space.intervals)]
+            found.append(Point(space, float(place), first, rows.with_rest(before, after)))
     return found
 
 

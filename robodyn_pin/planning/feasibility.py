@@ -44,7 +44,7 @@ def passing(held: Grid, found: Terms, grading: Grading) -> np.ndarray:
     """
     with np.errstate(divide="ignore"):
         most = ceiling(found) / grading.at(held.points[0].space.knots)[1] ** 2
-    ends = [p for p in held.points if p.place != 0.5]
+    ends = [p for p in held.sure if p.place != 0.5]
     x, excess, where = _least_excess([(p, _quantities(p, found, None, most)) for p in ends])
     if excess > PROOF:
         raise _infeasible(found, where, f"whatever the speed, {100 * excess:.3g} % over its limit", excess, True)
@@ -62,7 +62,8 @@ def _quantities(point: Point, found: Terms, x: np.ndarray | None, top: np.ndarra
     `top` (K + 1,): y at the knots that none exceeds.
     """
     rows, sides = point.rows, []
-    m, labels = rows.gamma.shape[1], (*found.labels, ("velocity", ""))
+    m = rows.gamma.shape[1]
+    labels = (*found.labels * ((m - 1) // max(len(found.labels), 1)), ("velocity", ""))
     weight = np.where(np.arange(m) == m - 1, PACE, 1.0)
     most = 2 / rows.linear[:, -1:, 0] if m else np.ones((len(rows.gamma), 1))
     if top is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from robodyn_pin.errors import InfeasiblePlan, RobodynError
 from robodyn_pin.limits import Limits
-from robodyn_pin.planning.check import Check, check, mismatch, shares_at
+from robodyn_pin.planning.check import Check, check, corrected, shares_at
 from robodyn_pin.planning.constraints import NO_LIMIT, Grid, grid
 from robodyn_pin.planning.feasibility import passing
 from robodyn_pin.planning.grading import End, Grading
@@ -28,7 +28,6 @@ from robodyn_pin.robot import Robot
 OVER = 1e-3  # share of a limit by which the motion may be over it between the points
 ROUGH = 2  # places to an interval where it is looked at first
 DENSE = 10  # places to an interval where the motion is checked in the end
-CREEP = 0.05  # of the largest speed
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
 TRIES = 50  # before a start from scratch
 WARM = 1e-3  # gap of a new start, as a share of the objective
@@ -136,12 +135,11 @@ def _settled(
         for attempt in range(passes + 1):
             profile = Profile(task.grading, task.space, optimum.x)
             seen = task.check(profile, finer)
-            off = finer == ROUGH and mismatch(found, seen) > OVER / 5  # friction neither Coulomb's nor viscous
+            better, beyond = corrected(found, seen)
+            off = finer == ROUGH and beyond > OVER / 5
             if attempt == passes or (seen.worst <= enough and not off):
                 break
-            if off:
-                found = task.terms(_about(profile)).tightened(found.room, found.jerk_room, found.speed_room)
-            found = found.tightened(*_room(seen, found))
+            found = (better if off else found).tightened(*_room(seen, found))
             try:
                 optimum = _solve(goal, grid(found, task.grading, task.space), found, task.grading, most, optimum)
             except InfeasiblePlan:  # of the tightened limits: the motion is slowed down instead
@@ -179,12 +177,6 @@ def _check_held(optimum: Optimum, held: Grid, found: Terms) -> None:
     y = held.points[0].motion(optimum.x)[:, 0]
     if (free := y > FREE * held.cap).any():
         raise RobodynError(f"at s = {found.s[free.argmax()]:.4f} of the path {NO_LIMIT}")
-
-
-def _about(profile: Profile) -> np.ndarray:
-    """ds/dt at the knots, at rest a little above zero: the sign of the motion counts there."""
-    rate = profile.rates(profile.r)[0]
-    return np.maximum(rate, CREEP * rate.max())
 
 
 def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
