@@ -26,6 +26,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures import fast
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.online import DampedLeastSquares, RecursiveLeastSquares
 from robodyn_pin.regression import body_regressor, state_regressor
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.simulation import FourierMotion, fourier
@@ -129,6 +130,28 @@ def trajectory(samples: int, repeats: int) -> list[Row]:
     return [Row("irb360: motor angles to R", p, t, None, s) for p, t, s in zip(paths(), us, spread, strict=True)]
 
 
+def online(samples: int, repeats: int) -> list[Row]:
+    """One sample of online identification, 37 parameters, against plain recursive least squares; nothing forgotten: the same."""
+    rng = np.random.default_rng(0)
+    W, y = rng.normal(size=(samples, 4, 37)), rng.normal(size=(samples, 4))
+
+    def run(kind: type[DampedLeastSquares] | type[RecursiveLeastSquares]) -> np.ndarray:
+        estimator = kind(np.zeros(37), np.ones(37), 1.0)
+        for rows, efforts in zip(W, y, strict=True):
+            estimator.step(rows, efforts)
+        return estimator.values
+
+    kinds = {"recursive": RecursiveLeastSquares, "damped": DampedLeastSquares}
+    recursive, damped = (run(kind) for kind in kinds.values())
+    error = np.abs(damped - recursive).max() / np.abs(recursive).max()
+    assert error < AGREE, f"the estimates differ by {error:.2g}"
+    us, spread = side_by_side(samples, repeats, [lambda kind=kind: run(kind) for kind in kinds.values()])
+    return [
+        Row("online, 37 parameters, a sample; against recursive", name, t, us[0] / t, s)
+        for name, t, s in zip(kinds, us, spread, strict=True)
+    ]
+
+
 def table(rows: Sequence[Row]) -> str:
     lines = ["| what | path | us per sample | against the plain loop | spread |", "|---|---|---|---|---|"]
     for r in rows:
@@ -142,6 +165,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="few samples, one repeat: for correctness")
     small = parser.parse_args().small
     rows = regressors(*((100, 1) if small else (500, 100))) + trajectory(*((2000, 1) if small else (100_000, 3)))
+    rows += online(*((100, 1) if small else (2000, 20)))
     print(f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, {os.cpu_count()} cores, one used\n\n{table(rows)}")
 
 
