@@ -86,8 +86,10 @@ def fastest(
     profile = Profile(grading, space, optimum.x)
     before = profile.time
     if seen.worst > OVER:
-        profile = profile.scaled(_slower(task, seen))
-        seen = task.check(profile, DENSE)
+        slower = profile.scaled(_slower(task, seen))
+        again = task.check(slower, DENSE)
+        if again.worst < seen.worst:  # what passes with momentum must not be slowed down
+            profile, seen = slower, again
     return Plan(task.model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
 
 
@@ -131,7 +133,7 @@ def _settled(
 ) -> tuple[Terms, Optimum, Check, tuple[float, ...]]:
     """Tighten the limits at the points of the plan until they hold between them, too; the last check is the dense one."""
     history = optimum.history
-    for finer, enough, passes in ((ROUGH, OVER / 2, 2), (DENSE, OVER, 4)):
+    for finer, enough, passes in ((ROUGH, OVER / 2, 2), (DENSE, OVER, 6)):
         for attempt in range(passes + 1):
             profile = Profile(task.grading, task.space, optimum.x)
             seen = task.check(profile, finer)
@@ -193,7 +195,7 @@ def _slower(task: _Task, seen: Check) -> float:
     """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
     at = seen.shares.max(axis=2) > 1 - NEARLY
     s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
-    low, high = 0.5, 1.0
+    low, high = 0.9, 1.0
     for _ in range(BISECTIONS):
         factor = (low + high) / 2
         slowed = tuple(x * factor**n for n, x in enumerate(rates, 1))
