@@ -20,6 +20,14 @@ FLAGS = [
 WAIT = 20_000  # [ms]; an error in a page must not end as a silent wait
 
 
+LONGEST = ("test_readme", "test_campaign", "test_measured_logs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: at the end no core waits for one of them."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
 @pytest.fixture(scope="session")
 def measured_logs() -> Path:
     """The folder of measured logs, also as ROBODYN_DATA, which the run files name."""
