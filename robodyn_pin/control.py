@@ -12,10 +12,9 @@ from scipy.optimize import nnls
 
 from robodyn_pin.dynamics import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.robot import Robot
 
-Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 LONGEST_DELAY = 50  # samples: who waits longer may sample less often
 STABLE = 1 + 1e-9  # largest growth a sample

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.egm import encode
-from robodyn_pin.motion import FACTORS, Log, Units
+from robodyn_pin.motion import FACTORS, Log, Units, resample
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,5 @@ def resampled(log: Log, rate: float) -> Log:
     """The log at another rate [Hz], straight lines between its samples."""
     t = np.arange(int((log.t[-1] - log.t[0]) * rate + 1e-9) + 1) / rate
     at = log.t - log.t[0]
-
-    def lines(x: np.ndarray) -> np.ndarray:
-        return np.stack([np.interp(t, at, column) for column in x.T], axis=1)
-
-    return replace(log, t=t, q=lines(log.q), tau=None if log.tau is None else lines(log.tau), dq=None, ddq=None)
+    tau = None if log.tau is None else resample(t, at, log.tau)
+    return replace(log, t=t, q=resample(t, at, log.q), tau=tau, dq=None, ddq=None)

@@ -5,10 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.robot_file import Limit
-
-Positive = Annotated[float, Field(gt=0)]
 
 
 class ControllerSpec(Strict):

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robodyn_pin.errors import BadFile
+
+Positive = Annotated[float, Field(gt=0)]
 
 
 class Strict(BaseModel):

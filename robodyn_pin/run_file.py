@@ -7,12 +7,11 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.motion import Units
 
-Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
 

@@ -1,15 +1,13 @@
 """Motions in steps: poses that are held (noise, gravity) and speeds that are held (friction), smooth ramps between them."""
 
-from typing import Annotated, Self
+from typing import Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from scipy.interpolate import BPoly
 
 from robodyn_pin.errors import UnknownName
-from robodyn_pin.files import Strict
-
-Positive = Annotated[float, Field(gt=0)]
+from robodyn_pin.files import Positive, Strict
 
 
 class StepMotion(Strict):

@@ -3,16 +3,13 @@
 Source: Obal & Gierlak (IRB 2400), section 7.
 """
 
-from typing import Annotated
-
 import numpy as np
 from pydantic import Field
 from scipy.interpolate import BPoly
 
 from robodyn_pin.errors import UnknownName
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 
-Positive = Annotated[float, Field(gt=0)]
 PEAK = 1.875  # largest over mean speed of a quintic from rest to rest
 
 

@@ -71,6 +71,17 @@ def answer(as_json: bool, summary: object, words: Callable[..., None], *about: A
         words(*about)
 
 
+def numbers(text: str, option: str, names: str = "") -> list[float]:
+    """Numbers separated by commas, as many as there are names where these are given."""
+    try:
+        found = [float(x) for x in text.split(",")]
+    except ValueError:
+        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
+    if names and len(found) != len(names.split(",")):
+        raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {text!r}")
+    return found
+
+
 def verdict(positive: bool) -> None:
     """End with exit code 3 where a command ran and its verdict is negative."""
     if not positive:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, robot_of
+from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, numbers, robot_of
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
@@ -65,7 +65,7 @@ def pose(
         raise RobodynError("--velocity asks for rates at one pose of the motors; give it with --at")
     (model, _), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
-        six = _numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
+        six = numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
         summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
         answer(as_json, summary, _print_branches, summary, unit)
         return
@@ -75,23 +75,12 @@ def pose(
         return
     axes = model.coordinates
     home = axes.S @ model.home + axes.offset
-    c = home if at is None else np.array(_numbers(at, "--at", ",".join(axes.names))) * in_units(model, unit)
+    c = home if at is None else np.array(numbers(at, "--at", ",".join(axes.names))) * in_units(model, unit)
     summary = standing(model, c, frame)
     if velocity is not None:
-        asked = np.array(_numbers(velocity, "--velocity", "vx,vy,vz,wx,wy,wz"))
+        asked = np.array(numbers(velocity, "--velocity", "vx,vy,vz,wx,wy,wz"))
         summary["motion"] = moving(model, c, asked, frame or FLANGE)
     answer(as_json, summary, _print_standing, summary, unit)
-
-
-def _numbers(text: str, option: str, names: str = "") -> list[float]:
-    """Numbers separated by commas, as many as there are names where these are given."""
-    try:
-        found = [float(x) for x in text.split(",")]
-    except ValueError:
-        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
-    if names and len(found) != len(names.split(",")):
-        raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {text!r}")
-    return found
 
 
 def _print_standing(summary: dict[str, Any], unit: float) -> None:

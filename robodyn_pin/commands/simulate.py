@@ -5,7 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, ToolOption, answer, robot_of, verdict
+from robodyn_pin.commands.options import (
+    JsonOption,
+    ParamsOption,
+    RobotArg,
+    ToolOption,
+    answer,
+    numbers,
+    robot_of,
+    verdict,
+)
 from robodyn_pin.console import bar, print_tracking
 from robodyn_pin.errors import RobodynError
 
@@ -73,8 +82,8 @@ def simulate(
     for file in payload or []:
         load = read_yaml(file, LoadSpec)
         model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
-    sigma = np.array(_numbers(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
-    constant = np.array(_numbers(bias, "--bias")) if bias else None
+    sigma = np.array(numbers(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
+    constant = np.array(numbers(bias, "--bias")) if bias else None
     course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed, internal, constant)
     note = (
         f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "
@@ -100,10 +109,3 @@ def simulate(
         summary = controlled_log(model, knows, course, law, disturbed, out, note, step)
     answer(as_json, summary, print_tracking, summary, out, carried)
     verdict(summary["stable"])
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    try:
-        return [float(x) for x in text.split(",")]
-    except ValueError:
-        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None

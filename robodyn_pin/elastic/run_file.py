@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from robodyn_pin.elastic.springs import Layout, Tool
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 
-Positive = Annotated[float, Field(gt=0)]
 Part = Annotated[float, Field(gt=0, le=1)]
 Vector = tuple[float, float, float]
 Form = Literal["compliance", "stiffness"]

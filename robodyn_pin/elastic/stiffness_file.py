@@ -8,8 +8,9 @@ from pydantic import Field
 from robodyn_pin.elastic.correction import PathSpec
 from robodyn_pin.elastic.deviation import Model
 from robodyn_pin.elastic.deviation_map import MapSpec
-from robodyn_pin.elastic.run_file import ElasticFile, Positive
+from robodyn_pin.elastic.run_file import ElasticFile
 from robodyn_pin.elastic.task import TaskSpec
+from robodyn_pin.files import Positive
 
 
 class StiffnessFile(ElasticFile):

@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.motion import Units
-from robodyn_pin.run_file import LogSpec, Positive
+from robodyn_pin.run_file import LogSpec
 
 Curve = Literal["linear", "stribeck", "saturating"]
 # [rad/s] Obal & Gierlak (IRB 2400), eq. (74)
