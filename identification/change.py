@@ -79,7 +79,7 @@ class ChangeDetector:
             self._calm = [(t, values), (t, values)]
         u = W @ self.direction
         if self._measured is not None:
-            return self._measure(t, W, y, u)
+            return self._measure(self._measured, t, W, y, u)
         if variance.max() > KNOWN:
             return None
         error = y - W @ values
@@ -94,9 +94,7 @@ class ChangeDetector:
                 break
         return None
 
-    def _measure(self, t: float, W: np.ndarray, y: np.ndarray, u: np.ndarray) -> Change | None:
-        found = self._measured
-        assert found is not None
+    def _measure(self, found: "_Measured", t: float, W: np.ndarray, y: np.ndarray, u: np.ndarray) -> Change | None:
         found.add(W, y, u)
         if t - found.found < self.duration:
             return None

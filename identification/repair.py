@@ -15,7 +15,7 @@ from typing import Literal
 import cvxpy as cp
 import numpy as np
 
-from robodyn_pin.errors import SolverFailed
+from robodyn_pin.errors import ShapeMismatch, SolverFailed
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA, pseudo_inertia, unit_scale, why_not_physical
 from robodyn_pin.identification.shapes import moved, nearest_body
 
@@ -62,7 +62,7 @@ def repair(
         rows: (k, 10 n) torques per parameter, each row in units of its motor's torque; for the metric `torque`.
 
     Raises:
-        SolverFailed: no solver reached an optimum that passes the check.
+        ShapeMismatch: the metric `torque` without rows. SolverFailed: no solver reached an optimum that passes the check.
     """
     reasons = tuple(why_not_physical(x) for x in bodies)
     broken = np.flatnonzero([reason is not None for reason in reasons])
@@ -71,7 +71,8 @@ def repair(
     if metric == "euclidean":
         y, solver = np.array([nearest_body(y, thinnest**2) for y in y0]).reshape(-1, 10), "eigenvalues"
     else:
-        assert rows is not None
+        if rows is None:
+            raise ShapeMismatch("the metric 'torque' needs rows (k, 10 n) of torques per parameter; none were given")
         columns = np.concatenate(
             [rows[:, 10 * i : 10 * i + 10] @ T for T, i in zip(units, broken, strict=True)], axis=1
         )

@@ -13,6 +13,7 @@ from robodyn_pin.errors import RobodynError
 SIMULATED = b"SIMULATED by robodyn_pin"  # in a field that EGM does not have: listeners pass over it, ours looks for it
 FIELD = 1000
 Torques = Literal["reference", "test-signals"]
+Clock = Literal["clock", "milliseconds"]  # seconds and microseconds of the feedback, or the header's milliseconds
 
 
 class NotEgm(RobodynError):
@@ -25,7 +26,7 @@ class Packet:
 
     number: int  # sequence number, counts up by one
     time: float  # [s] of the controller's clock
-    clock: Literal["clock", "milliseconds"]  # seconds and microseconds of the feedback, or the header's milliseconds
+    clock: Clock
     q: np.ndarray  # (n,) motors' positions
     tau: np.ndarray | None  # (n,) motors' torques; None: the packet holds none
     simulated: bool
@@ -65,6 +66,7 @@ def decode(datagram: bytes, motors: int, torques: Torques = "reference") -> Pack
         raise NotEgm(f"{len(q)} joints in place of {motors}")
     if not np.isfinite(q).all():
         raise NotEgm("positions that are no numbers")
+    clock: Clock
     if feedback.HasField("time"):
         clock, time = "clock", feedback.time.sec + 1e-6 * feedback.time.usec
     elif message.header.HasField("tm"):
@@ -74,7 +76,7 @@ def decode(datagram: bytes, motors: int, torques: Torques = "reference") -> Pack
     source = message.torqueRef.joints if torques == "reference" else message.testSignals.signals
     tau = np.array(source[:motors])
     given = len(tau) == motors and bool(np.isfinite(tau).all())
-    return Packet(message.header.seqno, time, clock, q, tau if given else None, SIMULATED in datagram)  # type: ignore[arg-type]
+    return Packet(message.header.seqno, time, clock, q, tau if given else None, SIMULATED in datagram)
 
 
 def encode(number: int, time: float, q: np.ndarray, tau: np.ndarray | None) -> bytes:

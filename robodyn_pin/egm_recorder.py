@@ -87,7 +87,7 @@ class Recording:
         """How many packets hold torques."""
         return sum(p.tau is not None for p in self.packets)
 
-    def log(self, robot: Robot, units: Units, name: str) -> Log:
+    def log(self, units: Units, name: str) -> Log:
         """The log in SI; without torques where not every packet holds them.
 
         Raises:
@@ -105,7 +105,7 @@ class Recording:
 
     def summary(self, robot: Robot, units: Units) -> dict[str, Any]:
         """What is said of the recording; counts, gaps, torque, and whether the units can be right."""
-        log, n = self.log(robot, units, "recording"), len(self.packets)
+        log, n = self.log(units, "recording"), len(self.packets)
         missing = sum(count for _, count in self.gaps)
         return {
             "robot": robot.name, "simulated": log.simulated, "sender": self.sender, "packets": n,

@@ -49,8 +49,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
         for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
             part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
             state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
-            assert part.tau is not None  # the same log was folded before
-            tau = part.tau[begin - low : after - low]
+            tau = part.efforts[begin - low : after - low]
             B = motor_map(robot, state)
             y = np.einsum("nij,ni->nj", B, tau) - known_efforts(robot, state)
             rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)

@@ -59,6 +59,17 @@ class Log:
         """Mean sampling rate [Hz]."""
         return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
 
+    @property
+    def efforts(self) -> np.ndarray:
+        """Motor torques (N, n) of a log that must hold them.
+
+        Raises:
+            BadLog: it holds none.
+        """
+        if self.tau is None:
+            raise BadLog(f"{self.name} has no columns tau_<motor>; record torques too")
+        return self.tau
+
     def row(self, i: int) -> str:
         """How to call sample i in a message."""
         return f"row {i + self.first_row} of {self.name} (t = {self.t[i]:.4g} s)"

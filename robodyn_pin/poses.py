@@ -56,12 +56,11 @@ def _gear(robot: Robot) -> np.ndarray:
 
 def _torques(robot: Robot, log: Log, part: slice, gear: np.ndarray) -> np.ndarray:
     """B'tau (n, d) at the mean position of a part; with more motors than coordinates the motors' own (n, n_motors)."""
-    assert log.tau is not None
     if len(robot.motors.names) > len(robot.coordinates.names):
-        return log.tau[part] * gear
+        return log.efforts[part] * gear
     q = log.q[part].mean(axis=0, keepdims=True)
     state = close_motors(robot, q, 0 * q, 0 * q, label=lambda i: log.row(part.start))
-    return (log.tau[part] * gear) @ motor_map(robot, state)[0]
+    return (log.efforts[part] * gear) @ motor_map(robot, state)[0]
 
 
 def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> list[Pose]:

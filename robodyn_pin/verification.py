@@ -28,16 +28,15 @@ def verify(
     from robodyn_pin.viz.units import effort_unit
     from robodyn_pin.viz.verification import motion_figure, verification_figure
 
-    assert log.tau is not None
-    inside = slice(edge, log.size - edge)
-    found = accuracy(log.tau[inside], predicted[inside])
+    inside, measured = slice(edge, log.size - edge), log.efforts
+    found = accuracy(measured[inside], predicted[inside])
     names = robot.motors.names
     units = [effort_unit(robot.model, row) for row in robot.motors.S]
     simulated = " (SIMULATED log)" if log.simulated else ""
     title = f"{robot.name} and {log.name}{simulated}"
     even = uniform(log)
     q, dq, _ = (x[inside] for x in rates_of(even, preparation).motion(even))
-    torques = verification_figure(log.t[inside], log.tau[inside], predicted[inside], found, names, units, title)
+    torques = verification_figure(log.t[inside], measured[inside], predicted[inside], found, names, units, title)
     motion = motion_figure(even.t[inside], q, dq, names, units, title)
     files = [f"{out.stem}_{what}" for what in ("torques.svg", "motion.svg", "accuracy.json")]
     summary = {

@@ -59,7 +59,7 @@ def test_every_packet_of_ten_seconds_at_250_hz_is_in_the_log(robot, tmp_path):
     assert summary["rate"] == pytest.approx(250, rel=1e-6)
     assert summary["simulated"]
     assert summary["cautions"] == []
-    write_log(tmp_path / "log.csv", found.log(robot, DEGREES, "log"), robot, "SIMULATED stream")
+    write_log(tmp_path / "log.csv", found.log(DEGREES, "log"), robot, "SIMULATED stream")
     again = read_log(tmp_path / "log.csv", robot)
     assert again.simulated
     assert np.abs(again.t - log.t).max() < 1e-6
@@ -77,7 +77,7 @@ def test_faults_of_the_network_are_counted_and_named_by_sequence_number(robot):
     assert (found.repeated, found.reordered) == (len(sent.repeated), len(sent.reordered))
     assert sum(found.rejected.values()) == sent.garbage
     assert len(found.packets) == 1000 - len(sent.dropped)
-    log = found.log(robot, DEGREES, "log")
+    log = found.log(DEGREES, "log")
     assert (np.diff(log.t) > 0).all()
     left = np.setdiff1d(np.arange(1000), np.array(sent.dropped) - 2**32 + 300)
     assert np.abs(log.q - made_log(4.0).q[left]).max() < 1e-12
@@ -114,7 +114,7 @@ def test_nothing_is_ever_sent_to_the_controller():
 def test_absent_torque_is_said_plainly(robot, tmp_path):
     found = over_the_wire(datagrams(made_log(1.0), DEGREES, Faults(), torque=False)[0])
     assert "absent: this controller streams none" in found.summary(robot, DEGREES)["torque"]
-    log = found.log(robot, DEGREES, "log")
+    log = found.log(DEGREES, "log")
     assert log.tau is None
     write_log(tmp_path / "log.csv", log, robot)
     with pytest.raises(UnknownName, match="tau_m1"):
@@ -125,7 +125,7 @@ def test_absent_torque_is_said_plainly(robot, tmp_path):
     )
     mixed = over_the_wire(partly)
     assert "in 100 of 250 packets only, so left out" in mixed.summary(robot, DEGREES)["torque"]
-    assert mixed.log(robot, DEGREES, "log").tau is None
+    assert mixed.log(DEGREES, "log").tau is None
 
 
 def test_units_that_cannot_be_right_are_a_caution(robot):

@@ -61,7 +61,7 @@ def record(
     with listen(port) as listener, bar("recording") as step:
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)
-    write_log(out, found.log(model, declared, out.name), model, _note(summary))
+    write_log(out, found.log(declared, out.name), model, _note(summary))
     answer(as_json, summary | {"out": str(out)}, _print_recording, summary, out)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_pin.closures import fast
 from robodyn_pin.elastic.design_file import DesignFile, Direction
-from robodyn_pin.elastic.deviation import deviation
+from robodyn_pin.elastic.deviation import deviation_at
 from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
 from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, unobservable, untold
 from robodyn_pin.elastic.measurements import Measurements, simulated
@@ -18,7 +18,7 @@ from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
-from robodyn_pin.identification.design import posterior, search, size
+from robodyn_pin.identification.design import Criterion, posterior, search, size
 from robodyn_pin.run import load_named
 
 
@@ -46,8 +46,8 @@ class Design:
     @property
     def deviations(self) -> tuple[np.ndarray, np.ndarray]:
         """Standard deviation of each spring's stiffness before and after (n,) [N m/rad]."""
-        both = (self.setting.prior, self.posterior)
-        return tuple(np.sqrt(np.diag(covariance_of(x, self.run.form))) for x in both)  # type: ignore[return-value]
+        before, after = (covariance_of(x, self.run.form) for x in (self.setting.prior, self.posterior))
+        return np.sqrt(np.diag(before)), np.sqrt(np.diag(after))
 
 
 def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = lambda share: None) -> Design:
@@ -70,17 +70,19 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
             cases.append((plan, problem(setting, plan), start))
     with fast.preferred():
         which, found = search([case[1:] for case in cases], run.criterion, run.steps, progress)
-    plan, task, _ = cases[which]
-    C = found.covariance * np.outer(setting.unit, setting.unit)
-    rows = task.rows(found.u)[0].reshape(len(plan.pose), 3, -1)
-    alone = {
-        name: float(size(posterior(rows[[x == name for x in plan.directions]].reshape(-1, rows.shape[2]), setting.precision), run.criterion))
-        for name in dict.fromkeys(plan.directions)
-    }  # fmt: skip
-    return _described(run, setting, plan, found.u, Gaussian(setting.prior.mean, C), {
-        "size": found.size, "reached": found.sizes, "random": np.concatenate(random), "random_full": np.concatenate(full),
-        "alone": alone, "before": float(size(np.linalg.inv(setting.precision), run.criterion)),
-    })  # fmt: skip
+    best, task, _ = cases[which]
+    after = Gaussian(setting.prior.mean, found.covariance * np.outer(setting.unit, setting.unit))
+    plan, c, force = _in_order(setting, best, found.u)
+    at = place(springs, c[list(plan.pose)])
+    # One more measurement need not tell every spring, but no measurement tells one that cannot be observed.
+    told = unobservable(springs, at) if run.mode == "next" else untold(springs, at, force, setting.prior, after)
+    return Design(
+        run=run, springs=springs, setting=setting, plan=plan, c=c, q=motors_of(springs, at), force=force,
+        deviation=deviation_at(springs, at, force, setting.believed, "loaded").values, posterior=after, size=found.size,
+        before=float(size(np.linalg.inv(setting.precision), run.criterion)), reached=found.sizes,
+        random=np.concatenate(random), random_full=np.concatenate(full),
+        alone=_alone(setting, best, task.rows(found.u)[0], run.criterion), untold=told,
+    )  # fmt: skip
 
 
 def _believed(run: DesignFile, springs: Springs) -> Gaussian:
@@ -96,25 +98,22 @@ def _asked(run: DesignFile) -> list[tuple[list[Direction], int]]:
     return [([name], 1) for name in run.experiments.forces]
 
 
-def _described(
-    run: DesignFile, setting: Setting, plan: Plan, u: np.ndarray, after: Gaussian, sizes: dict[str, object]
-) -> Design:
-    """A design with its poses in the order of their first measurement."""
-    springs, d, F = setting.springs, len(setting.where.low), forces(setting, plan, u)
-    c = u[: plan.poses * d].reshape(plan.poses, d)
+def _alone(setting: Setting, plan: Plan, rows: np.ndarray, criterion: Criterion) -> dict[str, float]:
+    """What the measurements in one direction only would leave, from the rows (3 m, p) of all."""
+    each, p = rows.reshape(len(plan.pose), 3, -1), rows.shape[1]
+    return {
+        name: float(size(posterior(each[[x == name for x in plan.directions]].reshape(-1, p), setting.precision), criterion))
+        for name in dict.fromkeys(plan.directions)
+    }  # fmt: skip
+
+
+def _in_order(setting: Setting, plan: Plan, u: np.ndarray) -> tuple[Plan, np.ndarray, np.ndarray]:
+    """The plan, coordinates (G, d) and forces (m, 3) of inputs, poses in the order of their first measurement."""
+    c, F = u[: plan.poses * len(setting.where.low)].reshape(plan.poses, -1), forces(setting, plan, u)
     order = list(dict.fromkeys(plan.pose))
     largest = np.take_along_axis(F, np.abs(F).argmax(axis=1)[:, None], axis=1)
     F = (F * np.where(largest < 0, -1.0, 1.0)).round(9) + 0.0  # either way along a line tells the same
-    c, plan = c[order], Plan(plan.directions, tuple(order.index(g) for g in plan.pose))
-    each = list(plan.pose)
-    at = place(springs, c[each])
-    moved = deviation(springs, c[each], F, setting.believed).values
-    # One more measurement need not tell every spring, but no measurement tells one that cannot be observed.
-    told = unobservable(springs, at) if run.mode == "next" else untold(springs, at, F, setting.prior, after)
-    return Design(
-        run=run, springs=springs, setting=setting, plan=plan, c=c, q=motors_of(springs, at), force=F, deviation=moved,
-        posterior=after, untold=told, **sizes,  # type: ignore[arg-type]
-    )  # fmt: skip
+    return Plan(plan.directions, tuple(order.index(g) for g in plan.pose)), c[order], F
 
 
 def given(path: Path, springs: Springs, run: DesignFile) -> Gaussian:

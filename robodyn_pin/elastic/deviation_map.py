@@ -67,8 +67,8 @@ def deviation_map(springs: Springs, k: np.ndarray, model: Model, spec: MapSpec) 
         raise BadFile(
             f"map: the grid has {' by '.join(map(str, counts))} places, at most {MOST} are drawn; give each range from low to high, and a wider 'step'"
         )
-    axes = tuple(np.linspace(*ends, n) for ends, n in zip(spec.region, counts, strict=True))
-    places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    x, y, z = (np.linspace(*ends, n) for ends, n in zip(spec.region, counts, strict=True))
+    places = np.stack(np.meshgrid(x, y, z, indexing="ij"), axis=-1).reshape(-1, 3)
     turn = Rotation.from_euler("xyz", spec.rpy).as_matrix()
     poses = np.tile(np.eye(4), (len(places), 1, 1))
     poses[:, :3, :3], poses[:, :3, 3] = turn, places - turn @ np.array(springs.tool.at)
@@ -81,4 +81,4 @@ def deviation_map(springs: Springs, k: np.ndarray, model: Model, spec: MapSpec) 
     moved = deviation_at(springs, at, force, k, model).values
     order = np.lexsort((np.linalg.norm(moved, axis=1), cell))
     best = order[np.unique(cell[order], return_index=True)[1]]
-    return DeviationMap(spec, axes, places[cell[best]], cell[best], at.q[best], moved[best])  # type: ignore[arg-type]
+    return DeviationMap(spec, (x, y, z), places[cell[best]], cell[best], at.q[best], moved[best])

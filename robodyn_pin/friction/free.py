@@ -29,10 +29,12 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
     """Points and curves of the logs that a file names; paths start from `folder`.
 
     Raises:
-        UnknownName: no such motor. RobodynError: it cannot turn freely; too few speeds for the model.
+        BadFile: the file names no 'motor'. UnknownName: no such motor.
+        RobodynError: it cannot turn freely; too few speeds for the model.
         BadLog: nowhere a constant speed.
     """
-    assert run.motor is not None
+    if run.motor is None:
+        raise BadFile("the friction file names 'sweeps', not a 'motor' that turns freely; see sweeps.measure_sweeps")
     check_motors(robot, [run.motor])
     _check_free(robot, run.motor)
     speeds: list[float] = []
@@ -108,8 +110,7 @@ def _one_sided(points: Points) -> list[str]:
 
 def _steady(log: Log, k: int, spec: SteadySpec) -> list[tuple[float, np.ndarray]]:
     """Mean speed and torques of each steady part; whole turns where there is one, so that what repeats averages out."""
-    assert log.tau is not None
-    q, tau, found = log.q[:, k], log.tau[:, k], []
+    q, tau, found = log.q[:, k], log.efforts[:, k], []
     for part in steady_parts(q, log.rate, spec.shortest, spec.tolerance, spec.slowest):
         turned = np.abs(q[part] - q[part.start])
         turns = np.floor(turned[-1] / ONE_TURN)

@@ -23,8 +23,8 @@ EFFORTS: dict[Curve, tuple[EffortSpec, ...]] = {
     "stribeck": (EffortSpec.model_validate({"model": "stribeck"} | BENT),),
     "saturating": (EffortSpec.model_validate({"model": "saturating"} | BENT),),
 }
-# Obal & Gierlak (IRB 2400), Table 5, as sums of the coefficients coulomb, stribeck, viscous and of the speed.
-TABLE_5 = {"Fs": (1, 1, 0, 0), "Fc": (1, 0, 0, 0), "Fv": (0, 0, 1, 0), "omega_st": (0, 0, 0, 1)}
+# Obal & Gierlak (IRB 2400), Table 5: which of coulomb (0), stribeck (1), viscous (2) and the speed (3) add up to what.
+TABLE_5: dict[str, tuple[int, ...]] = {"Fs": (0, 1), "Fc": (0,), "Fv": (2,), "omega_st": (3,)}
 
 
 class Quantity(NamedTuple):
@@ -95,6 +95,7 @@ class FrictionResult:
             },
             "left out": {**self.left_out},
             "efforts": self.efforts,
+            **({} if self.load is None else {"load at the reference": float(self.load.mean())}),
         }  # fmt: skip
 
     def table(self) -> pl.DataFrame:
@@ -125,13 +126,11 @@ def _number(x: float | None) -> float | None:
 def quantities(fit: CurveFit, curve: Curve) -> list[Quantity]:
     """The parameters as they are published: of Stribeck friction those of Table 5, else the coefficients and the speed."""
     values = np.append(fit.coefficients, [] if fit.shape is None else [fit.shape])
-    sums: dict[str, tuple[int, ...]] = TABLE_5  # type: ignore[assignment]
-    if curve != "stribeck":
-        heads = [*names(curve), *(["speed"] if fit.shape is not None else [])]
-        sums = dict(zip(heads, np.eye(len(values), dtype=int), strict=True))
+    heads = [*names(curve), *(["speed"] if fit.shape is not None else [])]
+    sums = TABLE_5 if curve == "stribeck" else {name: (k,) for k, name in enumerate(heads)}
     found = []
-    for name, weights in sums.items():
-        used = np.flatnonzero(weights)
+    for name, summed in sums.items():
+        used = list(summed)
         deviation = float(np.sqrt(fit.covariance[np.ix_(used, used)].sum()))
         found.append(Quantity(name, float(values[used].sum()), deviation, quantile(fit.freedom) * deviation))
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.export import robot_with_friction
 from robodyn_pin.files import write_json, write_text, write_whole
 from robodyn_pin.friction.file import FrictionFile
@@ -51,8 +51,7 @@ class SweepResult:
 
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
-        found = {name: result.summary() | {"reference": self.at[name], "load at the reference": _load(result)}
-                 for name, result in self.motors.items()}  # fmt: skip
+        found = {name: result.summary() | {"reference": self.at[name]} for name, result in self.motors.items()}
         return {"robot": self.robot.name, "simulated": self.simulated, "motors": found, "efforts": self.efforts}
 
     def write(self, folder: Path) -> None:
@@ -76,21 +75,16 @@ class SweepResult:
         write_json(folder / "friction.json", self.summary())
 
 
-def _load(result: FrictionResult) -> float:
-    """Mean of the halves of the sums [N m or N]."""
-    assert result.load is not None
-    return float(result.load.mean())
-
-
 def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult:
     """Points and curves of every motor that sweeps; paths start from `folder`.
 
     Raises:
-        UnknownName: no such motor.
+        BadFile: the file names no 'sweeps'. UnknownName: no such motor.
         BadLog: a motor that nowhere passes its reference at constant speed, or in one direction only.
         RobodynError: too few speeds for the model.
     """
-    assert run.sweeps is not None
+    if run.sweeps is None:
+        raise BadFile("the friction file names a 'motor' that turns freely, no 'sweeps'; see free.measure")
     at, names = run.sweeps.at, robot.motors.names
     check_motors(robot, list(at))
     samples: dict[str, list[Sample]] = {name: [] for name in at}
@@ -105,16 +99,17 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
             samples[name] += [_sample(log, p, k) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
-    results = {name: _result(run, robot, name, samples[name], simulated) for name in at}
+    results = {name: _result(run, robot, name, angle, samples[name], simulated) for name, angle in at.items()}
     return SweepResult(robot, at, results, shown, simulated)
 
 
-def _result(run: FrictionFile, robot: Robot, motor: str, samples: list[Sample], simulated: bool) -> FrictionResult:
-    assert run.sweeps is not None
+def _result(
+    run: FrictionFile, robot: Robot, motor: str, angle: float, samples: list[Sample], simulated: bool
+) -> FrictionResult:
     files = ", ".join(str(named.file) for named in run.logs)
     if not samples:
         raise BadLog(
-            f"{files}: motor {motor!r} nowhere passes its reference angle {run.sweeps.at[motor]:g} at constant speed for "
+            f"{files}: motor {motor!r} nowhere passes its reference angle {angle:g} at constant speed for "
             f"{run.steady.shortest:g} s, the others standing still; look at 'sweeps: at' and 'steady: {{shortest, tolerance}}'"
         )
     pairs, alone = pair_up(samples)
@@ -122,7 +117,7 @@ def _result(run: FrictionFile, robot: Robot, motor: str, samples: list[Sample], 
         side = "the positive" if samples[0].speed > 0 else "the negative"
         way = f"in {side} direction only" if len({s.speed > 0 for s in samples}) == 1 else "at no speed both ways"
         raise BadLog(
-            f"{files}: motor {motor!r} passes its reference angle {run.sweeps.at[motor]:g} {way}; gravity falls out of the "
+            f"{files}: motor {motor!r} passes its reference angle {angle:g} {way}; gravity falls out of the "
             "difference of both directions, so sweep each speed back and forth"
         )
     width = width_of(run, robot, motor)
@@ -149,14 +144,12 @@ def _alone(log: Log, passage: Passage, k: int) -> bool:
 
 
 def _sample(log: Log, passage: Passage, k: int) -> Sample:
-    assert log.tau is not None
     index = np.arange(passage.part.start, passage.part.stop)
-    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, log.tau[passage.part, k])
+    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, log.efforts[passage.part, k])
 
 
 def _shown(log: Log, found: list[Passage], k: int) -> Shown:
     """The passage of middle speed and the next, with what lies between and as much again about them."""
-    assert log.tau is not None
     middle = np.exp(np.median(np.log([abs(p.speed) for p in found])))
     i = min(range(len(found) - 1), key=lambda i: (found[i].speed < 0, abs(np.log(abs(found[i].speed) / middle))))
     pair = found[i : i + 2]
@@ -165,7 +158,7 @@ def _shown(log: Log, found: list[Passage], k: int) -> Shown:
     end = min(log.size, pair[1].part.stop + margin)
     zero = pair[0].crossing
     return Shown(
-        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k], log.tau[begin:end, k],
+        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k], log.efforts[begin:end, k],
         tuple(slice(p.part.start - begin, p.part.stop - begin) for p in pair),
         tuple((p.crossing - zero) / log.rate for p in pair), tuple(p.speed for p in pair),
     )  # fmt: skip
