@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from robodyn_pin.files import write_text
+
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "figures.md"
 STUDIES = (
@@ -49,16 +51,18 @@ def text(study: str, section: Section) -> str:
     return "\n".join(lines) + "\n"
 
 
+def write(study: str, section: Section) -> None:
+    """Put a section into the page; the others stay as they are, as another study may have written them meanwhile."""
+    kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", PAGE.read_text() if PAGE.exists() else ""))
+    kept[study] = text(study, section).split("\n", 1)[1]
+    body = "\n".join(f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in STUDIES if name in kept)
+    write_text(PAGE, "# Figures\n\nWritten by `make figures`. Simulated data are called simulated.\n\n" + body)
+
+
 def main() -> None:
     sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]  # studies share samplers with the tests
-    done = {study: text(study, importlib.import_module(study).study()) for study in sys.argv[1:] or STUDIES}
-    old = PAGE.read_text() if PAGE.exists() else ""  # only now: another study may have written meanwhile
-    kept = dict(re.findall(r"(?s)<!-- (\w+) -->\n(.*?)(?=<!-- |\Z)", old))
-    kept |= {study: section.split("\n", 1)[1] for study, section in done.items()}
-    body = "\n".join(f"<!-- {name} -->\n{kept[name].rstrip()}\n" for name in STUDIES if name in kept)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text("# Figures\n\nWritten by `make figures`. Simulated data are called simulated.\n\n" + body)
-    print(PAGE)
+    for study in sys.argv[1:] or STUDIES:
+        write(study, importlib.import_module(study).study())
 
 
 if __name__ == "__main__":
