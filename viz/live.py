@@ -2,53 +2,38 @@
 
 import contextlib
 import html
-import io
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 
 import numpy as np
 import viser
 from viser import uplot
 
-from robodyn_pin.errors import ClosureFailed, RobodynError
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.observations import close_motors
 from robodyn_pin.online.history import Moment
 from robodyn_pin.online.stream import Measured
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.viz.online import short
-from robodyn_pin.viz.panel import BRAND, FIRST_PORT
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, WLS
 from robodyn_pin.viz.readout import CAPTION, GOOD, TABLE, TITLE, page
-from robodyn_pin.viz.stage import Stage
+from robodyn_pin.viz.served import Served
 
 FRAME = 0.05  # [s] between two pictures of the robot
 SHOWN = 120  # moments that charts show
 
 
-class LivePage:
-    """A live page of a tracker on this machine. `close` it, or write `with LivePage(...) as page`.
-
-    Raises:
-        RobodynError: the port that was asked for is taken.
-    """
+class LivePage(Served):
+    """A live page of a tracker."""
 
     def __init__(self, tracker: Tracker, simulated: bool, port: int | None = None):
         self._tracker, self._lock = tracker, threading.RLock()
-        robot, self._title = tracker.tracked.robot, "SIMULATED log" if simulated else "log"
-        with contextlib.redirect_stdout(io.StringIO()):  # the command line says the address itself
-            self._server = viser.ViserServer(
-                "127.0.0.1", FIRST_PORT if port is None else port, robot.name, verbose=False
-            )
-        if port and self._server.get_port() != port:
-            self.close()
-            raise RobodynError(f"port {port} is taken; choose another or leave --port out")
-        gui = self._server.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=BRAND)
-        gui.main_panel.dock_right()
-        self._stage = Stage(self._server, robot)
+        self._title = "SIMULATED log" if simulated else "log"
         self._moments: list[Moment] = []
+        super().__init__(tracker.tracked.robot, port)
+
+    def _build(self, gui: viser.GuiApi) -> None:
         self._state = gui.add_html("")
         none = np.zeros(1)
         self._errors = gui.add_uplot(
@@ -57,7 +42,7 @@ class LivePage:
              uplot.Series(label="tracked", stroke=FEASIBLE, width=2)),
             title="Rms torque error over the rms torque [%]", scales={"x": uplot.Scale(time=False)}, aspect=1.9,
         )  # fmt: skip
-        self._chosen = gui.add_dropdown("Parameter", tracker.tracked.labels, hint="Shown with its 95 % band")
+        self._chosen = gui.add_dropdown("Parameter", self._tracker.tracked.labels, hint="Shown with its 95 % band")
         self._chosen.on_update(lambda _: self._draw())
         pen = {"stroke": "rgba(0,0,0,0)"}
         self._estimate = gui.add_uplot(
@@ -69,22 +54,6 @@ class LivePage:
             scales={"x": uplot.Scale(time=False)}, aspect=1.9,
         )  # fmt: skip
         self._table = gui.add_html("")
-
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return f"http://127.0.0.1:{self._server.get_port()}"
-
-    def close(self) -> None:
-        """End the server."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            self._server.stop()
-
-    def __enter__(self) -> "LivePage":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def paced(self, samples: Iterable[Measured], speed: float) -> Iterator[Measured]:
         """The samples at `speed` times their own pace, the robot drawn along."""

@@ -1,15 +1,12 @@
 """A robot moved by sliders in the browser: loops closed live, limits, distance to singularity, static loads."""
 
-import contextlib
-import io
 import threading
-from types import TracebackType
 
 import numpy as np
 import viser
 
 from robodyn_pin.dynamics import Wrench
-from robodyn_pin.errors import ClosureFailed, RobodynError
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.jog import (
     coordinate_choices,
     loadable,
@@ -23,21 +20,13 @@ from robodyn_pin.jog import (
 )
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz import readout
-from robodyn_pin.viz.stage import Stage
+from robodyn_pin.viz.served import Served
 
-FIRST_PORT = 8080  # where no port is asked for, the first free one from here
 STEPS = 500  # of a slider, at least
-BRAND = (36, 84, 148)
 
 
-class Panel:
-    """A live page of a robot on this machine. `close` it, or write `with Panel(...) as panel`.
-
-    Every open page shows and moves the same robot.
-
-    Raises:
-        RobodynError: the port that was asked for is taken.
-    """
+class Panel(Served):
+    """A live page that moves a robot. Every open page shows and moves the same one."""
 
     def __init__(self, robot: Robot, port: int | None = None):
         self._lock = threading.RLock()  # sliders of several pages arrive in threads of their own
@@ -45,44 +34,9 @@ class Panel:
         self._pulled = loadable(robot)
         strut_limit = robot.file.limits.get("struts")
         self._strut_limit = strut_limit.force if strut_limit else None
-        with contextlib.redirect_stdout(io.StringIO()):  # the command line says the address itself
-            self._server = viser.ViserServer(
-                "127.0.0.1", FIRST_PORT if port is None else port, robot.name, verbose=False
-            )
-        if port and self._server.get_port() != port:
-            self.close()
-            raise RobodynError(f"port {port} is taken; choose another or leave --port out")
-        try:
-            self._open(robot)
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self, robot: Robot) -> None:
         self.robot, self.pose = robot, pose_at(robot, robot.home)
         self._at_home, self._reason = self.pose.singularity, ""
-        gui = self._server.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=BRAND)
-        gui.main_panel.dock_right()
-        self._stage = Stage(self._server, robot)
-        self._build()
-        self._show()
-
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return f"http://127.0.0.1:{self._server.get_port()}"
-
-    def close(self) -> None:
-        """End the server."""
-        with contextlib.redirect_stdout(io.StringIO()):
-            self._server.stop()
-
-    def __enter__(self) -> "Panel":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        super().__init__(robot, port)
 
     def move(self, c: np.ndarray, held: object = None) -> None:
         """Lead the robot to coordinates c (d,); where they cannot be reached it stays, and the panel says why.
@@ -102,8 +56,7 @@ class Panel:
             if slider is not held:
                 slider.value = _rounded(float(value), slider.min, slider.max, slider.step)
 
-    def _build(self) -> None:
-        gui = self._server.gui
+    def _build(self, gui: viser.GuiApi) -> None:
         if len(self._choices) > 1:
             choice = gui.add_dropdown("Lead by", list(self._choices), hint="Which joints or motors the sliders move")
             choice.on_update(self._chosen)
@@ -119,6 +72,7 @@ class Panel:
         self._loads = gui.add_html("", visible=False)
         for handle in (self._wanted, self._body, self._pull):
             handle.on_update(lambda _: self._show_again())
+        self._show()
 
     def _add_sliders(self) -> None:
         self._sliders = []
