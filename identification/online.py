@@ -1,16 +1,15 @@
 """Estimators that take one sample after the other: arrays in, estimates out, memory constant; they know no robot.
 
 Parameters are divided by `scale` and rows by their noise, so that an eigenvalue L of the information R says that the
-parameters are known to 1 / sqrt(L) of their scale along its eigenvector. All share one interface: `step`, `values`,
-`covariance`, `state`.
+parameters are known to 1 / sqrt(L) of their scale along its eigenvector.
 
 Source: Abed Azad et al. (3-dof Delta), appendix 1.3, for least squares in the directions that the data excite, its
 equation (106) with the pseudo-inverse; Cao & Schwartz, Automatica 36(11), 2000, for directional forgetting.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -22,19 +21,38 @@ SLOW = 0.1  # of a step along directions that are not excited: enough to keep an
 TINY = 1e-12  # share of the largest eigenvalue below which a direction of the rows is round-off
 
 
-class Online(Protocol):
-    """What every estimator can do. Rows W (d, n) and efforts y (d,) of one sample, both in units of the noise."""
+class Online(ABC):
+    """What all estimators are. Rows W (d, n) and efforts y (d,) of one sample, both in units of the noise.
 
-    values: np.ndarray  # (n,) the estimate, SI
+    Args:
+        values, scale: (n,) SI, where it starts and how large parameters are. forgetting: per sample.
+        spread: standard deviation of the start, in parts of the scale.
 
+    Raises:
+        ShapeMismatch: an estimator cannot start like this.
+    """
+
+    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
+        check_settings(values, scale, forgetting, spread)
+        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        self._x = np.array(values, float) / self.scale
+
+    @property
+    def values(self) -> np.ndarray:
+        """The estimate (n,), SI."""
+        return self._x * self.scale
+
+    @values.setter
+    def values(self, values: np.ndarray) -> None:
+        self._x = np.asarray(values, float) / self.scale
+
+    @abstractmethod
     def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
         """Take one sample; `forgetting` for this step alone, where the sampling time is another."""
 
+    @abstractmethod
     def covariance(self) -> np.ndarray:
         """Predicted covariance (n, n) of the estimate, SI."""
-
-    def state(self) -> dict[str, np.ndarray]:
-        """All that the future depends on, as arrays."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +70,7 @@ class Look:
         return 1 + self.spread.diagonal()
 
 
-class DampedLeastSquares:
+class DampedLeastSquares(Online):
     """Least squares with exponential forgetting whose information never falls below what `spread` stands for.
 
         R <- l R + W'W,   p <- p + R^-1 W'(y - W p),   every REFRESH samples R <- V max(L, 1 / spread^2) V'
@@ -65,21 +83,10 @@ class DampedLeastSquares:
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        check_settings(values, scale, forgetting, spread)
-        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        super().__init__(values, scale, forgetting, spread)
         n = len(scale)
-        self._x = np.array(values, float) / self.scale
         self._R, self._Q = np.eye(n) / spread**2, np.eye(n) / spread**2  # Q: covariance of R times the error
         self._count, self._V = 0, np.zeros((n, 0))
-
-    @property
-    def values(self) -> np.ndarray:
-        """The estimate (n,), SI."""
-        return self._x * self.scale
-
-    @values.setter
-    def values(self, values: np.ndarray) -> None:
-        self._x = np.asarray(values, float) / self.scale
 
     @property
     def samples(self) -> int:
@@ -144,6 +151,7 @@ class DampedLeastSquares:
         return np.asarray(np.linalg.solve(self._R, half.T) * np.outer(self.scale, self.scale))
 
     def state(self) -> dict[str, np.ndarray]:
+        """All that the future depends on, as arrays."""
         settings = np.array([self.forgetting, self.spread, self._count])
         return {"x": self._x, "R": self._R, "Q": self._Q, "V": self._V, "scale": self.scale, "settings": settings}
 
@@ -176,21 +184,15 @@ class DampedLeastSquares:
         return found
 
 
-class RecursiveLeastSquares:
+class RecursiveLeastSquares(Online):
     """Recursive least squares with exponential forgetting; with `forgetting` 1 without.
 
     P <- (P - K W P) / l, K = P W'(l + W P W')^-1. Where data stop exciting, P grows without bound: the comparison.
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        check_settings(values, scale, forgetting, spread)
-        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
-        self._x, self._P = np.array(values, float) / self.scale, spread**2 * np.eye(len(scale))
-
-    @property
-    def values(self) -> np.ndarray:
-        """The estimate (n,), SI."""
-        return self._x * self.scale
+        super().__init__(values, scale, forgetting, spread)
+        self._P = spread**2 * np.eye(len(scale))
 
     def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
         l = self.forgetting if forgetting is None else forgetting
@@ -205,26 +207,16 @@ class RecursiveLeastSquares:
         """P: that of white noise without forgetting."""
         return np.asarray(self._P * np.outer(self.scale, self.scale))
 
-    def state(self) -> dict[str, np.ndarray]:
-        settings = np.array([self.forgetting, self.spread])
-        return {"x": self._x, "P": self._P, "scale": self.scale, "settings": settings}
 
-
-class DirectionalForgetting:
+class DirectionalForgetting(Online):
     """Recursive least squares that forgets only along what the sample says: the information of the rest stays.
 
     R <- R - (1 - l) R W'(W R W')^+ W R + W'W,   p <- p + R^-1 W'(y - W p).
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        check_settings(values, scale, forgetting, spread)
-        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
-        self._x, self._R = np.array(values, float) / self.scale, np.eye(len(scale)) / spread**2
-
-    @property
-    def values(self) -> np.ndarray:
-        """The estimate (n,), SI."""
-        return self._x * self.scale
+        super().__init__(values, scale, forgetting, spread)
+        self._R = np.eye(len(scale)) / spread**2
 
     def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
         l = self.forgetting if forgetting is None else forgetting
@@ -237,10 +229,6 @@ class DirectionalForgetting:
     def covariance(self) -> np.ndarray:
         """R^-1."""
         return np.asarray(np.linalg.inv(self._R) * np.outer(self.scale, self.scale))
-
-    def state(self) -> dict[str, np.ndarray]:
-        settings = np.array([self.forgetting, self.spread])
-        return {"x": self._x, "R": self._R, "scale": self.scale, "settings": settings}
 
 
 def check_settings(values: np.ndarray, scale: np.ndarray, forgetting: float, spread: float) -> None:

@@ -48,8 +48,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
         return np.full(len(motors.names), settings.noise)
     rate = sampling_rate(log)
     part = log.section(0, round(FIRST * rate))
-    assert part.tau is not None
-    moments = CausalRates(rate, len(motors.names), settings.causal).push(part.t, part.q, part.tau)
+    moments = CausalRates(rate, len(motors.names), settings.causal).push(part.t, part.q, part.efforts)
     usable = np.isfinite(moments.tau).all(axis=1)
     if usable.sum() < 2 * len(tracked.values):
         raise BadLog(
@@ -75,7 +74,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
 
 def follow(stream: Stream, log: Log, piece: int = PIECE) -> Iterator[Measured]:
     """Feed a whole log, `piece` samples at once."""
-    assert log.tau is not None
+    tau = log.efforts
     for begin in range(0, log.size, piece):
         part = slice(begin, begin + piece)
-        yield from stream.push(log.t[part], log.q[part], log.tau[part])
+        yield from stream.push(log.t[part], log.q[part], tau[part])

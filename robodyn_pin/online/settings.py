@@ -4,10 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.motion import Units
 
-Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 

@@ -148,8 +148,8 @@ class Tracker:
         usual = abs(step - 1) < 0.01 or step <= 0 or step > STEP  # nothing is forgotten while nothing is measured
         self._taken = t
         self.estimator.take(look, None if usual else self.settings.forgetting**step)
-        if change is not None and change.explained:
-            self._carry(change)
+        if change is not None and change.explained and self.tracked.payload is not None:
+            self._carry(change, self.tracked.payload * change.size)
         self.trend.add(t, self.estimator.values)
         return Update(*seen, "", change)
 
@@ -168,10 +168,8 @@ class Tracker:
             self.changes = [*self.changes, change][-EVENTS:]
         return change
 
-    def _carry(self, change: Change) -> None:
-        """Put a measured payload where it belongs: the estimate from before it, and its mass on the link."""
-        assert self.tracked.payload is not None
-        jump = self.tracked.payload * change.size
+    def _carry(self, change: Change, jump: np.ndarray) -> None:
+        """Put a measured payload where it belongs: the estimate from before it, and what its mass changes (r,)."""
         self.estimator.values = change.values + jump
         self.trend.shift(jump)
         self.carried += change.size

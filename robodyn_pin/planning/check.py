@@ -45,8 +45,8 @@ def check(model: Model, path: Curve, limits: Limits, profile: Profile, finer: in
     r = (k + place / finer) / K
     s, rates = profile.grading.at(r)[0], profile.rates_in(k, place / finer)
     shares = shares_at(model, path, limits, s, rates)
-    split = (x.reshape(K, finer + 1) for x in (s, *rates))
-    return Check(next(split), tuple(split), tuple(limits.labels), shares.reshape(K, finer + 1, -1))  # type: ignore[arg-type]
+    s, sd, sdd, sddd = (x.reshape(K, finer + 1) for x in (s, *rates))
+    return Check(s, (sd, sdd, sddd), tuple(limits.labels), shares.reshape(K, finer + 1, -1))
 
 
 def shares_at(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
+from robodyn_pin.errors import SolverFailed
 from robodyn_pin.planning.constraints import Point
 from robodyn_pin.planning.objectives import Objective
 
@@ -47,9 +48,15 @@ def minimise(
         tolerance: of the gap, relative to the objective.
         most: iterations.
         gap: of the barrier problem to begin with, relative to the objective.
+
+    Raises:
+        SolverFailed: the start has a speed that is not positive.
     """
     f, slacks = objective.value(x), _slacks(points, x)
-    assert slacks is not None
+    if slacks is None:
+        raise SolverFailed(
+            "the search was begun outside the limits: dr/dt is not positive all over", "infeasible start"
+        )
     count = sum(s.size for s in slacks)
     mu = gap * abs(f) / count
     multipliers = [mu / s for s in slacks]

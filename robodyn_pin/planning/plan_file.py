@@ -7,13 +7,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadPath
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.payload import LoadSpec
 from robodyn_pin.planning.path import Path, control, lines, through, u_turn
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
 
-Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Point = list[float]  # one number for each coordinate [rad or m]

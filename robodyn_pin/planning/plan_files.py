@@ -119,6 +119,7 @@ def units(planned: Planned) -> dict[Label, str]:
 
 
 def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
+    from robodyn_pin.viz.force_plot import force_figure
     from robodyn_pin.viz.planning import acceleration_figure, costs_figure, phase_figure, quantities_figure
     from robodyn_pin.viz.plots import svg_file
 
@@ -132,8 +133,9 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
             t, plan.quantities(profile.at_time(t)[0]), task.limits, units(planned), f"{title}, share of the limits"
         ),
     }
-    if planned.motion.struts is not None:
-        figures["strut_forces"] = _strut_figure(planned)
+    if (struts := planned.motion.struts) is not None:
+        history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
+        figures["strut_forces"] = force_figure(history, task.largest("struts", "force"), f"{name}, planned")
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
@@ -143,15 +145,6 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
             simulated.planned, simulated.accelerations, f"{name}: acceleration along the path's coordinates",
         )  # fmt: skip
     return {name: svg_file(figure, name) for name, figure in figures.items()}
-
-
-def _strut_figure(planned: Planned) -> Any:
-    from robodyn_pin.viz.force_plot import force_figure
-
-    motion, struts = planned.motion, planned.motion.struts
-    assert struts is not None
-    history = StrutHistory("full", motion.t, struts.names, struts.lower, struts.upper)
-    return force_figure(history, planned.task.largest("struts", "force"), f"{planned.task.robot.name}, planned")
 
 
 def _film(planned: Planned) -> Any:
