@@ -240,6 +240,16 @@ def test_cells_without_a_number_are_counted_not_fatal(log_file, tmp_path):
     assert "not a number 1" in done.stdout
 
 
+def test_a_second_without_a_sample_that_counts_has_no_errors_and_is_json(log_file, tmp_path):
+    def edit(lines):
+        lines[1500:2200] = [",".join([*line.split(",")[:-1], "n/a"]) for line in lines[1500:2200]]
+
+    done = invoke("delta3", edited(log_file, tmp_path, edit), "--settings", SETTINGS, "--json")
+    lines = [json.loads(line, parse_constant=lambda word: pytest.fail(word)) for line in done.stdout.splitlines()]
+    (silent,) = (line for line in lines if line.get("taken") == 0)
+    assert set(silent["error before"].values()) == set(silent["error after"].values()) == {None}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

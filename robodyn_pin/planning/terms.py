@@ -27,7 +27,6 @@ class Terms:
     d: np.ndarray
     still: np.ndarray  # (2, m) quantities at standstill at both ends: dry friction holds nothing there
     fastest: np.ndarray  # (N,) largest (ds/dt)^2 that the velocities allow
-    slowest: tuple[tuple[str, str], ...]  # the velocity that sets it, at each point
     jerk_labels: tuple[tuple[str, str], ...]
     q1: np.ndarray  # (N, k)
     q2: np.ndarray
@@ -52,7 +51,7 @@ class Terms:
         a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
         return Terms(
-            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.fastest * speed_room**2, self.slowest, self.jerk_labels, q1, q2, q3,
+            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.fastest * speed_room**2, self.jerk_labels, q1, q2, q3,
             self.room * room, self.jerk_room * jerk_room, self.speed_room * speed_room,
         )  # fmt: skip
 
@@ -61,7 +60,7 @@ def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.nda
     """The terms at s (N,) for motions whose ds/dt is about `rate` (N,): exact where friction is Coulomb's and viscous."""
     posture = model.posture(path.at(s))
     of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
-    fastest, slowest = _velocities(posture, of["velocity"], len(s))
+    fastest = _fastest(posture, of["velocity"], len(s))
     q1, q2 = (_stack([x @ b.S.T / b.half for b in of["acceleration"]], len(s)) for x in (posture.q1, posture.q2))
     centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
     loaded = [b for b in limits.bounds if b.kind in LOADS]
@@ -71,7 +70,7 @@ def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.nda
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
     labels = _names([*of["acceleration"], *loaded])
     return Terms(
-        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still[[0, -1]]]), fastest, slowest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
+        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still[[0, -1]]]), fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
         np.ones_like(s),
     )  # fmt: skip
 
@@ -90,13 +89,11 @@ def values(posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray
     return np.hstack([found[b.kind] @ b.S.T for b in limits.bounds])
 
 
-def _velocities(posture: Posture, bounds: list[Bounds], n: int) -> tuple[np.ndarray, tuple[tuple[str, str], ...]]:
-    labels = _names(bounds)
-    if not labels:
-        return np.full(n, np.inf), (("velocity", ""),) * n
+def _fastest(posture: Posture, bounds: list[Bounds], n: int) -> np.ndarray:
+    """Largest (ds/dt)^2 (n,) that limits of velocities allow."""
     with np.errstate(divide="ignore"):
-        most = np.hstack([(b.half / np.abs(posture.q1 @ b.S.T)) ** 2 for b in bounds])
-    return most.min(axis=1), tuple(labels[k] for k in most.argmin(axis=1))
+        most = [(b.half / np.abs(posture.q1 @ b.S.T)) ** 2 for b in bounds]
+    return _stack(most, n).min(axis=1, initial=np.inf)
 
 
 def _loads(posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
