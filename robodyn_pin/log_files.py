@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from robodyn_pin.motion import (
 )  # fmt: skip
 from robodyn_pin.quality import Quality, counted, merged, span_of
 from robodyn_pin.robot import Robot
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
@@ -113,8 +117,9 @@ def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
 
 
 def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:
-    """Write predicted motor torques (N, n) for the rows of a log, as `write_log`."""
-    write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, "")
+    """Write predicted motor torques (N, n) for the rows of a log, as `write_log`; those of a simulated log say so."""
+    note = f"torques [N m or N] that {robot.name} predicts for a SIMULATED log" if log.simulated else ""
+    write_table(path, {"t": log.t} | {f"tau_{m}": tau[:, k] for k, m in enumerate(robot.motors.names)}, note)
 
 
 def check_name(path: Path) -> None:
@@ -127,7 +132,7 @@ def check_name(path: Path) -> None:
         raise BadFile(f"{path}: logs are written as .csv or .parquet, not {path.suffix or 'without a suffix'}")
 
 
-def write_table(path: Path, named: dict[str, np.ndarray], note: str) -> None:
+def write_table(path: Path, named: "dict[str, np.ndarray] | pl.DataFrame", note: str) -> None:
     """Write columns (N,) as CSV or Parquet, whole or not at all; `note` goes into the file itself.
 
     Raises:

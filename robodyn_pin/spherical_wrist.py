@@ -72,15 +72,17 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
         NoClosedForm: not carried by six such axes, or joints that are not linear in the coordinates.
     """
     model, data = robot.model, robot.model.createData()
+    if len(robot.coordinates.names) != 6:
+        raise NoClosedForm(
+            f"robot {robot.name!r} has {len(robot.coordinates.names)} degrees of freedom; inverse kinematics in closed form "
+            "needs six"
+        )
     number = frame_number(model, frame, f"robot {robot.name!r}")
     chain = [int(j) for j in model.supports[model.frames[number].parentJoint]][1:]
     names = tuple(model.names[j] for j in chain)
     where = f"frame {frame!r} of robot {robot.name!r}"
-    if len(chain) != 6 or len(robot.coordinates.names) != 6:
-        raise NoClosedForm(
-            f"{where} is carried by {len(chain)} joints and the robot has {len(robot.coordinates.names)} degrees of freedom; "
-            "inverse kinematics in closed form needs six of each"
-        )
+    if len(chain) != 6:
+        raise NoClosedForm(f"{where} is carried by {len(chain)} joints; inverse kinematics in closed form needs six")
     index = [model.joints[j].idx_v for j in chain]
     tree, rest = _linear(robot, index, where)
     pin.computeJointJacobians(model, data, rest)

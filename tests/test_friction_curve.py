@@ -145,5 +145,5 @@ def test_the_command_writes_points_curves_and_picture(robodyn, tmp_path):
     assert found == json.loads((tmp_path / "out" / "friction.json").read_text())
     assert found["simulated"]
     assert found["efforts"][0]["model"] == "saturating"
-    assert len(pl.read_csv(tmp_path / "out" / "friction.csv")) == len(SPEEDS)
+    assert len(pl.read_csv(tmp_path / "out" / "friction.csv", comment_prefix="#")) == len(SPEEDS)
     assert "SIMULATED" in (tmp_path / "out" / "friction.svg").read_text()

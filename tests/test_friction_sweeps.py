@@ -170,7 +170,7 @@ def test_protocol_simulated_and_measured_by_commands(robodyn, tmp_path):
     assert known["m5"].known
     np.testing.assert_allclose(known["m5"].initial, [13.7, 26.0, 7.2654], rtol=0.02)
     assert not known["m4"].known
-    points = pl.read_csv(tmp_path / "out" / "friction.csv")
+    points = pl.read_csv(tmp_path / "out" / "friction.csv", comment_prefix="#")
     assert points.group_by("motor").len()["len"].to_list() == [14, 14]
 
 

@@ -18,6 +18,7 @@ from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.consistent import nearest_consistent
+from robodyn_pin.online.history import History
 from robodyn_pin.online.model import tracked
 from robodyn_pin.online.settings import CausalSpec, TrackFile
 from robodyn_pin.online.state import merge, restore, save
@@ -78,6 +79,9 @@ def test_gap_is_counted_and_the_window_filled_anew(model):
     assert stream.rates.noted["gap"] == 1
     assert len(seen) == 500 - 2 * 20
     assert not any(m.update.refused for m in seen)
+    history = History(stream.tracker, interval=0.2)
+    moments = [m for m in (history.add(sample) for sample in seen) if m is not None]
+    assert moments[2].t == seen[279].t  # the last sample before the gap, not the one that ends the interval
 
 
 def test_new_rate_is_noticed_and_rates_are_right_again():

@@ -93,6 +93,8 @@ def test_json_is_the_result_and_nothing_else(tmp_path):
     printed = json.loads(answer.stdout)
     assert printed == json.loads((tmp_path / "out/result.json").read_text())
     assert printed["costs [s]"]
+    of_kind = {"velocity": "rad/s", "acceleration": "rad/s²", "jerk": "rad/s³", "torque": "N m", "position": "rad"}
+    assert all(row["unit"] == of_kind[row["kind"]] for row in printed["limits"])
     assert (tmp_path / "out/table.parquet").exists()
     assert not (tmp_path / "out/strut_forces.svg").exists()
 

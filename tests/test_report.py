@@ -417,8 +417,11 @@ def test_every_picture_lies_beside_the_page_with_its_numbers(result, tmp_path):
     names = {f"{what}_{name}" for what in ("torque", "residual") for name in ("swing", "slide")} | {"mass_matrix"}
     assert {p.name for p in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "csv")}
     for path in folder.glob("*.svg"):
-        assert ElementTree.parse(path).getroot().tag.endswith("svg")
-    table = pl.read_csv(folder / "torque_slide.csv")
+        root = ElementTree.parse(path).getroot()
+        assert root.tag.endswith("svg")
+        assert root[-1].text == "SIMULATED log: no robot was measured"  # the file says so without its page
+        assert float(root[-1].attrib["y"]) < float(root.attrib["viewBox"].split()[3])  # and is not cut
+    table = pl.read_csv(folder / "torque_slide.csv", comment_prefix="#")
     (sample,) = result.samples
     np.testing.assert_allclose(table["measured [N]"], sample.measured[:, 1], rtol=1e-5)
     np.testing.assert_allclose(table["feasible [N]"], sample.predicted["feasible"][:, 1], rtol=1e-5)

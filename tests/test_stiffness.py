@@ -62,6 +62,7 @@ def test_round_trip_the_command_finds_the_simulated_springs_and_says_that_they_a
     assert "SIMULATED" in page
     for name in ("stiffness.csv", "campaigns.csv", "stiffness.svg", "campaigns.svg", "validation.svg"):
         assert (tmp_path / name).stat().st_size > 100
+        assert "SIMULATED" in (tmp_path / name).read_text()  # each file by itself
 
 
 def test_more_measurements_leave_less_of_the_prior_and_predict_better(desk):

@@ -10,6 +10,7 @@ import polars as pl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from robodyn_pin.log_files import write_table
 from robodyn_pin.viz.plots import standing, svg
 
 
@@ -28,12 +29,12 @@ def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[s
     return Picture(plain, Markup(svg(figure, plain)), columns)
 
 
-def write_pictures(pictures: Iterable[Picture], folder: Path) -> None:
-    """Write every picture as NAME.svg and NAME.csv."""
+def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:
+    """Write every picture as NAME.svg and NAME.csv; `note`, such as that they are simulated, stands in each file."""
     folder.mkdir(exist_ok=True)
     for p in pictures:
-        (folder / f"{p.name}.svg").write_text(standing(p.svg), encoding="utf-8")
-        pl.DataFrame({head: _short(x) for head, x in p.columns.items()}).write_csv(folder / f"{p.name}.csv")
+        (folder / f"{p.name}.svg").write_text(standing(p.svg, note), encoding="utf-8")
+        write_table(folder / f"{p.name}.csv", pl.DataFrame({head: _short(x) for head, x in p.columns.items()}), note)
 
 
 def _short(x: np.ndarray | list[str]) -> list[str] | list[float]:

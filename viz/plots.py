@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from xml.sax.saxutils import escape
 
 import matplotlib
 import numpy as np
@@ -17,6 +18,8 @@ STYLE = {
     "axes.grid": True, "grid.color": "#e4e7eb", "grid.linewidth": 0.6, "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text: small, and found by a search
 }  # fmt: skip
+STRIP = 16  # pt
+SIZE = re.compile(r'width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[^"]*"')
 DRAWN = 600  # bins of a drawn line: more than a page has pixels to tell apart when each shows its least and greatest
 
 
@@ -113,9 +116,20 @@ def svg_file(figure: Figure, name: str) -> str:
     return standing(svg(figure, name))
 
 
-def standing(element: str) -> str:
-    """An <svg> element as a file of its own."""
+def standing(element: str, note: str = "") -> str:
+    """An <svg> element as a file of its own; a note, such as that it is simulated, goes into a strip below."""
+    if note:
+        element = _with_strip(element, note)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{element}'
+
+
+def _with_strip(element: str, note: str) -> str:
+    found = SIZE.search(element)
+    assert found, "matplotlib writes width, height and viewBox in this order"
+    width, height = (float(x) for x in found.groups())
+    size = f'width="{width:g}pt" height="{height + STRIP:g}pt" viewBox="0 0 {width:g} {height + STRIP:g}"'
+    text = f'<text x="6" y="{height + 10:g}" style="font: bold 8px sans-serif">{escape(note)}</text>'
+    return SIZE.sub(size, element, count=1).replace("</svg>", f"{text}\n</svg>")
 
 
 def svg(figure: Figure, name: str) -> str:

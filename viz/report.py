@@ -57,7 +57,7 @@ def write_report(result: Result, path: Path) -> None:
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
     drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *trust.pictures]
-    write_pictures(drawn, path.parent / FIGURES)
+    write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
 
 
 @cache

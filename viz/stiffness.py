@@ -75,7 +75,13 @@ def validation_figure(found: tuple[Campaign, ...], m: Measurements) -> Figure:
     pose = np.arange(len(m.q))
     for k, (axes, name) in enumerate(zip(panels, "xyz", strict=True)):
         axes.plot(
-            pose, m.deviation[:, k] / MICRO, "_", color=MEASURED, markersize=22, markeredgewidth=1.6, label="measured"
+            pose,
+            m.deviation[:, k] / MICRO,
+            "_",
+            color=MEASURED,
+            markersize=22,
+            markeredgewidth=1.6,
+            label="SIMULATED" if m.simulated else "measured",
         )
         for i, c in enumerate(found):
             assert c.predicted is not None

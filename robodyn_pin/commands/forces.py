@@ -55,10 +55,11 @@ def predict(
 
 def _print_torques(summary: dict[str, Any]) -> None:
     largest = ", ".join(f"{motor} {x:.4g}" for motor, x in summary["largest torque"].items())
-    print(
-        f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N), the {summary['edge rows']} rows at each "
-        "end left out: there the filter and the differences miss samples"
+    edge = summary["edge rows"]
+    left_out = (
+        f", the {edge} rows at each end left out: there the filter and the differences miss samples" if edge else ""
     )
+    print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){left_out}")
     if "accuracy" not in summary:
         return
     if summary["simulated"]:

@@ -64,7 +64,7 @@ def friction(
 def _print_protocol(planned: "Protocol", folder: Path) -> None:
     speeds = planned.motion.sweeps[0].speeds
     rows = [
-        {"motor": p.sweep.of, "past": f"{p.sweep.at:g}", "others wait at": ", ".join(f"{m} {x:.3g}" for m, x in p.sweep.others.items()),
+        {"motor": p.sweep.of, "past [rad or m]": f"{p.sweep.at:g}", "others wait at [rad or m]": ", ".join(f"{m} {x:.3g}" for m, x in p.sweep.others.items()),
          "gravity left": f"{round(p.load, 6):.3g} {p.unit}", "by the others": f"{round(p.range[0], 6):.3g} to {round(p.range[1], 6):.3g}"}
         for p in planned.posed
     ]  # fmt: skip

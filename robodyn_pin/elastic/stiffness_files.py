@@ -9,7 +9,8 @@ from robodyn_pin.elastic.campaigns import Campaign
 from robodyn_pin.elastic.inference import Estimate
 from robodyn_pin.elastic.stiffness import Stiffness
 from robodyn_pin.elastic.use_files import use_summary, use_words, write_uses
-from robodyn_pin.files import write_json, write_text, write_whole
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.log_files import write_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +30,10 @@ def write_stiffness(found: Stiffness, folder: Path) -> None:
     """Write all files of a result; raises BadFile where the folder cannot be written."""
     import polars as pl
 
-    write_whole(folder / "stiffness.csv", pl.DataFrame(table(found)).write_csv)
+    note = f"{'SIMULATED measurements, ' if found.simulated else ''}SI units"
+    write_table(folder / "stiffness.csv", pl.DataFrame(table(found)), note)
     if found.campaigns[:-1]:
-        write_whole(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)).write_csv)
+        write_table(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)), note)
     scene = write_uses(found, folder)
     write_text(folder / "stiffness.html", page(found, pictures(found, folder), scene))
     write_json(folder / "result.json", summary(found))
@@ -113,7 +115,7 @@ def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
         figures["correction"] = correction_figure(found.correction)
     drawn = {name: svg(figure, name) for name, figure in figures.items()}
     for name, element in drawn.items():
-        write_text(folder / f"{name}.svg", standing(element))
+        write_text(folder / f"{name}.svg", standing(element, SIMULATED if found.simulated else ""))
     return drawn
 
 

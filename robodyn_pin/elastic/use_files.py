@@ -43,7 +43,7 @@ def use_words(found: Stiffness) -> dict[str, str]:
         )
     if (t := found.task) is not None:
         motors = ", ".join(
-            f"{name} {x:.4f}" for name, x in zip(found.springs.robot.motors.names, t.motors, strict=True)
+            f"{name} {np.degrees(x):.2f}°" for name, x in zip(found.springs.robot.motors.names, t.motors, strict=True)
         )
         words["Stiffest orientation"] = (
             f"at {_at(np.array(t.spec.position))} the tool moves {np.linalg.norm(t.deviation) / MICRO:.0f} µm with the motors at {motors}; orientations by "

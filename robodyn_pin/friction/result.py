@@ -10,10 +10,13 @@ import polars as pl
 
 from robodyn_pin.effort_models import WIDTH, EffortSpec, basis, coefficient_names
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.files import write_json, write_text, write_whole
+from robodyn_pin.files import write_json, write_text
 from robodyn_pin.friction.file import Curve
 from robodyn_pin.identification.friction_curve import CurveFit, Points, fit_curve
 from robodyn_pin.identification.uncertainty import quantile
+from robodyn_pin.log_files import write_table
+
+NOTE = "friction from SIMULATED logs, SI units"
 
 # What a robot file calls the efforts of each curve; one of them bends with a speed.
 COULOMB, VISCOUS = {"of": "x", "model": "coulomb", "width": WIDTH}, {"of": "x", "model": "viscous"}
@@ -113,7 +116,7 @@ class FrictionResult:
         from robodyn_pin.viz.plots import svg
 
         picture = svg(friction_figure(self), "friction")
-        write_whole(folder / "friction.csv", self.table().write_csv)
+        write_table(folder / "friction.csv", self.table(), NOTE if self.simulated else "")
         write_text(folder / "friction.svg", picture)
         write_json(folder / "friction.json", self.summary())
 

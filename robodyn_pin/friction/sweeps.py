@@ -11,11 +11,12 @@ import polars as pl
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.export import robot_with_friction
-from robodyn_pin.files import write_json, write_text, write_whole
+from robodyn_pin.files import write_json, write_text
 from robodyn_pin.friction.file import FrictionFile
 from robodyn_pin.friction.free import check_motors, logs_of, unit_of, width_of
-from robodyn_pin.friction.result import FrictionResult, bend_warning, fit_curves
+from robodyn_pin.friction.result import NOTE, FrictionResult, bend_warning, fit_curves
 from robodyn_pin.identification.passages import Passage, Sample, pair_up, passages
+from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 
@@ -63,7 +64,7 @@ class SweepResult:
 
         tables = [result.table().insert_column(0, pl.lit(name).alias("motor")) for name, result in self.motors.items()]
         table = pl.concat(tables, how="diagonal")
-        write_whole(folder / "friction.csv", table.write_csv)
+        write_table(folder / "friction.csv", table, NOTE if self.simulated else "")
         for name, result in self.motors.items():
             write_text(folder / f"friction_{name}.svg", svg(friction_figure(result), f"friction_{name}"))
             if name in self.shown:

@@ -23,9 +23,10 @@ def write_tracked(folder: Path, stream: Stream, moments: list[Moment], summary: 
 
     tracker = stream.tracker
     note = f"{summary['robot']} tracked{', SIMULATED log' if summary['simulated'] else ''}"
+    changed = ", dashed a change" if tracker.changes else ""
     plots = {
-        "estimates": estimates_figure(moments, tracker, f"{note}: estimates, 95 % bands; grey where not excited, dotted the start"),
-        "excitation": excitation_figure(moments, tracker, f"{note}: what the motion excites"),
+        "estimates": estimates_figure(moments, tracker, f"{note}: estimates, 95 % bands; grey where not excited, dotted the start{changed}"),
+        "excitation": excitation_figure(moments, tracker, f"{note}: what the motion excites{changed}"),
         "errors": errors_figure(moments, tracker, f"{note}: torque error of each second"),
     }  # fmt: skip
     write_table(folder / "history.csv", _table(moments, stream), note)

@@ -14,7 +14,7 @@ MOST = 4096  # rows; a longer history keeps every second one
 class Moment:
     """The estimate at the end of one interval."""
 
-    t: float  # [s]
+    t: float  # [s] of its last sample
     values: np.ndarray  # (r,)
     deviations: np.ndarray  # (r,) standard deviations as the estimator predicts them
     shown: np.ndarray  # (r,) share of each parameter's axis that lies in excited directions, 0 to 1
@@ -32,7 +32,7 @@ class History:
     def __init__(self, tracker: Tracker, interval: float = 1.0):
         self._tracker, self._interval = tracker, interval
         self.moments: list[Moment] = []
-        self._every, self._seen, self._end = 1, 0, np.nan
+        self._every, self._seen, self._end, self._last = 1, 0, np.nan, np.nan
         self._clear()
 
     def _clear(self) -> None:
@@ -41,11 +41,11 @@ class History:
 
     def add(self, measured: Measured) -> Moment | None:
         """Take one sample; the moment that it completes."""
-        if np.isnan(self._end):
+        done = None
+        if not measured.t < self._end:  # also of the first sample, before which there is no end
+            done = self.finish()
             self._end = measured.t + self._interval
-        done = self.finish() if measured.t >= self._end else None
-        while measured.t >= self._end:
-            self._end += self._interval
+        self._last = measured.t
         update = measured.update
         if update.refused:
             self._refused += 1
@@ -66,7 +66,7 @@ class History:
         )
         V = estimator.excited
         moment = Moment(
-            tracker.time, estimator.values, np.sqrt(np.diag(estimator.covariance())), (V * V).sum(axis=1), before, after,
+            self._last, estimator.values, np.sqrt(np.diag(estimator.covariance())), (V * V).sum(axis=1), before, after,
             effort, tracker.carried, self._taken, self._refused,
         )  # fmt: skip
         if self._seen % self._every == 0:

@@ -59,7 +59,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     task, plan, motion = planned.task, planned.plan, planned.motion
     settings = task.settings
     allowed = task.largest("struts", "force")
-    held, used = [label for at in plan.active for label in at], planned.used
+    held, used, unit_of = [label for at in plan.active for label in at], planned.used, units(planned)
     return {
         "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
         "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
@@ -67,7 +67,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
         "planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged,
         "time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1),
         "limits": [
-            {"kind": kind, "name": name, "least": float(low), "greatest": float(high),
+            {"kind": kind, "name": name, "least": float(low), "greatest": float(high), "unit": unit_of[kind, name],
              "largest use [%]": 100 * used[kind, name],
              "active [% of the path's points]": 100 * held.count((kind, name)) / len(plan.active)}
             for (kind, name), (low, high) in zip(task.limits.labels, task.limits.ranges, strict=True)
