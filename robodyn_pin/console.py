@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from robodyn_pin.result import Result
 
 
+SIMULATED = "SIMULATED log: this result says nothing about a real machine."
+
+
 def print_json(content: object) -> None:
     print(json.dumps(content, indent=1))
 
@@ -33,7 +36,7 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
 
 def print_result(result: "Result", folder: Path) -> None:
     if result.simulated:
-        print("SIMULATED log: this result says nothing about a real machine.")
+        print(SIMULATED)
     names = [*result.robot_before.coordinates.names, "all"]
     rows = []
     for k, name in enumerate(names):

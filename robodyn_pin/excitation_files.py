@@ -49,7 +49,7 @@ def _table(found: Excitation) -> str:
     whole = {"rate": spec.rate, "duration": found.run.period + 1 / spec.rate}
     t, c, cd, cdd = fourier(found.motion.model_copy(update=whole), robot.coordinates.names)
     q = robot.close(c, cd, cdd).q @ motors.S.T + motors.offset
-    slides = [robot.loops.sliding[row != 0].all() for row in motors.S]
+    slides = robot.slides(motors.S)
     if spec.angle == "deg":
         q *= [1.0 if s else 180 / np.pi for s in slides]
     units = ["m" if s else spec.angle for s in slides]

@@ -121,15 +121,10 @@ def position_bounds(robot: Robot) -> Bounds | None:
     return next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
 
 
-def slides(robot: Robot) -> np.ndarray:
-    """Which coordinates are metres, (d,)."""
-    return np.array([robot.loops.sliding[row != 0].all() for row in robot.coordinates.S])
-
-
 def ranges(robot: Robot, bounds: Bounds | None) -> np.ndarray:
     """What sliders span of each coordinate (d, 2): its limits, else some room around home."""
     axes, spans = robot.coordinates, []
-    for row, offset, slide in zip(axes.S, axes.offset, slides(robot), strict=True):
+    for row, offset, slide in zip(axes.S, axes.offset, robot.slides(axes.S), strict=True):
         home = float(row @ robot.home + offset)
         low, high = home - FREE[int(slide)], home + FREE[int(slide)]
         same = np.zeros(0, int) if bounds is None else np.flatnonzero((row == bounds.S).all(axis=1))
@@ -148,9 +143,10 @@ def nearest_limits(robot: Robot, bounds: Bounds | None, pose: Pose) -> list[Near
         return []
     offsets = dict(zip(robot.motors.names, robot.motors.offset, strict=True))
     found: dict[tuple[float, ...], Nearness] = {}  # a motor and its joint are one where their limits are the same
-    for name, row, centre, half in zip(bounds.names, bounds.S, bounds.centre, bounds.half, strict=True):
+    slides = robot.slides(bounds.S).tolist()
+    for name, row, centre, half, slide in zip(bounds.names, bounds.S, bounds.centre, bounds.half, slides, strict=True):
         offset = float(offsets.get(name, 0.0))
-        value, slide = float(row @ pose.state.q[0]) + offset, bool(robot.loops.sliding[row != 0].all())
+        value = float(row @ pose.state.q[0]) + offset
         near = Nearness(name, value, float(centre - half) + offset, float(centre + half) + offset, slide)
         found.setdefault((*row, centre, half), near)
     return sorted(found.values(), key=lambda near: -abs(near.share))

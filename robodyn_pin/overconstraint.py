@@ -97,8 +97,7 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
         return None
     pose = robot.with_coordinates(robot.file.coordinates or robot.coordinates.names)
     length = lever(robot.loops, robot.home)
-    slides = np.array([robot.loops.sliding[np.flatnonzero(row)].all() for row in pose.coordinates.S])
-    scale = np.where(slides, length, 1.0)
+    scale = np.where(robot.slides(pose.coordinates.S), length, 1.0)
     squares, torque, peak, count = np.zeros(len(robot.motors.names)), np.zeros(2), 0.0, 0
     moved, conditions = np.zeros(len(scale)), []
     for log in logs:

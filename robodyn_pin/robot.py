@@ -109,6 +109,10 @@ class Robot:
             start = state.q[-1]
             yield part, state
 
+    def slides(self, S: np.ndarray) -> np.ndarray:
+        """Which of the axes S (k, nv) move nothing but joints that slide, so that they are metres and newtons: (k,)."""
+        return np.array([self.loops.sliding[row != 0].all() for row in S], bool)
+
     def with_coordinates(self, names: Sequence[str]) -> "Robot":
         """The same robot with other independent joints or motors.
 

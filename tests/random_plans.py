@@ -1,12 +1,11 @@
 """Random paths and limits for the planner, and what came of them, looked at with functions that the planner does not use."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path as File
 
 import numpy as np
+from arm import arm
 
 from robodyn_pin.dynamics import inverse_dynamics
 from robodyn_pin.errors import ClosureFailed, InfeasiblePlan
@@ -16,9 +15,6 @@ from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import Path, through
 from robodyn_pin.planning.solve import fastest
 from robodyn_pin.robot import Robot, load
-
-sys.path.insert(0, str(File(__file__).parents[1] / "benchmarks"))
-from arm import arm
 
 POINTS = 100
 TIMES = 400  # of a motion that are looked at

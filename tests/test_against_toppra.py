@@ -1,10 +1,8 @@
 """Plans without jerk limits and viscous friction against toppra, which knows no others."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from arm import arm
 
 from robodyn_pin.dynamics import inverse_dynamics
 from robodyn_pin.limits import Limits
@@ -15,9 +13,6 @@ from robodyn_pin.robot import build, load
 
 toppra = pytest.importorskip("toppra")
 toppra.setup_logging("ERROR")
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from arm import arm  # noqa: E402
 
 AGREE = 2e-3  # of the time
 

@@ -15,7 +15,6 @@ from robodyn_pin.jog import (
     pose_at,
     position_bounds,
     ranges,
-    slides,
     static_loads,
 )
 from robodyn_pin.robot import load
@@ -94,7 +93,7 @@ def test_sliders_span_the_limits_of_file_and_urdf():
     assert span[3] == pytest.approx([-2 * np.pi, 2 * np.pi])  # turns a thousand times: two are shown
     legs = dualv.with_coordinates(["m1", "m2", "m3"])
     assert ranges(legs, position_bounds(legs))[0] == pytest.approx(2.353104842341665 + np.array([-2, 2]))  # of A1
-    assert slides(dualv).tolist() == [True, True, False]
+    assert dualv.slides(dualv.coordinates.S).tolist() == [True, True, False]
 
 
 def test_the_nearest_limit_comes_first():

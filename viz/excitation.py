@@ -59,9 +59,8 @@ def _slides(found: Excitation) -> set[str]:
     """Joints and motors that slide."""
     model, robot = found.robot.model, found.robot
     joints = {name for name, slide in zip(list(model.names)[1:], robot.loops.sliding, strict=True) if slide}
-    return joints | {
-        m for m, row in zip(robot.motors.names, robot.motors.S, strict=True) if robot.loops.sliding[row != 0].all()
-    }
+    motors = zip(robot.motors.names, robot.slides(robot.motors.S), strict=True)
+    return joints | {name for name, slide in motors if slide}
 
 
 def workspace_scene(found: Excitation) -> Scene:

@@ -15,7 +15,6 @@ from robodyn_pin.jog import (
     pose_at,
     position_bounds,
     ranges,
-    slides,
     static_loads,
 )
 from robodyn_pin.robot import Robot
@@ -79,7 +78,9 @@ class Panel(Served):
         axes = self.robot.coordinates
         spans = ranges(self.robot, self._bounds)
         with self._folder:
-            for name, value, (low, high), slide in zip(axes.names, self.pose.c, spans, slides(self.robot), strict=True):
+            for name, value, (low, high), slide in zip(
+                axes.names, self.pose.c, spans, self.robot.slides(axes.S), strict=True
+            ):
                 step = 10.0 ** np.floor(np.log10((high - low) / STEPS))
                 marks = tuple((x, f"{x:.2f}" if slide else f"{np.degrees(x):.0f}°") for x in (low, high))
                 slider = self._server.gui.add_slider(

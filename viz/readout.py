@@ -4,7 +4,7 @@ import html
 
 import numpy as np
 
-from robodyn_pin.jog import Nearness, Pose, StaticLoads, slides
+from robodyn_pin.jog import Nearness, Pose, StaticLoads
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz.units import effort_unit
 
@@ -41,7 +41,7 @@ def amount(value: float, sliding: bool) -> str:
 
 def coordinates(robot: Robot, pose: Pose) -> str:
     """The coordinates where the robot stands."""
-    rows = zip(robot.coordinates.names, pose.c, slides(robot), strict=True)
+    rows = zip(robot.coordinates.names, pose.c, robot.slides(robot.coordinates.S), strict=True)
     lines = "".join(_row(name, amount(float(value), bool(slide))) for name, value, slide in rows)
     return f'<table style="{TABLE}" data-c="{" ".join(f"{x:.9g}" for x in pose.c)}">{lines}</table>'
 

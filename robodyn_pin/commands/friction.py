@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
-from robodyn_pin.console import print_table
+from robodyn_pin.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.friction.protocol import Protocol
     from robodyn_pin.friction.result import FrictionResult
     from robodyn_pin.friction.sweeps import SweepResult
-
-SIMULATED = "SIMULATED log: this result says nothing about a real machine."
 
 
 def friction(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
-from robodyn_pin.console import print_table
+from robodyn_pin.console import SIMULATED, print_table
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _end(run: "Run", as_json: bool, out: Path | None) -> None:
 
 def _print(summary: dict[str, Any], out: Path | None) -> None:
     if summary["simulated"]:
-        print("SIMULATED log: this result says nothing about a real machine.")
+        print(SIMULATED)
     print_table(
         f"Parameters of {summary['robot']} after {summary['samples']} samples [SI]",
         [
@@ -134,6 +134,21 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
             for e in summary["errors"]
         ],
     )
+    _print_events(summary)
+    near = summary["consistency"]
+    print(
+        near["reason"]
+        if "reason" in near
+        else f"nearest bodies that can exist: {near['distance, relative']:.2%} away, "
+        f"{near['distance in deviations']:.2g} standard deviations (rms)"
+    )
+    print(f"rates are {1e3 * summary['delay [s]']:.3g} ms late")
+    if out is not None:
+        print(f"{out}: {', '.join(summary['files'])}")
+
+
+def _print_events(summary: dict[str, Any]) -> None:
+    """Payloads, drift, and samples that were refused or odd."""
     for change in summary["changes"]:
         if change["payload"]:
             word = "picked" if change["mass [kg]"] > 0 else "dropped"
@@ -149,13 +164,3 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
     if summary["refused"] or summary["noted"]:
         counted = {**summary["refused"], **{f"{k} (clock)": v for k, v in summary["noted"].items()}}
         print("samples refused, oddities: " + ", ".join(f"{k} {v}" for k, v in counted.items()))
-    near = summary["consistency"]
-    print(
-        near["reason"]
-        if "reason" in near
-        else f"nearest bodies that can exist: {near['distance, relative']:.2%} away, "
-        f"{near['distance in deviations']:.2g} standard deviations (rms)"
-    )
-    print(f"rates are {1e3 * summary['delay [s]']:.3g} ms late")
-    if out is not None:
-        print(f"{out}: {', '.join(summary['files'])}")

@@ -68,7 +68,7 @@ def summary(found: Design) -> dict[str, object]:
 def measurement_rows(found: Design) -> list[Row]:
     """The measurements for people: degrees as a controller shows them (metres of a sliding motor in mm)."""
     robot = found.springs.robot
-    slides = [robot.loops.sliding[row != 0].all() for row in robot.motors.S]
+    slides = robot.slides(robot.motors.S)
     return [
         {"measurement": str(i + 1), "orientation": str(g + 1)}
         | {f"{name} [{'mm' if s else '°'}]": f"{1000 * x if s else np.degrees(x):.2f}" for name, s, x in zip(robot.motors.names, slides, q, strict=True)}

@@ -99,7 +99,7 @@ def path_of(spec: PointsSpec | UTurnSpec, robot: Robot) -> Path:
         BadPath: points of the wrong length, kinks, segments without length.
     """
     names = robot.coordinates.names
-    sliding = np.array([robot.loops.sliding[row != 0].all() for row in robot.coordinates.S])
+    sliding = robot.slides(robot.coordinates.S)
     if isinstance(spec, UTurnSpec):
         moves = {"start": spec.start, "up": spec.up, "across": spec.across, "turn": spec.turn or [0.0] * len(names)}
         start, up, across, turn = (_point(names, where, p) for where, p in moves.items())

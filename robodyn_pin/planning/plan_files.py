@@ -108,7 +108,7 @@ def units(planned: Planned) -> dict[Label, str]:
             return "N m"
         if kind == "torque":
             return effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)])
-        base = "m" if robot.loops.sliding[row != 0].all() else "rad"
+        base = "m" if robot.slides(row[None])[0] else "rad"
         return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
 
     return {

@@ -50,7 +50,7 @@ def _check_positions(robot: Robot, q: np.ndarray, given: Mapping[str, Limit], pl
             k = int(share[i].argmax())
             shift = dict(zip(robot.motors.names, robot.motors.offset, strict=True)).get(bounds.names[k], 0.0)
             at, centre, half = q[i] @ bounds.S[k] + shift, bounds.centre[k] + shift, bounds.half[k]
-            unit = "m" if robot.loops.sliding[bounds.S[k] != 0].all() else "rad"
+            unit = "m" if robot.slides(bounds.S)[k] else "rad"
             raise BadPath(
                 f"the path leaves the workspace {place(i)}: {bounds.names[k]!r} would stand at {at:.4g} {unit}, outside its "
                 f"limits {centre - half:.4g} to {centre + half:.4g}"
