@@ -135,7 +135,7 @@ def streams() -> list[Row]:
     log = Log("made", t, q, 100 * np.cos(q), simulated=True)
     clean, _ = over_the_wire(log, Faults())
     poor, sent = over_the_wire(log, Faults(0.01, 0.01, 0.01, 0.02, seed=1))
-    whole = clean.log(load("irb2400"), Units(angle="deg"), "log")
+    whole = clean.log(Units(angle="deg"), "log")
     exact = len(whole.t) == 2500 and np.abs(whole.q - q).max() < 1e-12
     missing = sum(count for _, count in poor.gaps)
     reported = missing, poor.repeated, poor.reordered, sum(poor.rejected.values())

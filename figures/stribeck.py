@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from make import Row, Section
+from test_friction_sweeps import TABLE_5, equation_54
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.friction.file import FrictionFile, GridSpec
@@ -17,10 +18,6 @@ from robodyn_pin.robot import load
 from robodyn_pin.simulation import Noise, simulate
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "irb2400_friction.yaml"
-TABLE_5 = {
-    "m1": (36.3, 24.2, 11.85, 0.0085), "m2": (39.2, 31.2, 8.323, 0.0031), "m3": (25.3, 16.9, 9.3613, 0.0094),
-    "m4": (19.2, 7.9, 7.1228, 0.0175), "m5": (39.7, 13.7, 7.2654, 0.0176), "m6": (17.5, 8.8, 2.323, 0.0162),
-}  # fmt: skip
 NOISE, SEEDS = 0.02, 200
 ASKED = (3, 3, 5, 15)  # [%] of Fs, Fc, Fv, omega
 SHARP = 1e-7  # [rad/s] width of the change of sign that no speed sees
@@ -36,7 +33,7 @@ def study() -> Section:
     rows += _rows("sweeps, 120 speeds", swept, width, ASKED)
     for count in (120, 60):
         w = np.array(GridSpec(slowest=1e-4, fastest=0.5, count=count).speeds)
-        points = {m: Points(w, _equation_54(w, m), *np.ones((3, len(w)))) for m in TABLE_5}
+        points = {m: Points(w, equation_54(w, m), *np.ones((3, len(w)))) for m in TABLE_5}
         rows += _rows(f"formula (54), {count} speeds", points, SHARP, ASKED if count == 120 else None)
     note = (
         "SIMULATED. First rows: the six joints of the catalogue's IRB 2400, gravity and parallelogram included, through "
@@ -58,11 +55,6 @@ def _swept(run: FrictionFile) -> tuple[dict[str, Points], float]:
         here = run.model_copy(update={"logs": [run.logs[0].model_copy(update={"file": Path("log.parquet")})]})
         found = measure_sweeps(here, Path(folder), robot).motors
     return {name: result.points for name, result in found.items()}, found["m1"].width
-
-
-def _equation_54(w: np.ndarray, motor: str) -> np.ndarray:
-    static, coulomb, viscous, bend = TABLE_5[motor]
-    return coulomb + (static - coulomb) * np.exp(-((w / bend) ** 2)) + viscous * w
 
 
 def _fitted(points: Points, width: float) -> list[float]:
