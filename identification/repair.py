@@ -35,21 +35,17 @@ class Repaired:
     solver: str  # that found them
 
 
-@dataclass(frozen=True)
-class Units:
-    """The own units of a body and its centre of mass: x (10,) = T y with y in those."""
+def own_units(x: np.ndarray) -> np.ndarray:
+    """T (10, 10) of a body x (10,), whether it can exist or not: x = T y with y in its own units about its centre of mass.
 
-    T: np.ndarray  # (10, 10)
-
-    @staticmethod
-    def of(x: np.ndarray) -> "Units":
-        """Of a body x (10,), whether it can exist or not; one without mass counts about its joint frame."""
-        mass = abs(x[0]) or 1.0
-        centre = x[1:4] / x[0] if x[0] > 0 else np.zeros(3)
-        second = pseudo_inertia(moved(x, -centre))[:3, :3]
-        size = np.sqrt(np.abs(np.linalg.eigvalsh(second)).max() / mass) or 0.1
-        shift = np.stack([moved(unit, centre) for unit in np.eye(10)], axis=1)
-        return Units(shift * unit_scale(mass, size))
+    A body without mass counts about its joint frame.
+    """
+    mass = abs(x[0]) or 1.0
+    centre = x[1:4] / x[0] if x[0] > 0 else np.zeros(3)
+    second = pseudo_inertia(moved(x, -centre))[:3, :3]
+    size = np.sqrt(np.abs(np.linalg.eigvalsh(second)).max() / mass) or 0.1
+    shift = np.stack([moved(unit, centre) for unit in np.eye(10)], axis=1)
+    return np.asarray(shift * unit_scale(mass, size))
 
 
 def repair(
@@ -66,7 +62,7 @@ def repair(
     """
     reasons = tuple(why_not_physical(x) for x in bodies)
     broken = np.flatnonzero([reason is not None for reason in reasons])
-    units = [Units.of(bodies[i]).T for i in broken]
+    units = [own_units(bodies[i]) for i in broken]
     y0 = np.array([np.linalg.solve(T, bodies[i]) for T, i in zip(units, broken, strict=True)]).reshape(-1, 10)
     if metric == "euclidean":
         y, solver = np.array([nearest_body(y, thinnest**2) for y in y0]).reshape(-1, 10), "eigenvalues"

@@ -140,4 +140,5 @@ def _elsewhere(effort: Effort, rows: np.ndarray) -> EffortSpec | None:
     stays = [k for k, row in enumerate(effort.rows) if not any(parallel(row, other) for other in rows)]
     if len(stays) == len(effort.rows):
         return spec
-    return spec.model_copy(update={"of": [spec.of[k] for k in stays]}) if stays else None  # type: ignore[index]
+    listed = spec.of if isinstance(spec.of, list) else [spec.of]
+    return spec.model_copy(update={"of": [listed[k] for k in stays]}) if stays else None

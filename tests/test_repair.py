@@ -12,7 +12,7 @@ import robodyn_pin as rp
 from robodyn_pin.check import check
 from robodyn_pin.cli import app
 from robodyn_pin.errors import BadFile
-from robodyn_pin.identification.repair import Units, programme, repair
+from robodyn_pin.identification.repair import own_units, programme, repair
 from robodyn_pin.repair import Repair, random_motion, repair_robot
 from robodyn_pin.robot import Robot, build, load
 
@@ -119,7 +119,7 @@ def test_torque_repair_is_the_same_with_a_second_solver_and_nearer_in_torques(pr
     rng = np.random.default_rng(1)
     y0 = np.array(
         [
-            np.linalg.solve(Units.of(x).T, x)
+            np.linalg.solve(own_units(x), x)
             for x, why in zip(by_torque.before, by_torque.found.reasons, strict=True)
             if why
         ]

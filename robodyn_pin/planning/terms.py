@@ -5,6 +5,7 @@ whose sign is fixed along a path, d from viscous friction; the jerk of an axis i
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,8 @@ class Terms:
 
     def between(self) -> "Terms":
         """In the middle of the intervals, as means of those at both ends."""
-        arrays = {k: (x[:-1] + x[1:]) / 2 for k, x in vars(self).items() if isinstance(x, np.ndarray)}
-        return replace(self, **arrays)  # type: ignore[arg-type]
+        arrays: dict[str, Any] = {k: (x[:-1] + x[1:]) / 2 for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return replace(self, **arrays)
 
     def tightened(self, room: np.ndarray, jerk_room: np.ndarray, speed_room: np.ndarray) -> "Terms":
         """With only these shares of the limits of before: (N, m), (N, k) and, of the velocities, (N,).
