@@ -38,16 +38,16 @@ class LivePage(Served):
         none = np.zeros(1)
         self._errors = gui.add_uplot(
             (none, none, none),
-            (uplot.Series(), uplot.Series(label="start", stroke=WLS, width=2),
+            (uplot.Series(label="t [s]"), uplot.Series(label="start", stroke=WLS, width=2),
              uplot.Series(label="tracked", stroke=FEASIBLE, width=2)),
             title="Rms torque error over the rms torque [%]", scales={"x": uplot.Scale(time=False)}, aspect=1.9,
         )  # fmt: skip
-        self._chosen = gui.add_dropdown("Parameter", self._tracker.tracked.labels, hint="Shown with its 95 % band")
+        self._chosen = gui.add_dropdown("Parameter [SI]", self._tracker.tracked.labels, hint="Shown with its 95 % band")
         self._chosen.on_update(lambda _: self._draw())
         pen = {"stroke": "rgba(0,0,0,0)"}
         self._estimate = gui.add_uplot(
             (none, none, none, none, none),
-            (uplot.Series(), uplot.Series(label="low", **pen), uplot.Series(label="high", **pen),
+            (uplot.Series(label="t [s]"), uplot.Series(label="low", **pen), uplot.Series(label="high", **pen),
              uplot.Series(label="estimate", stroke=FEASIBLE, width=2),
              uplot.Series(label="start", stroke=MEASURED, width=1, dash=(4, 4))),
             bands=(uplot.Band(series=(2, 1), fill="rgba(0,114,178,0.2)"),),
@@ -102,7 +102,7 @@ def _state(tracker: Tracker, moment: Moment, title: str) -> str:
     told = [f"{title}: {moment.t:.1f} s, {tracker.estimator.samples} samples"]
     if tracker.tracked.payload is not None:
         told.append(f"carries {moment.carried:+.3f} kg since the start")
-    told += [f"{reason}: {count}" for reason, count in tracker.refused.items()]
+    told += [f"refused, {reason}: {count}" for reason, count in tracker.refused.items()]
     told += [
         f"{c.begin:.2f} s: {'payload' if c.explained else 'unexplained change'}"
         + (f" {c.size:+.3f} ± {c.deviation:.3f} kg" if c.explained else "")
