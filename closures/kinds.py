@@ -11,8 +11,6 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial.transform import Rotation
 
-IDENTITY = pin.SE3.Identity()
-
 
 @dataclass(frozen=True)
 class Closure:
