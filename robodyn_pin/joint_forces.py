@@ -101,8 +101,8 @@ def extremes(history: JointHistory) -> list[dict[str, Any]]:
     t = history.t[inside]
     return [
         {
-            "joint": name, "largest force [N]": float(force[:, k].max()), "at [s]": float(t[force[:, k].argmax()]),
-            "largest moment [N m]": float(moment[:, k].max()), "at  [s]": float(t[moment[:, k].argmax()]),
+            "joint": name, "largest force [N]": float(force[:, k].max()), "force at [s]": float(t[force[:, k].argmax()]),
+            "largest moment [N m]": float(moment[:, k].max()), "moment at [s]": float(t[moment[:, k].argmax()]),
         }
         for k, name in enumerate(history.names)
     ]  # fmt: skip
