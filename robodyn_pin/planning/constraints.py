@@ -51,6 +51,11 @@ class Rows:
         """Without the quantity that `paced` added."""
         return replace(self, linear=self.linear[:, :-1], gamma=self.gamma[:, :-1], delta=self.delta[:, :-1])
 
+    def without(self, k: int) -> "Rows":
+        """Without the k-th quantity."""
+        linear, gamma, delta = (np.delete(x, k, axis=1) for x in (self.linear, self.gamma, self.delta))
+        return replace(self, linear=linear, gamma=gamma, delta=delta)
+
     def at_rest(self, still: np.ndarray) -> "Rows":
         """At an end where the quantities (m,) are `still` before and after the motion: the jerk apart."""
         return replace(self.with_rest(still), delta=0 * self.delta)
@@ -125,6 +130,7 @@ class Grid:
     slow: float  # y (the same all over) that surely keeps them [1/s^2]; zero where standing still does not
     cap: float  # y that holds where no limit does
     sure: tuple[Point, ...]  # those of the points that no motion may break; the rest is there for safety
+    knots: Rows  # (K + 1,)
 
 
 def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
@@ -159,7 +165,7 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
     ]
     turning = _turning(terms, knots, space)
     slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turning)))
-    return Grid(tuple(points + turning), slow, cap, tuple(points))
+    return Grid(tuple(points + turning), slow, cap, tuple(points), knots)
 
 
 def _turning(terms: Terms, knots: Rows, space: Space) -> list[Point]:

@@ -2,7 +2,7 @@
 
 Linear programs that minimise how far the quantities are over their limits. Without the jerk, and with sqrt(y) replaced by a
 chord or a tangent so that no motion is lost, more than zero is the proof. With tangents at a motion, so that few are won,
-they lead to one that keeps the limits.
+they lead to one that keeps the limits. Where they do not, the phase plane is the proof, or shows where to look.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,20 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from robodyn_pin.errors import InfeasiblePlan, SolverFailed
-from robodyn_pin.planning.constraints import Grid, Point
+from robodyn_pin.planning.constraints import Grid, Point, Rows
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.interior import within
-from robodyn_pin.planning.objectives import Time
+from robodyn_pin.planning.phase_plane import Tube, tube
+from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import Terms
 from robodyn_pin.planning.velocity_curve import ceiling
 
 Label = tuple[str, str]
 ROOM = 0.05  # share of the limits that a motion to start from need not leave free
-STEPS = 30
+STEPS, FEW = 30, 10
+PARTS = (0.05, 0.2, 0.5)  # of the way from the least sqrt(y) to the largest: motions to start from
+BISECTIONS = 12
+PLACES = np.linspace(0.0, 1.0, 21)  # in an interval, where y is looked at
 PACE = 1e-3  # speeds take so little part in the excess that y stays off zero and no more
 PROOF = 1e-6  # excess from which on a program proves: well above the solver's tolerance
 
@@ -36,8 +40,8 @@ class _Rows:
     labels: tuple[Label, ...]  # (M,)
 
 
-def passing(held: Grid, found: Terms, grading: Grading) -> np.ndarray:
-    """Coefficients (n,) of a motion strictly within the limits.
+def passing(held: Grid, found: Terms, grading: Grading) -> tuple[tuple[Point, ...], np.ndarray]:
+    """Coefficients (n,) of a motion strictly within the limits at points; all points, or those that no motion may break.
 
     Raises:
         InfeasiblePlan: there is none, or none was found; says which.
@@ -48,16 +52,69 @@ def passing(held: Grid, found: Terms, grading: Grading) -> np.ndarray:
     x, excess, where = _least_excess([(p, _quantities(p, found, None, most)) for p in ends])
     if excess > PROOF:
         raise _infeasible(found, where, f"whatever the speed, {100 * excess:.3g} % over its limit", excess, True)
-    for _ in range(STEPS):
-        x, excess, where = _least_excess([(p, _quantities(p, found, x)) for p in held.points])
-        if excess < 0 and within(held.points, x) and np.isfinite(Time(held.points[0].space, 1.0).value(x)):
-            return x
+    x, excess, where = _nearer(held.points, found, [p.motion(x)[:, :1] for p in held.points], STEPS)
+    if excess < 0:
+        return held.points, x
+    speeds = tube(held.knots, np.minimum(most, held.knots.most))
+    if speeds.blocked is not None:
+        raise _blocked(held.knots, found, speeds, np.minimum(most, held.knots.most))
+    for part in PARTS:
+        root = (1 - part) * np.sqrt(speeds.low) + part * np.sqrt(speeds.high)
+        try:
+            x, least, _ = _nearer(held.sure, found, [_at(p, root) ** 2 for p in held.sure], FEW)
+        except SolverFailed:
+            continue
+        if least < 0:
+            return held.sure, x
     how = "over its limit in every motion that was tried; none is known that keeps it"
     raise _infeasible(found, where, how, excess, False)
 
 
-def _quantities(point: Point, found: Terms, x: np.ndarray | None, top: np.ndarray | None = None) -> list[_Rows]:
-    """Both sides of a point's limits, at a motion x (n,), or, without one, so that no motion is lost.
+def _nearer(
+    points: tuple[Point, ...], found: Terms, ys: list[np.ndarray], steps: int
+) -> tuple[np.ndarray, float, tuple[int, Label]]:
+    """A motion from tangents at y (K', 1) of each point, the excess, negative where it keeps the limits, and what holds it."""
+    for _ in range(steps):
+        x, excess, where = _least_excess([(p, _quantities(p, found, y)) for p, y in zip(points, ys, strict=True)])
+        if excess < 0 and within(points, x) and _moves(points[0].space, x):
+            return x, excess, where
+        ys = [p.motion(x)[:, :1] for p in points]
+    return x, max(excess, 0.0), where
+
+
+def _moves(space: Space, x: np.ndarray) -> bool:
+    """Whether y stays above zero between the points, too."""
+    return all((space.windows(x) @ space.basis(place)[0] > 0).all() for place in PLACES)
+
+
+def _at(point: Point, knots: np.ndarray) -> np.ndarray:
+    """Values at the knots (K + 1,) where a point is: (K', 1)."""
+    n = len(point.rows.gamma)
+    begin, end = knots[point.first : point.first + n], knots[point.first + 1 : point.first + 1 + n]
+    return ((1 - point.place) * begin + point.place * end)[:, None]
+
+
+def _blocked(knots: Rows, found: Terms, speeds: Tube, top: np.ndarray) -> InfeasiblePlan:
+    """How much wider all limits must be, and the one that alone, or most of all, blocks the way."""
+    low, high = 1.0, 2.0
+    while tube(knots, top, high).blocked is not None:
+        low, high = high, 2 * high
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (now := tube(knots, top, middle)).blocked is not None else (low, middle)
+        speeds = now if now.blocked is not None else speeds
+    knot = speeds.blocked or 0
+    order = np.argsort(-np.abs(found.c[knot]))
+    alone = (k for k in order if tube(knots.without(k), top).blocked is None)
+    where = knot, found.labels[next(alone, order[0])]
+    how = (
+        f"over its limit at every speed that can be reached and left; with {100 * (high - 1):.3g} % more there is a way"
+    )
+    return _infeasible(found, where, how, high - 1, True)
+
+
+def _quantities(point: Point, found: Terms, y: np.ndarray | None, top: np.ndarray | None = None) -> list[_Rows]:
+    """Both sides of a point's limits, at tangents at y (K', 1), or, without, so that no motion is lost.
 
     `top` (K + 1,): y at the knots that none exceeds.
     """
@@ -69,16 +126,17 @@ def _quantities(point: Point, found: Terms, x: np.ndarray | None, top: np.ndarra
     if top is not None:
         first = point.first + round(point.place)
         most = np.clip(top[first : first + len(most), None], 1e-9 * most, most)
-    y = most / 4 if x is None else np.maximum(point.motion(x)[:, :1], 1e-9 * most)
+    free = y is None
+    y = most / 4 if y is None else np.maximum(y, 1e-9 * most)
     for sign in (1.0, -1.0):
         delta = sign * rows.delta
-        chord = (delta > 0) if x is None else np.zeros_like(delta, bool)
+        chord = (delta > 0) if free else np.zeros_like(delta, bool)
         slope = np.zeros((*rows.gamma.shape, 3))
         slope[..., :2] = sign * rows.linear
         slope[..., 0] += delta * np.where(chord, 1 / np.sqrt(most), 0.5 / np.sqrt(y))
         room = 1 - sign * rows.gamma - delta * np.where(chord, 0.0, np.sqrt(y) / 2)
         sides.append(_Rows(slope, room, weight, labels[:m] if m else ()))
-        if x is not None and rows.jerk.shape[1]:  # |jerk| sqrt(y) <= 1 at y, scaled by sqrt(y)
+        if not free and rows.jerk.shape[1]:  # |jerk| sqrt(y) <= 1 at y, scaled by sqrt(y)
             jerk = sign * rows.jerk * np.sqrt(y)[..., None]
             jerk[..., 0] += 0.5 / y
             k = rows.jerk.shape[1]

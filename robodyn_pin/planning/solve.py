@@ -28,6 +28,8 @@ from robodyn_pin.robot import Robot
 OVER = 1e-3  # share of a limit by which the motion may be over it between the points
 ROUGH = 2  # places to an interval where it is looked at first
 DENSE = 10  # places to an interval where the motion is checked in the end
+CLOSE = 40  # and one that has passed with momentum
+MISSED = 5e-3  # share of a limit over which such a motion is none
 BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
 TRIES = 50  # before a start from scratch
 WARM = 1e-3  # gap of a new start, as a share of the objective
@@ -90,7 +92,23 @@ def fastest(
         again = task.check(slower, DENSE)
         if again.worst < seen.worst:  # what passes with momentum must not be slowed down
             profile, seen = slower, again
+    if held.slow == 0:  # friction that turns is not held to at points where it forbids standing still
+        seen = task.check(profile, CLOSE)
+        if seen.worst > MISSED:
+            raise _missed(seen)
     return Plan(task.model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
+
+
+def _missed(seen: Check) -> InfeasiblePlan:
+    """What a motion that cannot be slowed down, nor kept within the limits between its points, ends with."""
+    shares = np.nan_to_num(seen.shares, nan=np.inf)  # of a motion that stops on its way
+    i, j, k = np.unravel_index(shares.argmax(), shares.shape)
+    s, (kind, name) = float(seen.s[i, j]), seen.labels[k]
+    return InfeasiblePlan(
+        f"no motion is known that keeps the limits: at s = {s:.4f} the {kind} of {name!r} is over its limit in "
+        "the best that was tried; take more points, raise the limit or move the path",
+        s, (kind, name), float(shares[i, j, k]) - 1, False,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,6 +155,8 @@ def _settled(
         for attempt in range(passes + 1):
             profile = Profile(task.grading, task.space, optimum.x)
             seen = task.check(profile, finer)
+            if not np.isfinite(seen.worst):
+                raise _missed(seen)
             better, beyond = corrected(found, seen)
             off = finer == ROUGH and beyond > OVER / 5
             if attempt == passes or (seen.worst <= enough and not off):
@@ -166,12 +186,15 @@ def _solve(
 ) -> Optimum:
     """From a motion that was optimal for limits nearby, else from a slow one, else from any."""
     if near is not None:
-        for tries in range(1, TRIES + 1):
-            x = BACK**tries * near.x
-            if x.max() > held.slow and within(held.points, x):
-                return minimise(goal, held.points, x, gap=WARM, most=most)
-    x = np.full(held.points[0].space.size, held.slow / 2) if held.slow > 0 else passing(held, found, grading)
-    return minimise(goal, held.points, x, most=most)
+        for points in (held.points, held.sure) if held.slow == 0 else (held.points,):
+            for tries in range(1, TRIES + 1):
+                x = BACK**tries * near.x
+                if x.max() > held.slow and within(points, x) and np.isfinite(goal.value(x)):
+                    return minimise(goal, points, x, gap=WARM, most=most)
+    if held.slow == 0:
+        points, x = passing(held, found, grading)
+        return minimise(goal, points, x, most=most)
+    return minimise(goal, held.points, np.full(held.points[0].space.size, held.slow / 2), most=most)
 
 
 def _check_held(optimum: Optimum, held: Grid, found: Terms) -> None:
