@@ -94,7 +94,7 @@ def fastest(
             profile, seen = slower, again
     if held.slow == 0:  # friction that turns is not held to at points where it forbids standing still
         seen = task.check(profile, CLOSE)
-        if seen.worst > MISSED:
+        if not (seen.worst <= MISSED and np.isfinite(profile.time)):
             raise _missed(seen)
     return Plan(task.model, path, limits, profile, found, seen, profile.time / before - 1, history, optimum.converged)
 
