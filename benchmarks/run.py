@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -61,13 +62,16 @@ def side_by_side(
     return list(1e6 * best / samples), list((np.median(times, axis=0) - best) / best)
 
 
-def paths() -> list[str]:
+Route = Literal["pinocchio", "kernel"]
+
+
+def paths() -> list[Route]:
     return ["pinocchio", "kernel"] if fast.installed() else ["pinocchio"]
 
 
-def on(path: str, compute: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
+def on(path: Route, compute: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
     def run() -> np.ndarray:
-        with fast.forced(path):  # type: ignore[arg-type]
+        with fast.forced(path):
             return compute()
 
     return run

@@ -1,6 +1,7 @@
 """Measured positions that no state on the loops has exactly, brought onto them by least squares: batched Gauss-Newton."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -38,11 +39,12 @@ def nearest(
     Raises:
         ClosureFailed: a sample that no state comes near to, or that the coordinates do not determine.
     """
-    guess = _by_some(loops, S, offset, measured, x, start)
-    c = _followed(loops, S, offset, measured, x, start) if guess is None else guess
+    task = _Task(loops, S, offset, *measured)
+    guess = _by_some(task, x, start)
+    c = _followed(task, x, start) if guess is None else guess
     for _ in range(STEPS):
         q = close(loops, S, offset, c, start, label)
-        step = _step(loops, S, measured, x, q)
+        step = _step(task, x, q)
         c = c + step
         if np.abs(step).max() <= SETTLED:
             return c
@@ -56,62 +58,52 @@ def nearest(
     )
 
 
-def _by_some(
-    loops: Loops,
-    S: np.ndarray,
-    offset: np.ndarray,
-    measured: tuple[np.ndarray, np.ndarray],
-    x: np.ndarray,
-    start: np.ndarray,
-) -> np.ndarray | None:
+@dataclass(frozen=True)
+class _Task:
+    """What coordinates c = S q + offset are looked for, and which axes M q + m were measured."""
+
+    loops: Loops
+    S: np.ndarray  # (d, nv)
+    offset: np.ndarray  # (d,)
+    M: np.ndarray  # (n, nv)
+    m: np.ndarray  # (n,)
+
+
+def _by_some(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray | None:
     """Coordinates (N, d) at which d of the measured axes are exact and the others not far off; None: there are none."""
-    M, m = measured
+    M, m = task.M, task.m
     if not fast.chosen(len(x)):
         return None
-    home = M @ tangents(loops, S, start[None])[0]
-    for some in map(list, combinations(range(len(M)), len(S))):
+    home = M @ tangents(task.loops, task.S, start[None])[0]
+    for some in map(list, combinations(range(len(M)), len(task.S))):
         if np.linalg.cond(home[some]) > DETERMINED:
             continue
         with np.errstate(all="ignore"):  # the mechanism that only these drive may be singular on the way
-            q, closed = reachable(loops, M[some], m[some], x[:, some], start)
+            q, closed = reachable(task.loops, M[some], m[some], x[:, some], start)
             if closed.all() and np.abs(q @ M.T + m - x).max() <= SMALL_MISS:
-                return q @ S.T + offset
+                return q @ task.S.T + task.offset
     return None
 
 
-def _followed(
-    loops: Loops,
-    S: np.ndarray,
-    offset: np.ndarray,
-    measured: tuple[np.ndarray, np.ndarray],
-    x: np.ndarray,
-    start: np.ndarray,
-) -> np.ndarray:
+def _followed(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Coordinates (N, d), a sample every now and then found from the one before it in bounded steps, the others between."""
     fastest = np.abs(np.diff(x, axis=0)).max(initial=1e-300)
     stride = int(np.clip(SMALL_MOVE / fastest, 1, COARSE))
     coarse = np.unique(np.append(np.arange(0, len(x), stride), len(x) - 1))
-    q, c = start[None], np.empty((len(coarse), len(S)))
+    q, c = start[None], np.empty((len(coarse), len(task.S)))
     for k, sample in enumerate(x[coarse]):
         for _ in range(FAR_STEPS):
-            step = _step(loops, S, measured, sample[None], q, SMALL_MOVE)
-            q = newton(loops, S, offset, q @ S.T + offset + step, q, steps=8)
+            step = _step(task, sample[None], q, SMALL_MOVE)
+            q = newton(task.loops, task.S, task.offset, q @ task.S.T + task.offset + step, q, steps=8)
             if np.abs(step).max() <= 1e-6:
                 break
-        c[k] = q[0] @ S.T + offset
+        c[k] = q[0] @ task.S.T + task.offset
     return np.stack([np.interp(np.arange(len(x)), coarse, column) for column in c.T], axis=1)
 
 
-def _step(
-    loops: Loops,
-    S: np.ndarray,
-    measured: tuple[np.ndarray, np.ndarray],
-    x: np.ndarray,
-    q: np.ndarray,
-    longest: float = np.inf,
-) -> np.ndarray:
+def _step(task: _Task, x: np.ndarray, q: np.ndarray, longest: float = np.inf) -> np.ndarray:
     """Gauss-Newton step (N, d) at closed states q (N, nv), measured axes moving by no more than `longest`."""
-    M, m = measured
+    M, m = task.M, task.m
     away = x - (q @ M.T + m)
     away *= np.minimum(1.0, longest / np.maximum(np.abs(away).max(axis=1, keepdims=True), 1e-300))
-    return (np.linalg.pinv(M @ tangents(loops, S, q)) @ away[..., None])[..., 0]
+    return (np.linalg.pinv(M @ tangents(task.loops, task.S, q)) @ away[..., None])[..., 0]

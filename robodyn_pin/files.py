@@ -88,9 +88,9 @@ def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])
         known = _known_keys(schema, first["loc"][:-1])
-        nearest = get_close_matches(key, known, n=1, cutoff=0.4)
+        nearest = get_close_matches(key, known, n=1, cutoff=0.6)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"known keys: {', '.join(known)}"
-        return f"unknown key {key!r} at {place!r}; {hint}"
+        return f"unknown key {key!r}{f' at {place!r}' if place != key else ''}; {hint}"
     if first["type"] == "value_error":  # a rule of our own: its sentence says it all
         return str(first["ctx"]["error"])
     if first["type"] == "missing":

@@ -7,6 +7,7 @@ import numpy as np
 from robodyn_pin.files import read_yaml
 from robodyn_pin.online.model import Tracked, tracked
 from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import load
 
 RATE = 500.0  # [Hz]
@@ -80,3 +81,10 @@ def wrong(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def drift(values: np.ndarray, start: np.ndarray, nominal: np.ndarray) -> np.ndarray:
     """|p - p(0)| / |p(0)| of estimates (..., n), Euclidean, parameters divided by their nominal values."""
     return np.linalg.norm((values - start) / nominal, axis=-1) / np.linalg.norm(start / nominal)
+
+
+def new_tracker(model: Tracked, seed: int) -> Tracker:
+    """From the truth with errors of 5 %."""
+    tracker = Tracker(model, np.full(3, NOISE), RATE, read_yaml(SETTINGS, TrackFile))
+    tracker.estimator.values = tracker.start = wrong(model.values, np.random.default_rng(seed))
+    return tracker

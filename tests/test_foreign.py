@@ -209,7 +209,7 @@ BAD_GEPETTO = {
         "joint_name: [j_coupler]\njoint_type: [SCREW]\nname_mot",
         "'SCREW' of 'j_coupler'",
     ),
-    "an unknown key": ("name_mot", "name_mots", "'name_mots' .*'name_mot'"),
+    "an unknown key": ("name_mot", "name_mots", "'name_mots'; did you mean 'name_mot'"),
 }
 
 

@@ -135,7 +135,7 @@ LINES = {
     [
         ({"robot": "irb361"}, "did you mean 'irb360'?"),
         ({"path": U_TURN["path"] | {"spacings": 0.1}}, "unknown key 'spacings' at 'path.u_turn.spacings'; did you mean 'spacing'?"),
-        ({"limit": {}}, "unknown key 'limit' at 'limit'; did you mean 'limits'?"),
+        ({"limit": {}}, "unknown key 'limit'; did you mean 'limits'?"),
         ({"path": U_TURN["path"] | {"start": [0, 0, 0]}}, "start of the path has 3 numbers, expected 4: x, y, z, psi"),
         ({"path": LINES | {"points": [[0, 0, 0, 0], [0, 0, 0, 0]]}}, "points 1 and 2 of the path are the same"),
         ({"path": LINES | {"points": [[0, 0, 0, 0], [0, 0.2, 0, 0], [0, 0.2, 0.1, 0]]}}, "kink at point 2"),

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +16,7 @@ FIRST_PORT = 8080  # where no port is asked for, the first free one from here
 BRAND = (36, 84, 148)
 
 
-class Served:
+class Served(ABC):
     """The robot, served with what `_build` adds. `close` it, or write `with ... as page`.
 
     Raises:
@@ -40,9 +41,9 @@ class Served:
             self.close()
             raise
 
+    @abstractmethod
     def _build(self, gui: viser.GuiApi) -> None:
         """Add what stands beside the robot."""
-        raise NotImplementedError
 
     @property
     def url(self) -> str:

@@ -39,7 +39,7 @@ def drawn(urdf_xml: str) -> str:
     steps = [(joint, _numbers(joint.find("origin"))) for joint in root.findall("joint")]
     longest = max((float(np.linalg.norm(step)) for _, step in steps), default=0.0) or 0.1
     for joint, step in steps:
-        parent, child = (links[joint.find(end).get("link")] for end in ("parent", "child"))  # type: ignore[union-attr]
+        parent, child = (links[next(joint.iter(end)).get("link")] for end in ("parent", "child"))
         _shape(child, np.zeros(3), np.eye(3), "1 0.55 0 1", "sphere", radius=f"{1.5 * THICK * longest:.4g}")
         length = float(np.linalg.norm(step))
         if length > SHORTEST * longest:
