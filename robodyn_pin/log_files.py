@@ -1,7 +1,8 @@
 """Logs that are too long for memory, and logs to be written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from robodyn_pin.motion import (
     LogColumns,
     Units,
     check_speed,
+    notes_of,
     read_log,
     readable,
     torque_limits,
@@ -74,8 +76,9 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) ->
 
     if path.suffix != ".parquet":
         return uniform(read_log(path, robot, columns, units))
+    notes = notes_of(path)
     with readable(path):
-        lazy, notes = pl.scan_parquet(path), pl.read_parquet_metadata(path).get(NOTE, "")
+        lazy = pl.scan_parquet(path)
         rows, headers = lazy.select(pl.len()).collect().item(), tuple(lazy.collect_schema().names())
     if rows <= LONG:
         return uniform(read_log(path, robot, columns, units))
@@ -101,6 +104,39 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) ->
     if whole.irregular > IRREGULAR:
         return uniform(read_log(path, robot, columns, units))
     return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)
+
+
+def log_pieces(path: Path, robot: Robot, columns: dict[str, str], units: Units) -> Iterator[Log]:
+    """A log with torques in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
+    number are NaN, the clock is as it is.
+
+    Raises:
+        BadLog, UnknownName: names the file and the column of what is wrong.
+    """
+    notes, begin = notes_of(path), 0
+    for table in _tables(path):
+        layout = LogColumns(path, robot, columns, units, True, notes, tuple(table.columns), gaps=True)
+        yield layout.take(table, begin)
+        begin += len(table)
+
+
+def _tables(path: Path) -> Iterator["pl.DataFrame"]:
+    import polars as pl
+
+    with readable(path):
+        if path.suffix == ".parquet":
+            lazy = pl.scan_parquet(path)
+            rows = lazy.select(pl.len()).collect().item()
+            for begin in range(0, max(rows, 1), PIECE):
+                yield lazy.slice(begin, PIECE).collect()
+            return
+        with path.open("rb") as file:
+            header = next((line for line in file if not line.startswith(b"#")), b"")
+            full = True
+            while full:
+                lines = list(islice(file, PIECE))
+                full = len(lines) == PIECE
+                yield pl.read_csv(header + b"".join(lines), infer_schema=False, comment_prefix="#")
 
 
 def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:

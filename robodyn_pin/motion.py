@@ -109,16 +109,6 @@ def read_log(
     return replace(log, quality=quality_of(log, robot))
 
 
-def read_samples(path: Path, robot: Robot, columns: Mapping[str, str], units: Units) -> Log:
-    """As `read_log`, for users who look at every sample: cells without a number are NaN, the clock is as it is.
-
-    Raises:
-        BadLog: names the file and the column of what is wrong.
-    """
-    table, notes = read_table(path)
-    return LogColumns(path, robot, columns, units, True, notes, tuple(table.columns), gaps=True).take(table, 0)
-
-
 @dataclass(frozen=True)
 class LogColumns:
     """Which columns of a file hold what, checked against the robot."""
@@ -186,16 +176,32 @@ def read_columns(path: Path, headers: Sequence[str]) -> list[np.ndarray]:
 
 
 def read_table(path: Path) -> tuple["pl.DataFrame", str]:
-    """A log's table, and the notes in it: comment lines of a CSV, metadata of a Parquet file."""
+    """A log's table, and the notes in it."""
+    import polars as pl
+
+    notes = notes_of(path)
+    with readable(path):
+        # infer_schema=False keeps text: a bad cell is then named with its row instead of failing the whole file.
+        table = (
+            pl.read_parquet(path)
+            if path.suffix == ".parquet"
+            else pl.read_csv(path, infer_schema=False, comment_prefix="#")
+        )
+    return table, notes
+
+
+def notes_of(path: Path) -> str:
+    """The notes in a log: comment lines at the head of a CSV, metadata of a Parquet file.
+
+    Raises:
+        BadLog: neither, or not readable.
+    """
     import polars as pl
 
     if path.suffix not in (".csv", ".parquet"):
         raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
     with readable(path):
-        if path.suffix == ".parquet":
-            return pl.read_parquet(path), pl.read_parquet_metadata(path).get(NOTE, "")
-        # infer_schema=False keeps text: a bad cell is then named with its row instead of failing the whole file.
-        return pl.read_csv(path, infer_schema=False, comment_prefix="#"), _comments(path)
+        return pl.read_parquet_metadata(path).get(NOTE, "") if path.suffix == ".parquet" else _comments(path)
 
 
 @contextmanager

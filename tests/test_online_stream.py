@@ -15,11 +15,12 @@ from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.trend import Trend
 from robodyn_pin.log_files import write_log
-from robodyn_pin.motion import Log
+from robodyn_pin.motion import Log, read_log
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.consistent import nearest_consistent
 from robodyn_pin.online.history import History
 from robodyn_pin.online.model import tracked
+from robodyn_pin.online.run import start
 from robodyn_pin.online.settings import CausalSpec, TrackFile
 from robodyn_pin.online.state import merge, restore, save
 from robodyn_pin.online.stream import Stream
@@ -254,9 +255,29 @@ def test_a_second_without_a_sample_that_counts_has_no_errors_and_is_json(log_fil
     assert set(silent["error before"].values()) == set(silent["error after"].values()) == {None}
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_log_in_pieces_is_the_log(log_file, model, tmp_path, monkeypatch, suffix):
+    whole = read_log(log_file, model.robot)
+    write_log(tmp_path / f"log{suffix}", whole, model.robot, "SIMULATED for a test")
+    monkeypatch.setattr("robodyn_pin.log_files.PIECE", 700)  # of 3000 rows
+    run = start(model.robot, [tmp_path / f"log{suffix}"], read_yaml(SETTINGS, TrackFile))
+    pieces = list(run.logs[0]())
+    assert [piece.size for piece in pieces] == [700, 700, 700, 700, 200]
+    np.testing.assert_array_equal(np.concatenate([piece.q for piece in pieces]), whole.q)
+    assert pieces[1].row(0).startswith(f"row {703 if suffix == '.csv' else 702} ")  # a note before it
+    for _ in run.moments():
+        pass
+    expected = new_stream(model)
+    feed(expected, whole.t, whole.q, whole.tau)
+    np.testing.assert_allclose(
+        run.stream.tracker.estimator.values, expected.tracker.estimator.values, rtol=1e-9
+    )  # round-off
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("delta3", "LOG", "nothing.csv"), "no such file"),
         (("delta3", "nothing.csv"), "no such file"),
         (("delta3", "LOG", "--settings", "bad.yaml"), "did you mean 'forgetting'"),
         (("delta3", "LOG", "--settings", "body.yaml"), "no body 'rod_9'"),
@@ -286,7 +307,6 @@ def test_mistakes_are_one_sentence(log_file, tmp_path, words, said, monkeypatch,
 
 def test_live_page_follows_a_log(log_file, model, browser):
     pytest.importorskip("viser", reason="viser is not installed")
-    from robodyn_pin.online.run import start
     from robodyn_pin.viz.live import LivePage
 
     run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))

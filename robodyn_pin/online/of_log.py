@@ -73,7 +73,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
 
 
 def follow(stream: Stream, log: Log, piece: int = PIECE) -> Iterator[Measured]:
-    """Feed a whole log, `piece` samples at once."""
+    """Feed a log, `piece` samples at once."""
     tau = log.efforts
     for begin in range(0, log.size, piece):
         part = slice(begin, begin + piece)

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.motion import Log, read_samples
+from robodyn_pin.log_files import log_pieces
+from robodyn_pin.motion import Log
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.history import History, Moment
 from robodyn_pin.online.model import tracked
@@ -27,15 +29,22 @@ class Run:
 
     stream: Stream
     history: History
-    logs: Sequence[Callable[[], Log]]  # read when their turn comes
-    simulated: bool
+    logs: Sequence[Callable[[], Iterator[Log]]]  # in pieces, read when their turn comes
+    simulated: bool  # one of the logs at the least
 
     def samples(self, piece: int = PIECE) -> Iterator[Measured]:
         """Every sample in turn, read `piece` at once; a log whose clock begins anew is moved behind the one before."""
         for read in self.logs:
-            log, latest = read(), self.stream.rates.latest
-            late = 0.0 if latest is None or np.nanmin(log.t) > latest else latest + APART - np.nanmin(log.t)
-            yield from follow(self.stream, replace(log, t=log.t + late), piece)
+            parts = read()
+            first = next(parts)
+            late = self._late(first.t)
+            for part in chain([first], parts):
+                yield from follow(self.stream, replace(part, t=part.t + late), piece)
+
+    def _late(self, t: np.ndarray) -> float:
+        """By how much [s] a log has to come later that begins with times t (N,)."""
+        latest, begin = self.stream.rates.latest, float(np.nanmin(t, initial=np.inf))
+        return 0.0 if latest is None or begin > latest else latest + APART - begin
 
     def moments(self, samples: Iterable[Measured] | None = None) -> Iterator[Moment]:
         """The estimate at the end of every second, of all samples or as these come in."""
@@ -55,10 +64,12 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequ
     """
     model = tracked(robot, settings)
 
-    def read(path: Path) -> Log:
-        return read_samples(path, robot, settings.columns, settings.units)
+    def read(path: Path) -> Iterator[Log]:
+        return log_pieces(path, robot, settings.columns, settings.units)
 
-    first = read(paths[0])
+    first = next(read(paths[0]))
+    # What is wrong with a later log's columns shows before the first is followed.
+    simulated = any([first.simulated, *(next(read(path)).simulated for path in paths[1:])])
     rate = sampling_rate(first)
     tracker = Tracker(model, noise_of(model, first, settings), rate, settings)
     stream = Stream(tracker, CausalRates(rate, len(robot.motors.names), settings.causal))
@@ -66,5 +77,5 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequ
         restore(first_state, stream)
     for other in resume[1:]:
         merge(other, stream)
-    logs: list[Callable[[], Log]] = [lambda: first, *(partial(read, path) for path in paths[1:])]
-    return Run(stream, History(tracker), logs, first.simulated)
+    logs = [partial(read, path) for path in paths]
+    return Run(stream, History(tracker), logs, simulated)
