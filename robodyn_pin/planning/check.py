@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.limits import Limits
-from robodyn_pin.planning.model import Curve, Model, third_derivative
+from robodyn_pin.planning.model import Model, Posture
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms, values
 
@@ -38,24 +38,22 @@ class Check:
         return np.vstack([begin[:1], np.maximum(begin[1:], end[:-1]), end[-1:]])
 
 
-def check(model: Model, path: Curve, limits: Limits, profile: Profile, finer: int) -> Check:
-    """Shares of all limits by the model itself, `finer` + 1 places to an interval."""
+def check(model: Model, posture: Posture, limits: Limits, profile: Profile, finer: int) -> Check:
+    """Shares of all limits by the model itself, at the K finer + 1 places of a posture."""
     K = profile.intervals
     k, place = np.divmod(np.arange(K * (finer + 1)), finer + 1)
-    r = (k + place / finer) / K
-    s, rates = profile.grading.at(r)[0], profile.rates_in(k, place / finer)
-    shares = shares_at(model, path, limits, s, rates)
-    s, sd, sdd, sddd = (x.reshape(K, finer + 1) for x in (s, *rates))
+    posture, rates = posture.at(k * finer + place), profile.rates_in(k, place / finer)
+    shares = shares_at(model, posture, limits, rates)
+    s, sd, sdd, sddd = (x.reshape(K, finer + 1) for x in (posture.s, *rates))
     return Check(s, (sd, sdd, sddd), tuple(limits.labels), shares.reshape(K, finer + 1, -1))
 
 
 def shares_at(
-    model: Model, path: Curve, limits: Limits, s: np.ndarray, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
+    model: Model, posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Shares (N, m) of the limits that a motion uses at s (N,) with ds/dt and its derivatives (N,)."""
-    third = third_derivative(model, path, s) if any(b.kind == "jerk" for b in limits.bounds) else None
+    """Shares (N, m) of the limits that a motion uses at N places with ds/dt and its derivatives (N,)."""
     centre, half = limits.scale
-    return np.asarray(np.abs(values(model.posture(path.at(s)), limits, rates, third) - centre) / half)
+    return np.asarray(np.abs(values(model, posture, limits, rates) - centre) / half)
 
 
 def corrected(terms: Terms, seen: Check) -> tuple[Terms, float]:

@@ -17,7 +17,6 @@ from robodyn_pin.struts import strut_loads
 STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
 
 Dynamics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # q, q', q'' (N, n) -> torques (N, m)
-Loads = Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]]  # ds/dt, its derivative (N,) -> loads (N, m) by kind
 
 
 class Curve(Protocol):
@@ -29,12 +28,25 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class Posture:
-    """Joints along a path and their derivatives by s, and what loads them."""
+    """Joints at N places of a path and their derivatives by s."""
 
+    s: np.ndarray  # (N,)
     q: np.ndarray  # (N, n)
     q1: np.ndarray
     q2: np.ndarray
-    loads: Loads
+    T: np.ndarray  # (N, n, d) and (N, n): q' = T c', q'' = T c'' + g
+    g: np.ndarray
+    q3: np.ndarray  # (N, n); (N, 0) where it is not asked for
+
+    def at(self, places: slice | np.ndarray | list[int]) -> "Posture":
+        """Some of the places, in any order."""
+        return Posture(**{name: x[places] for name, x in vars(self).items()})
+
+    def moving(self, rate: np.ndarray, acceleration: np.ndarray) -> State:
+        """A motion through the places, by ds/dt and its derivative (N,)."""
+        rate, acceleration = rate[:, None], acceleration[:, None]
+        v, a = self.q1 * rate, self.q2 * rate**2 + self.q1 * acceleration
+        return State(self.q, v, a, self.T, self.g * rate**2)
 
 
 class Model(Protocol):
@@ -42,6 +54,9 @@ class Model(Protocol):
 
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path."""
+
+    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
+        """Loads (N, m) by kind, for ds/dt and its derivative (N,)."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +67,22 @@ class Callback:
 
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path."""
-        c, c1, c2 = geometry.c, geometry.c1, geometry.c2
+        c = geometry.c
+        T = np.broadcast_to(np.eye(c.shape[1]), (*c.shape, c.shape[1]))
+        return Posture(geometry.s, c, geometry.c1, geometry.c2, T, np.zeros_like(c), c[:, :0])
 
-        def loads(rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
-            rate, acceleration = rate[:, None], acceleration[:, None]
-            torque = np.asarray(self.dynamics(c, c1 * rate, c2 * rate**2 + c1 * acceleration), float)
-            if torque.ndim != 2 or len(torque) != len(c):
-                raise ShapeMismatch(
-                    f"the inverse dynamics gave shape {torque.shape} for {len(c)} samples; expected ({len(c)}, motors)"
-                )
-            if not np.isfinite(torque).all():
-                i = int(np.argwhere(~np.isfinite(torque))[0, 0])
-                raise ShapeMismatch(
-                    f"the inverse dynamics gave {torque[i]} at s = {geometry.s[i]:.4f}; it must be finite"
-                )
-            return {"torque": torque}
-
-        return Posture(c, c1, c2, loads)
+    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
+        """Torques (N, m), for ds/dt and its derivative (N,)."""
+        state, N = posture.moving(rate, acceleration), len(rate)
+        torque = np.asarray(self.dynamics(state.q, state.v, state.a), float)
+        if torque.ndim != 2 or len(torque) != N:
+            raise ShapeMismatch(
+                f"the inverse dynamics gave shape {torque.shape} for {N} samples; expected ({N}, motors)"
+            )
+        if not np.isfinite(torque).all():
+            i = int(np.argwhere(~np.isfinite(torque))[0, 0])
+            raise ShapeMismatch(f"the inverse dynamics gave {torque[i]} at s = {posture.s[i]:.4f}; it must be finite")
+        return {"torque": torque}
 
 
 @dataclass(frozen=True)
@@ -89,16 +103,11 @@ class Mechanism:
         state = self.robot.close(
             geometry.c, geometry.c1, geometry.c2, label=lambda i: f"the path's point s = {geometry.s[i]:.4f}"
         )
+        return Posture(geometry.s, state.q, state.v, state.a, state.T, state.g, state.q[:, :0])
 
-        def loads(rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
-            rate, acceleration = rate[:, None], acceleration[:, None]
-            moving = replace(state, v=state.v * rate, a=state.a * rate**2 + state.v * acceleration)
-            return self._loads(moving)
-
-        return Posture(state.q, state.v, state.a, loads)
-
-    def _loads(self, state: State) -> dict[str, np.ndarray]:
-        found, robot = {}, self.robot
+    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
+        """Loads (N, m) of the kinds that are limited, for ds/dt and its derivative (N,)."""
+        found, robot, state = {}, self.robot, posture.moving(rate, acceleration)
         if self.kinds & {"torque", "force"}:
             asked = tree_efforts(robot, state)
             found["torque"] = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))
@@ -124,8 +133,11 @@ def mechanism(robot: Robot, kinds: Iterable[str], reduced: bool) -> Mechanism:
     return Mechanism(robot, kinds, parts, reduced)
 
 
-def third_derivative(model: Model, path: Curve, s: np.ndarray) -> np.ndarray:
-    """q''' by s (N, n) at s (N,), from q'' a step before and behind (at the ends of the path one-sided)."""
-    before, behind = np.clip(s - STEP, 0.0, 1.0), np.clip(s + STEP, 0.0, 1.0)
-    q2 = model.posture(path.at(np.concatenate([before, behind]))).q2
-    return (q2[len(s) :] - q2[: len(s)]) / (behind - before)[:, None]
+def posture_at(model: Model, path: Curve, s: np.ndarray, third: bool) -> Posture:
+    """At s (N,); `third`: with q''', from q'' a step before and behind (at the ends of the path one-sided)."""
+    posture = model.posture(path.at(s))
+    if not third:
+        return posture
+    before, behind = (np.clip(s + step, 0.0, 1.0) for step in (-STEP, STEP))
+    change = model.posture(path.at(behind)).q2 - model.posture(path.at(before)).q2
+    return replace(posture, q3=change / (behind - before)[:, None])

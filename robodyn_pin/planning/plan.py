@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.limits import Limits
 from robodyn_pin.planning.check import Check
-from robodyn_pin.planning.model import Curve, Model, third_derivative
+from robodyn_pin.planning.model import Curve, Model, posture_at
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms, values
 from robodyn_pin.planning.velocity_curve import maximum_velocity
@@ -62,6 +62,5 @@ class Plan:
     def quantities(self, s: np.ndarray) -> np.ndarray:
         """All limited quantities (N, m), columns as `labels`, of the motion at s (N,), by the model itself."""
         jerk = any(b.kind == "jerk" for b in self.limits.bounds)
-        third = third_derivative(self.model, self.path, s) if jerk else None
         rates = self.profile.rates(self.profile.grading.inverse(s))
-        return values(self.model.posture(self.path.at(s)), self.limits, rates, third)
+        return values(self.model, posture_at(self.model, self.path, s, jerk), self.limits, rates)

@@ -5,6 +5,7 @@ sequential convexification; Gnad et al. (IRB 360), section 5.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from robodyn_pin.planning.constraints import NO_LIMIT, Grid, grid
 from robodyn_pin.planning.feasibility import passing
 from robodyn_pin.planning.grading import End, Grading
 from robodyn_pin.planning.interior import Optimum, minimise, within
-from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, mechanism
+from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, Posture, mechanism, posture_at
 from robodyn_pin.planning.objectives import Objective
 from robodyn_pin.planning.objectives import objective as aim
 from robodyn_pin.planning.plan import Plan
@@ -121,21 +122,36 @@ class _Task:
     grading: Grading
     space: Space
 
+    def postures(self, finer: int) -> Posture:
+        """At the knots and `finer` - 1 places in each interval between them."""
+        step, rest = divmod(DENSE, finer)
+        return self._dense.at(slice(None, None, step)) if rest == 0 else self._closed(finer)
+
+    @cached_property
+    def _dense(self) -> Posture:
+        return self._closed(DENSE)
+
+    def _closed(self, finer: int) -> Posture:
+        s = self.grading.at(np.linspace(0.0, 1.0, self.space.intervals * finer + 1))[0]
+        return posture_at(self.model, self.path, s, any(b.kind == "jerk" for b in self.limits.bounds))
+
     def terms(self, rate: np.ndarray) -> Terms:
         """At the knots, for a ds/dt (K + 1,) near by."""
-        return terms(self.model, self.path, self.limits, self.grading.at(self.space.knots)[0], rate)
+        return terms(self.model, self.postures(1), self.limits, rate)
 
     def check(self, profile: Profile, finer: int) -> Check:
         """By the model itself."""
-        return check(self.model, self.path, self.limits, profile, finer)
+        return check(self.model, self.postures(finer), self.limits, profile, finer)
 
     def stand(self) -> None:
         """Raise InfeasiblePlan where the path leaves a position's range, or a limit forbids standing still at its ends."""
         positions = Limits(tuple(b for b in self.limits.bounds if b.kind == "position"))
-        for limits, s in ((positions, self.grading.at(self.space.knots)[0]), (self.limits, np.array([0.0, 1.0]))):
+        knots = self.postures(1)
+        for limits, posture in ((positions, knots), (self.limits, knots.at([0, -1]))):
             if not limits.bounds:
                 continue
-            shares = shares_at(self.model, self.path, limits, s, (np.zeros_like(s),) * 3)
+            s = posture.s
+            shares = shares_at(self.model, posture, limits, (np.zeros_like(s),) * 3)
             i, k = np.unravel_index(shares.argmax(), shares.shape)
             over, (kind, name) = float(shares[i, k]) - 1, limits.labels[k]
             if over > 0:
@@ -217,11 +233,12 @@ def _room(seen: Check, found: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _slower(task: _Task, seen: Check) -> float:
     """How much slower all of the motion must be for the limits to hold where they do not: by bisection."""
     at = seen.shares.max(axis=2) > 1 - NEARLY
-    s, rates = seen.s[at], tuple(x[at] for x in seen.rates)
+    k, place = np.nonzero(at)
+    posture, rates = task.postures(DENSE).at(k * DENSE + place), tuple(x[at] for x in seen.rates)
     low, high = 0.9, 1.0
     for _ in range(BISECTIONS):
         factor = (low + high) / 2
         slowed = tuple(x * factor**n for n, x in enumerate(rates, 1))
-        worst = shares_at(task.model, task.path, task.limits, s, slowed).max() - 1
+        worst = shares_at(task.model, posture, task.limits, slowed).max() - 1
         low, high = (factor, high) if worst <= OVER / 2 else (low, factor)
     return low

@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_pin.errors import BadLog
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.log_files import write_table
-from robodyn_pin.planning.model import mechanism, third_derivative
+from robodyn_pin.planning.model import mechanism, posture_at
 from robodyn_pin.planning.path import Path
 from robodyn_pin.robot import Robot
 from robodyn_pin.struts import StrutLoads, strut_loads
@@ -61,13 +61,12 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
     at, (s0, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
     state = robot.close(at.c, cd, cdd, label=lambda i: f"s = {s0[i, 0]:.4g}")
-    model = mechanism(robot, (), False)
-    place, q3 = model.posture(at), third_derivative(model, path, s[:, 0])
+    place = posture_at(mechanism(robot, (), False), path, s[:, 0], True)
     S = robot.motors.S
     forces = constraint_forces_at(robot, state)
     return Motion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + q3 * s1**3) @ S.T, forces.tau, state.q,
+        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + place.q3 * s1**3) @ S.T, forces.tau, state.q,
         strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.limits import Bounds, Limits
-from robodyn_pin.planning.model import Curve, Model, Posture, third_derivative
+from robodyn_pin.planning.model import Model, Posture
 
 LOADS = ("torque", "force", "end_effector")
 SPEEDS = np.array([0.5, 1.0, 1.5])  # of the expected ds/dt: where the loads are evaluated
@@ -57,36 +57,41 @@ class Terms:
         )  # fmt: skip
 
 
-def terms(model: Model, path: Curve, limits: Limits, s: np.ndarray, rate: np.ndarray) -> Terms:
-    """The terms at s (N,) for motions whose ds/dt is about `rate` (N,): exact where friction is Coulomb's and viscous."""
-    posture = model.posture(path.at(s))
+def terms(model: Model, posture: Posture, limits: Limits, rate: np.ndarray) -> Terms:
+    """The terms at N places for motions whose ds/dt is about `rate` (N,): exact where friction is Coulomb's and viscous."""
+    s = posture.s
     of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
     fastest = _fastest(posture, of["velocity"], len(s))
     q1, q2 = (_stack([x @ b.S.T / b.half for b in of["acceleration"]], len(s)) for x in (posture.q1, posture.q2))
     centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
     loaded = [b for b in limits.bounds if b.kind in LOADS]
-    third = third_derivative(model, path, s) if of["jerk"] else posture.q2
-    j1, j2, j3 = (_stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, third))
-    *parts, still = _loads(posture, loaded, rate)
+    j1, j2, j3 = (
+        _stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, posture.q3)
+    )
+    *parts, still = _loads(model, posture, loaded, rate)
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
     labels = _names([*of["acceleration"], *loaded])
     return Terms(
-        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still[[0, -1]]]), fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
+        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still]), fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
         np.ones_like(s),
     )  # fmt: skip
 
 
-def values(posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray], q3: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+def values(
+    model: Model, posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> np.ndarray:
     """The limited quantities themselves (N, m), columns as `limits.labels`, for ds/dt and its derivatives (N,) each."""
     sd, sdd, sddd = (x[:, None] for x in rates)
+    kinds = {b.kind for b in limits.bounds}
     found = {
         "position": posture.q,
         "velocity": posture.q1 * sd,
         "acceleration": posture.q2 * sd**2 + posture.q1 * sdd,
-        **posture.loads(rates[0], rates[1]),
     }
-    if q3 is not None:
-        found["jerk"] = q3 * sd**3 + 3 * posture.q2 * sd * sdd + posture.q1 * sddd
+    if kinds.intersection(LOADS):
+        found |= model.loads(posture, rates[0], rates[1])
+    if "jerk" in kinds:
+        found["jerk"] = posture.q3 * sd**3 + 3 * posture.q2 * sd * sdd + posture.q1 * sddd
     return np.hstack([found[b.kind] @ b.S.T for b in limits.bounds])
 
 
@@ -97,22 +102,22 @@ def _fastest(posture: Posture, bounds: list[Bounds], n: int) -> np.ndarray:
     return _stack(most, n).min(axis=1, initial=np.inf)
 
 
-def _loads(posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
-    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it; the loads at standstill."""
+def _loads(model: Model, posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
+    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it; at both ends (2, m) at standstill."""
     if not bounds:
-        return [np.zeros((len(rate), 0))] * 5
+        return [*[np.zeros((len(rate), 0))] * 4, np.zeros((2, 0))]
 
-    def scaled(sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
-        found = posture.loads(sd, sdd)
+    def scaled(at: Posture, sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
+        found = model.loads(at, sd, sdd)
         return np.hstack([(found[b.kind] @ b.S.T - b.centre) / b.half for b in bounds])
 
-    still = np.zeros_like(rate)
-    low, mid, high = (scaled(rate * k, still) for k in SPEEDS)
-    pushed = (scaled(rate, rate**2) - mid) / rate[:, None] ** 2
+    low, mid, high = (scaled(posture, rate * k, 0 * rate) for k in SPEEDS)
+    pushed = (scaled(posture, rate, rate**2) - mid) / rate[:, None] ** 2
+    still = scaled(posture.at([0, -1]), np.zeros(2), np.zeros(2))
     # The parabola c + d v + b v^2 through the three; v = SPEEDS * rate.
     inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))
     c, d, b = (row[0] * low + row[1] * mid + row[2] * high for row in inverse)
-    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None], scaled(still, still)]
+    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None], still]
 
 
 def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
