@@ -1,6 +1,5 @@
 """What commands print: tables, JSON, progress on a terminal."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,9 @@ SIMULATED = "SIMULATED log: this result says nothing about a real machine."
 
 
 def print_json(content: object) -> None:
-    print(json.dumps(content, indent=1))
+    from robodyn_pin.files import json_text
+
+    print(json_text(content))
 
 
 def print_table(title: str, rows: list[dict[str, Any]]) -> None:

@@ -58,7 +58,7 @@ class Diagnosis:
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
-        """What `result.json` holds of it; labels of the parameters, names of the coordinates. Infinite is null."""
+        """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
 
         def per(x: np.ndarray) -> dict[str, float]:
             return dict(zip(names, x.tolist(), strict=True))
@@ -67,15 +67,15 @@ class Diagnosis:
         return {
             "intervals": {
                 "level": LEVEL, "freedom": self.freedom, "base": self.intervals.tolist(),
-                "feasible_base": _finite(self.feasible_base),
-                "feasible": None if self.feasible is None else dict(zip(labels, _finite(self.feasible), strict=True)),
+                "feasible_base": [] if self.feasible_base is None else self.feasible_base.tolist(),
+                "feasible": None if self.feasible is None else dict(zip(labels, self.feasible.tolist(), strict=True)),
             },
             "identifiability": {
                 p.label: p.kind if p.kind != "combination" else p.combination for p in known.parameters
             },
             "best_motion": [
                 {"base": label, "motion": motion, "factor": factor}
-                for label, motion, factor in zip(known.base.labels(labels), known.gain.motion, _finite(known.gain.factor), strict=True)
+                for label, motion, factor in zip(known.base.labels(labels), known.gain.motion, known.gain.factor.tolist(), strict=True)
             ],
             "instruments": None if beside is None else {
                 "cutoff": self.cutoff, "values": beside.values.tolist(), "deviations": beside.deviations.tolist(),
@@ -86,13 +86,6 @@ class Diagnosis:
             "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
             "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
         }  # fmt: skip
-
-
-def _finite(x: np.ndarray | None) -> list:
-    """Numbers for JSON, which knows no infinity: null."""
-    if x is None:
-        return []
-    return [_finite(row) if x.ndim > 1 else float(row) if np.isfinite(row) else None for row in x]
 
 
 def diagnose(

@@ -98,7 +98,7 @@ class Excitation:
             "condition": self.condition, "condition_si": self.plain_condition, "base_parameters": self.base.size,
             "shown": self.shown.size, "unknown": self.unknown, "limits": self.loads,
             "parameters": [
-                {"parameter": label, "file_value": float(x), "predicted_deviation": None if np.isinf(d) else float(d)}
+                {"parameter": label, "file_value": float(x), "predicted_deviation": float(d)}
                 for label, x, d in zip(self.labels, self.values, self.deviations, strict=True)
             ],
             "note": "planned with the parameters of the robot's files; not measured",

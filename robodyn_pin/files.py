@@ -1,6 +1,7 @@
 """User files in (YAML, checked), result files out (whole or not at all)."""
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -124,9 +125,22 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, partial(Path.write_text, data=text, encoding="utf-8"))
 
 
+def json_text(content: object, indent: int | None = 1) -> str:
+    """Content as JSON, which knows no infinity: numbers that are not finite become null."""
+    return json.dumps(_finite(content), indent=indent, allow_nan=False)
+
+
+def _finite(content: object) -> object:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file whole or not at all; raises as `write_whole`."""
-    write_text(path, json.dumps(content, indent=1) + "\n")
+    write_text(path, json_text(content) + "\n")
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,6 +1,5 @@
 """The outcome of an identification, and its folder."""
 
-import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import yaml
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.export import identified_robot, identified_robot_file, identified_urdf
-from robodyn_pin.files import write_text
+from robodyn_pin.files import json_text, write_text
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.copies import Comparison, compare_copies
@@ -164,7 +163,7 @@ class Result:
             f"{name}.urdf": urdf,
             f"{name}.yaml": identified_robot_file(self.robot_before, self.layout, self.feasible.values, self.simulated),
             "run.yaml": self._run_text(),
-            "result.json": json.dumps(self.summary(), indent=1) + "\n",
+            "result.json": json_text(self.summary()) + "\n",
         }
         if carried := self.robot_before.payload:
             x = self.feasible.values[self.robot_before.payload_columns]

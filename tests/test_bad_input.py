@@ -1,5 +1,6 @@
 """Bad input gets one sentence and exit code 1; never a traceback, never a half-written result."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+
+from robodyn_pin.files import write_json
 
 ARM = """<robot name="arm">
   <link name="base"/>
@@ -208,3 +211,9 @@ def test_interrupted_run_leaves_no_half_result(folder):
         found = {p.name for p in (folder / "out").glob("*")} if (folder / "out").exists() else set()
         assert found == set() or "result.json" in found
         assert not [p for p in folder.iterdir() if p.name.startswith(".out")]
+
+
+def test_numbers_that_are_not_finite_are_null_in_json(tmp_path):
+    write_json(tmp_path / "a.json", {"largest": np.inf, "rms": (np.nan, np.float64(-np.inf), 0.5), "count": 3})
+    read = json.loads((tmp_path / "a.json").read_text(), parse_constant=pytest.fail)
+    assert read == {"largest": None, "rms": [None, None, 0.5], "count": 3}

@@ -1,7 +1,6 @@
 """Parameters that are followed while the robot works."""
 
 import contextlib
-import json
 import sys
 import threading
 import webbrowser
@@ -53,7 +52,7 @@ def track(
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
     """
-    from robodyn_pin.files import read_yaml
+    from robodyn_pin.files import json_text, read_yaml
     from robodyn_pin.online.run import start
     from robodyn_pin.online.settings import TrackFile
     from robodyn_pin.online.summary import line_of
@@ -66,7 +65,7 @@ def track(
 
     def tell(moment: "Moment") -> None:
         if as_json:
-            print(json.dumps(line_of(moment, run.stream.tracker)), flush=True)
+            print(json_text(line_of(moment, run.stream.tracker), indent=None), flush=True)
 
     with contextlib.ExitStack() as stack:
         page = stack.enter_context(_page(run, port)) if live else None
@@ -96,6 +95,7 @@ def _page(run: "Run", port: int | None) -> "LivePage":
 
 def _end(run: "Run", as_json: bool, out: Path | None) -> None:
     """Print what was found, and write it where a folder is given."""
+    from robodyn_pin.files import json_text
     from robodyn_pin.online.files import write_tracked
     from robodyn_pin.online.summary import summary_of
 
@@ -103,7 +103,7 @@ def _end(run: "Run", as_json: bool, out: Path | None) -> None:
     if out is not None:
         summary["files"] = write_tracked(out, run.stream, run.history.moments, summary)
     if as_json:
-        print(json.dumps({"summary": summary}))
+        print(json_text({"summary": summary}, indent=None))
     else:
         _print(summary, out)
 

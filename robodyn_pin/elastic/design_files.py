@@ -54,7 +54,7 @@ def summary(found: Design) -> dict[str, object]:
         "random_designs": len(found.random), "median_random": float(np.median(found.random)),
         "median_random_full_force": float(np.median(found.random_full)), "best_random_full_force": float(found.random_full.min()),
         "gain": float(np.median(found.random) / found.size), "gain_full_force": float(np.median(found.random_full) / found.size),
-        "reached": [float(x) if np.isfinite(x) else None for x in found.reached],
+        "reached": [float(x) for x in found.reached],
         "expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": found.untold,
         "measurements": [
             {"orientation": g + 1, "direction": name, "q": q.tolist(), "force": f.tolist(), "expected_deviation": d.tolist()}

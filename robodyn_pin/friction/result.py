@@ -81,9 +81,9 @@ class FrictionResult:
         found = {
             name: {
                 "coefficients": dict(zip(names(name), fit.coefficients.tolist(), strict=True)),
-                "deviations": dict(zip(names(name), [_number(x) for x in fit.deviations], strict=True)),
+                "deviations": dict(zip(names(name), fit.deviations.tolist(), strict=True)),
                 "speed": fit.shape,
-                "speed_deviation": _number(fit.shape_deviation),
+                "speed_deviation": fit.shape_deviation,
                 "rmse": fit.rmse,
             }
             for name, fit in self.fits.items()
@@ -93,7 +93,7 @@ class FrictionResult:
             "points": len(self.points.speed), "warnings": list(self.warnings),
             "fits": found,
             "table": {
-                q.name: {"value": q.value, "deviation": _number(q.deviation), "half width of 95 %": _number(q.reach)}
+                q.name: {"value": q.value, "deviation": q.deviation, "half width of 95 %": q.reach}
                 for q in quantities(self.fits[self.model], self.model)
             },
             "left out": {**self.left_out},
@@ -119,11 +119,6 @@ class FrictionResult:
         write_table(folder / "friction.csv", self.table(), NOTE if self.simulated else "")
         write_text(folder / "friction.svg", picture)
         write_json(folder / "friction.json", self.summary())
-
-
-def _number(x: float | None) -> float | None:
-    """JSON knows no infinity: what is not shown is null."""
-    return float(x) if x is not None and np.isfinite(x) else None
 
 
 def quantities(fit: CurveFit, curve: Curve) -> list[Quantity]:

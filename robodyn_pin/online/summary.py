@@ -15,15 +15,14 @@ LARGEST = 3  # parameters that a direction is named after
 
 
 def line_of(moment: Moment, tracker: Tracker) -> dict[str, Any]:
-    """One line of the stream for other programs; errors are null where no sample was taken."""
+    """One line of the stream for other programs; errors are NaN where no sample was taken."""
     labels, names = tracker.tracked.labels, tracker.tracked.robot.coordinates.names
-    before, after = (x.tolist() if moment.taken else [None] * len(names) for x in (moment.before, moment.after))
     return {
         "t": moment.t, "estimate": dict(zip(labels, moment.values.tolist(), strict=True)),
         "deviation": dict(zip(labels, moment.deviations.tolist(), strict=True)),
         "excited": dict(zip(labels, moment.shown.tolist(), strict=True)),
-        "error before": dict(zip(names, before, strict=True)),
-        "error after": dict(zip(names, after, strict=True)),
+        "error before": dict(zip(names, moment.before.tolist(), strict=True)),
+        "error after": dict(zip(names, moment.after.tolist(), strict=True)),
         "carried": moment.carried, "taken": moment.taken, "refused": moment.refused,
     }  # fmt: skip
 
