@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures import fast
 from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.frames import frame_number
@@ -48,15 +49,25 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
         BadFile: the robot carries a tool of unknown inertia.
     """
     check_weighed(robot.file, robot.name)
-    model, data = robot.model, robot.model.createData()
-    total = np.empty_like(state.q)
-    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
-        total[i] = pin.rnea(model, data, q, v, a)
+    total = _body_efforts(robot, state)
     on_axes, in_closures = robot.effort_stacks
     for stack in on_axes:
         total += stack.tree(state.q, state.v, state.a)
     for effort in in_closures:
         total += effort.columns(state.q, state.v, state.a) @ effort.initial
+    return total
+
+
+def _body_efforts(robot: Robot, state: State) -> np.ndarray:
+    model, total = robot.model, np.empty(state.q.shape)
+    if fast.chosen(len(total)) and (compiled := robot.loops.compiled()):
+        parameters = np.array([body.toDynamicParameters() for body in model.inertias])
+        given = fast.ready(model.gravity.linear, parameters, state.q, state.v, state.a)
+        fast.kernel("robodyn_pin.kernel").efforts(compiled[0], *given, total)
+        return total
+    data = model.createData()
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        total[i] = pin.rnea(model, data, q, v, a)
     return total
 
 

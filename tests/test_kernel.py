@@ -8,6 +8,7 @@ from test_closures import KINDS, random_loop
 
 import robodyn_pin as rp
 from robodyn_pin.closures import fast
+from robodyn_pin.dynamics import tree_efforts
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.regression import body_regressor, state_regressor
 from robodyn_pin.robot import Robot, build
@@ -63,6 +64,12 @@ def test_regressor_agrees(robot):
     np.testing.assert_allclose(W[0], W[1], rtol=1e-10, atol=1e-10 * np.abs(W[1]).max())
     W = both(lambda: body_regressor(robot, state.q, state.v, state.a))
     np.testing.assert_allclose(W[0], W[1], rtol=1e-10, atol=1e-10 * np.abs(W[1]).max())
+
+
+def test_efforts_are_those_of_pinocchios_newton_euler(robot):
+    state = robot.close(*samples(robot))
+    tau = both(lambda: tree_efforts(robot, state))
+    np.testing.assert_allclose(tau[0], tau[1], rtol=1e-10, atol=1e-12 * np.abs(tau[1]).max())
 
 
 @pytest.mark.parametrize("kind", KINDS)
