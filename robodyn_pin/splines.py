@@ -47,7 +47,8 @@ def smoothing(spectrum: Spectrum) -> tuple[Smoothing, np.ndarray]:
     """Splines with the least expected error of the acceleration, and that error (n,) [rad/s^2 or m/s^2]."""
     offered = np.geomspace(8 * spectrum.frequency[0], HIGHEST, 100)
     errors = np.array([spectrum.acceleration_error(passed(spectrum.frequency, np.array([c]))) for c in offered])
-    best = errors.argmin(axis=0)
+    # Of equal ones the widest, which forgets soonest: a motor that stands still loses nothing to any.
+    best = len(offered) - 1 - errors[::-1].argmin(axis=0)
     return Smoothing(offered[best]), errors.min(axis=0)
 
 

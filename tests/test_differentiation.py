@@ -108,6 +108,12 @@ def test_sections_with_margins_are_the_whole(way):
         assert np.abs(inner - x[low:high]).max() < 1e-7 * np.abs(x).max()
 
 
+def test_a_motor_that_stands_still_does_not_make_all_rows_edge():
+    t, q, _, _ = motion(4.0)
+    moving, beside = Log("log", t, q, None), Log("log", t, np.insert(q, 1, 0.3, axis=1), None)
+    assert edge_rows(beside, Preparation()) == edge_rows(moving, Preparation()) < 50
+
+
 def test_named_filter_is_taken_where_it_is_better_than_the_spline():
     """Differences cost little at a high rate, and a sharp filter just above the motion passes less noise than a spline."""
     log, _, ddq = encoded(6.0, 5000.0)

@@ -43,10 +43,13 @@ def predict(
     preparation = run.preparation if run else Preparation()
     tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
     write_torques(out, data, tau, model)
-    edge = edge if len(tau) > 2 * edge else 0  # of a log that is all edge, all rows count
+    short = len(tau) <= 2 * edge
+    edge = 0 if short else edge
     inside = tau[edge : len(tau) - edge]
     largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
-    summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "largest torque": largest}
+    summary: dict[str, Any] = {
+        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "largest torque": largest
+    }  # fmt: skip
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
@@ -59,6 +62,11 @@ def _print_torques(summary: dict[str, Any]) -> None:
     left_out = (
         f", the {edge} rows at each end left out: there the filter and the differences miss samples" if edge else ""
     )
+    if summary["all rows are edge"]:
+        left_out = (
+            "; the log is so short that the filter and the differences miss samples everywhere: no row is left out, and near the "
+            "ends torques may be far off"
+        )
     print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){left_out}")
     if "accuracy" not in summary:
         return
