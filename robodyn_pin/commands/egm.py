@@ -29,7 +29,12 @@ def record(
     egm: Annotated[bool, typer.Option("--egm", help="ABB's Externally Guided Motion; needs the extra 'abb'.")] = False,
     port: Annotated[int, typer.Option(help="UDP port to listen on.", min=1, max=65535)] = PORT,
     duration: Annotated[
-        float, typer.Option(help="How long [s], by the controller's clock; Ctrl-C ends earlier.", min=0.01)
+        float,
+        typer.Option(
+            help="How long [s], by the controller's clock; Ctrl-C ends earlier. All of it stays in memory until the end, up to a gigabyte an hour.",
+            min=0.01,
+            max=3600,
+        ),
     ] = 10.0,
     wait: Annotated[float, typer.Option(help="How long to wait for the first packet [s].", min=0.1)] = 30.0,
     torques: Annotated[
