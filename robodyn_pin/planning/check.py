@@ -40,12 +40,14 @@ class Check:
 
 def check(model: Model, posture: Posture, limits: Limits, profile: Profile, finer: int) -> Check:
     """Shares of all limits by the model itself, at the K finer + 1 places of a posture."""
-    K = profile.intervals
-    k, place = np.divmod(np.arange(K * (finer + 1)), finer + 1)
-    posture, rates = posture.at(k * finer + place), profile.rates_in(k, place / finer)
-    shares = shares_at(model, posture, limits, rates)
-    s, sd, sdd, sddd = (x.reshape(K, finer + 1) for x in (posture.s, *rates))
-    return Check(s, (sd, sdd, sddd), tuple(limits.labels), shares.reshape(K, finer + 1, -1))
+    K, sides = profile.intervals, []
+    inner, last = np.divmod(np.arange(K * finer), finer), (np.arange(K), np.full(K, finer))
+    for at, (k, place) in ((slice(None, -1), inner), (slice(finer, None, finer), last)):  # slices copy no posture
+        here, rates = posture.at(at), profile.rates_in(k, place / finer)
+        found = here.s, *rates, shares_at(model, here, limits, rates)
+        sides.append([x.reshape(K, -1, *x.shape[1:]) for x in found])
+    s, sd, sdd, sddd, shares = (np.hstack(both) for both in zip(*sides, strict=True))
+    return Check(s, (sd, sdd, sddd), tuple(limits.labels), shares)
 
 
 def shares_at(
