@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from robodyn_pin.compare import Compared
     from robodyn_pin.excitation_result import Excitation
     from robodyn_pin.identification.copies import Comparison
+    from robodyn_pin.identification.validation import Errors
     from robodyn_pin.result import Result
 
 
@@ -36,23 +37,25 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
 
 
 def print_result(result: "Result", folder: Path) -> None:
+    from robodyn_pin.viz.units import coordinate_units
+
     if result.simulated:
         print(SIMULATED)
-    names = [*result.robot_before.coordinates.names, "all"]
-    rows = []
-    for k, name in enumerate(names):
-        row: dict[str, Any] = {"along": name}
-        for label, scored in (("WLS", result.scored["WLS"]), ("feasible", result.scored["feasible"])):
-            e = scored.held_out
-            last = k == len(names) - 1
-            row[f"{label} RMSE [N m or N]"] = e.rmse_all if last else float(e.rmse[k])
-            row[f"{label} [%]"] = e.percent_all if last else float(e.percent[k])
+    units, scored = coordinate_units(result.robot_before), result.scored
+    one = units[0] if len(set(units)) == 1 else None  # rms of N m and N together means nothing
+    rows: list[dict[str, Any]] = []
+    for k, name in enumerate([*result.robot_before.coordinates.names, "all"]):
+        row: dict[str, Any] = {"along": name} | ({} if one else {"unit": [*units, ""][k]})
+        for label in ("WLS", "feasible"):
+            e = scored[label].held_out
+            rmse, percent = [*e.rmse.tolist(), _together(e, one)], [*e.percent.tolist(), e.percent_all]
+            row |= {f"{label} RMSE{f' [{one}]' if one else ''}": rmse[k], f"{label} [%]": percent[k]}
         rows.append(row)
     print_table(f"Held-out error of {result.name}", rows)
-    feasible = result.scored["feasible"]
-    if feasible.still.rmse_all:
-        moving, still = feasible.moving.rmse_all, feasible.still.rmse_all
-        print(f"feasible RMSE of moving samples {moving:.3g}, of samples that stand still {still:.3g} N m or N")
+    moving, still = scored["feasible"].moving, scored["feasible"].still
+    if still.rmse_all:
+        of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
+        print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
     if payload := result.robot_before.payload:
         print_table(f"Payload {payload.name!r} on {payload.link}, in the frame of {payload.frame}", [
             {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
@@ -66,7 +69,7 @@ def print_result(result: "Result", folder: Path) -> None:
     )
     for s in result.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (start {s.start:.4g})")
-    print_further(result)
+    print_further(result, one)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
     for line in found.text() if (found := result.diagnosis.overconstraint) else []:
@@ -80,8 +83,13 @@ def print_result(result: "Result", folder: Path) -> None:
     print(f"report: {folder / 'report.html'}")
 
 
-def print_further(result: "Result") -> None:
-    """Estimates that the run file asked for, beside the usual ones."""
+def _together(e: "Errors", unit: str | None) -> float | str:
+    """Rms error of all coordinates, where they have one unit."""
+    return e.rmse_all if unit else "—"
+
+
+def print_further(result: "Result", unit: str | None) -> None:
+    """Estimates that the run file asked for, beside the usual ones; unit of all coordinates, if they have one."""
     further, names = result.further, result.layout.labels
     if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
         return
@@ -89,8 +97,8 @@ def print_further(result: "Result") -> None:
         "All estimates, all coordinates in one norm",
         [
             {
-                "estimate": name, "fit RMSE [N m or N]": s.fit.rmse_all, "fit [%]": s.fit.percent_all,
-                "held-out RMSE [N m or N]": s.held_out.rmse_all, "held-out [%]": s.held_out.percent_all,
+                "estimate": name, f"fit RMSE [{unit or 'N m and N'}]": _together(s.fit, unit), "fit [%]": s.fit.percent_all,
+                f"held-out RMSE [{unit or 'N m and N'}]": _together(s.held_out, unit), "held-out [%]": s.held_out.percent_all,
             }
             for name, s in result.scored.items()
         ],

@@ -12,6 +12,7 @@ import pinocchio as pin
 import polars as pl
 import pytest
 
+from robodyn_pin.console import print_result
 from robodyn_pin.identification.feasible import Bounds
 from robodyn_pin.result import FIGURES, Choice, Result, Verdict
 from robodyn_pin.robot import Robot, build, load
@@ -102,6 +103,14 @@ def text(result: Result, tmp_path: Path) -> str:
 @pytest.fixture(scope="module")
 def seen(result, tmp_path_factory) -> str:
     return text(result, tmp_path_factory.mktemp("seen"))
+
+
+def test_newtons_and_newton_metres_have_no_common_error_on_the_screen(result, tmp_path, capsys):
+    print_result(result, tmp_path)
+    cells = [[cell.strip() for cell in line.split("│")] for line in capsys.readouterr().out.splitlines()]
+    rows = {row[1]: row for row in cells if len(row) > 6}
+    assert [rows[name][2] for name in ("swing", "slide", "all")] == ["N m", "N", ""]
+    assert rows["all"][3] == rows["all"][5] == "—"
 
 
 def test_verdict_comes_first_with_its_reasons_and_its_scope(result, seen):

@@ -128,9 +128,15 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
         ],
     )  # fmt: skip
     print_table(
-        "Rms torque error [N m or N]: parameters at the start, tracked ones before each update",
+        "Rms torque error: parameters at the start, tracked ones before each update",
         [
-            {"along": e["along"], "torque": e["effort"], "before": f"{e['before']:.4f}", "after": f"{e['after']:.4f}"}
+            {
+                "along": e["along"],
+                "unit": e["unit"],
+                "torque": e["effort"],
+                "before": f"{e['before']:.4f}",
+                "after": f"{e['after']:.4f}",
+            }
             for e in summary["errors"]
         ],
     )

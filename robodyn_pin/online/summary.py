@@ -29,6 +29,8 @@ def line_of(moment: Moment, tracker: Tracker) -> dict[str, Any]:
 
 def summary_of(stream: Stream, moments: list[Moment], simulated: bool) -> dict[str, Any]:
     """All that is known at the end."""
+    from robodyn_pin.viz.units import coordinate_units
+
     tracker = stream.tracker
     tracked, estimator = tracker.tracked, tracker.estimator
     robot, values = tracked.robot, estimator.values
@@ -47,8 +49,10 @@ def summary_of(stream: Stream, moments: list[Moment], simulated: bool) -> dict[s
         ],
         "directions": directions_of(tracker), "excited directions": V.shape[1],
         "errors": [
-            {"along": name, "effort": e, "before": a, "after": b}
-            for name, e, a, b in zip(robot.coordinates.names, effort.tolist(), before.tolist(), after.tolist(), strict=True)
+            {"along": name, "unit": unit, "effort": e, "before": a, "after": b}
+            for name, unit, e, a, b in zip(
+                robot.coordinates.names, coordinate_units(robot), effort.tolist(), before.tolist(), after.tolist(), strict=True
+            )
         ],
         "changes": [
             {"begin [s]": c.begin, "found [s]": c.found, "mass [kg]": c.size if c.explained else None,
