@@ -132,11 +132,18 @@ def page(found: Stiffness, drawn: dict[str, str], scene: str) -> str:
             WHY[e.form], check_words(e)], stiffness_rows(found), [drawn["stiffness"]]),
     ]  # fmt: skip
     if "campaigns" in drawn:
-        words = ["Each campaign is inferred by itself, from the same prior."]
+        words = [
+            "Each campaign is inferred by itself, from the same prior: stiffness ± standard deviation of each spring in 10⁶ N m/rad."
+        ]
         parts.append(Part("Campaigns", words, campaign_rows(found), [drawn["campaigns"]]))
     if "validation" in drawn:
         parts.append(
-            Part("Validation", ["Predicted deviations of poses that no campaign used."], (), [drawn["validation"]])
+            Part(
+                "Validation",
+                ["Predicted deviations of poses that no campaign used."],
+                error_rows(found),
+                [drawn["validation"]],
+            )
         )
     said = use_words(found)
     drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
@@ -163,8 +170,8 @@ def check_words(e: Estimate) -> str:
 def stiffness_rows(found: Stiffness) -> list[Row]:
     """The springs for people, 10⁶ N m/rad."""
     return [
-        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation": f"{row['standard_deviation'] / MILLION:.3f}",
-         "95 % interval": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior": f"{row['prior'] / MILLION:.3f}"}
+        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation [10⁶ N m/rad]": f"{row['standard_deviation'] / MILLION:.3f}",
+         "95 % interval [10⁶ N m/rad]": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior [10⁶ N m/rad]": f"{row['prior'] / MILLION:.3f}"}
         for row in table(found)
     ]  # fmt: skip
 
@@ -177,8 +184,16 @@ def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
         for name, k, s in zip(found.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True):
             row[name] = f"{k / MILLION:.2f}" + ("" if short else f" ± {s / MILLION:.2f}")
         row["trace [10¹²]" if short else "trace [10¹² (N m/rad)²]"] = f"{c.trace / MILLION**2:.3g}"
-        for axis, x in (c.rms or {}).items():
-            if axis == "all" or not short:
-                row[f"rms error {axis} [µm]"] = f"{x / MICRO:.1f}"
+        if c.rms and short:
+            row["rms error all [µm]"] = f"{c.rms['all'] / MICRO:.1f}"
         rows.append(row)
     return rows
+
+
+def error_rows(found: Stiffness) -> list[Row]:
+    """Errors of the deviations that each campaign predicts at poses that none used."""
+    return [
+        {"campaign": c.name} | {f"rms error {axis} [µm]": f"{x / MICRO:.1f}" for axis, x in c.rms.items()}
+        for c in found.campaigns
+        if c.rms
+    ]
