@@ -20,7 +20,7 @@ SIGNIFICANT = 5.0  # standard deviations
 class Change:
     """A change that was measured."""
 
-    begin: float  # [s] when it began
+    begin: float  # [s] of the last sample before it
     found: float  # [s] when it was noticed
     size: float  # along the direction; of a payload [kg]
     deviation: float  # standard deviation of the size

@@ -24,8 +24,9 @@ def short(label: str) -> str:
 
 def _mark_changes(axes: Iterable[Axes], tracker: Tracker) -> None:
     for ax in axes:
-        for change in tracker.changes:
-            ax.axvline(change.begin, color=WLS, linewidth=1.0, linestyle="--")
+        for k, change in enumerate(tracker.changes):
+            label = "_" if k else "a change begins"
+            ax.axvline(change.begin, color=WLS, linewidth=1.0, linestyle="--", label=label)
 
 
 @matplotlib.rc_context(STYLE)
@@ -90,9 +91,9 @@ def errors_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -> Fi
     t = np.array([m.t for m in moments])
     before, after = np.array([m.before for m in moments]), np.array([m.after for m in moments])
     names = robot.coordinates.names
-    height = 1.3 * len(names) + 0.8
+    height = 1.3 * len(names) + 1.0
     figure = Figure(figsize=(9.5, height))
-    figure.subplots_adjust(left=0.085, right=0.99, top=1 - 0.4 / height, bottom=0.45 / height, hspace=0.2)
+    figure.subplots_adjust(left=0.085, right=0.99, top=1 - 0.6 / height, bottom=0.45 / height, hspace=0.2)
     axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
     for k, (ax, name, unit) in enumerate(zip(axes, names, coordinate_units(robot), strict=True)):
         ax.plot(t, before[:, k], color=WLS, linewidth=1.6, label="parameters at the start")
@@ -101,7 +102,7 @@ def errors_figure(moments: Sequence[Moment], tracker: Tracker, title: str) -> Fi
         ax.set_ylim(bottom=0)
         ax.margins(x=0)
     _mark_changes(axes, tracker)
-    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
-    axes[0].set_title(title)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.1)
+    axes[0].set_title(title, pad=20)  # above the legend
     axes[-1].set_xlabel("time [s]")
     return figure

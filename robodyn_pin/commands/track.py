@@ -159,11 +159,11 @@ def _print_events(summary: dict[str, Any]) -> None:
         if change["payload"]:
             word = "picked" if change["mass [kg]"] > 0 else "dropped"
             print(
-                f"payload {word} at {change['begin [s]']:.3f} s: {abs(change['mass [kg]']):.4g} +- {change['deviation [kg]']:.1g} kg "
-                f"on {summary['payloads on']}"
+                f"payload {word} after {change['begin [s]']:.3f} s, noticed at {change['found [s]']:.3f} s: "
+                f"{abs(change['mass [kg]']):.4g} +- {change['deviation [kg]']:.1g} kg on {summary['payloads on']}"
             )
         else:
-            print(f"change at {change['begin [s]']:.3f} s that no payload on {summary['payloads on']} explains")
+            print(f"change after {change['begin [s]']:.3f} s that no payload on {summary['payloads on']} explains")
     for drift in summary["trend"]:
         if drift["significant"]:
             print(f"{drift['name']} drifts by {drift['per hour']:+.3g} +- {drift['deviation']:.1g} an hour")
