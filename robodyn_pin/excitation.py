@@ -10,7 +10,7 @@ import numpy as np
 from robodyn_pin.check import check
 from robodyn_pin.dynamics import coordinate_efforts, motor_torques
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, UnknownName
-from robodyn_pin.excitation_model import ExcitationModel
+from robodyn_pin.excitation_model import ExcitationModel, noisy
 from robodyn_pin.excitation_result import Dense, Excitation
 from robodyn_pin.excitation_run import ExcitationFile
 from robodyn_pin.files import resolve
@@ -179,10 +179,12 @@ def _check_bandwidth(run: ExcitationFile) -> None:
 
 
 def _noise(run: ExcitationFile, robot: Robot) -> np.ndarray:
-    names = robot.coordinates.names
+    names = noisy(robot).names
     for name in run.noise:
         if name not in names:
-            raise UnknownName("coordinate", name, "noise of the run file", names)
+            raise UnknownName(
+                "motor" if names == robot.motors.names else "coordinate", name, "noise of the run file", names
+            )
     if run.noise:
         missing = [name for name in names if name not in run.noise]
         if missing:

@@ -6,15 +6,23 @@ from functools import cached_property
 
 import numpy as np
 
+from robodyn_pin.axes import Axes
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.closures.projection import project
+from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.excitation import Sampled
 from robodyn_pin.limits import Limits, limited
 from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import Robot, State
+from robodyn_pin.whitening import whitened
 
 STEP = 1e-5  # [rad, m or per s] of differences: the loops stay closed to 1e-15, slopes are right to about 1e-5
+
+
+def noisy(robot: Robot) -> Axes:
+    """What has noise of its own: the motors where these are more than the coordinates, else the coordinates."""
+    return robot.motors if len(robot.motors.names) > len(robot.coordinates.names) else robot.coordinates
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class ExcitationModel:
     robot: Robot
     identified: Robot
     limits: Limits
-    sigma: np.ndarray  # (d,) noise of one sample along the coordinates of `identified` [N m or N]
+    sigma: np.ndarray  # noise of one sample [N m or N]: of `noisy(identified)`
     columns: np.ndarray  # (p,) of the base parameters
 
     def at(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Sampled:
@@ -77,7 +85,12 @@ class ExcitationModel:
         robot = self.identified
         if robot is not self.robot:  # T of the coordinates that are fitted
             state = replace(state, T=state.T @ np.linalg.inv(robot.coordinates.S @ state.T))
-        return state_regressor(robot, state) / self.sigma[:, None], limited(robot, self.limits, state)
+        rows = state_regressor(robot, state)
+        if noisy(robot) is robot.coordinates:
+            rows = rows / self.sigma[:, None]
+        else:
+            rows = whitened(rows, motor_map(robot, state), self.sigma)
+        return rows, limited(robot, self.limits, state)
 
     def _sampled(self, state: State) -> Sampled:
         rows, quantities = self.every(state)

@@ -27,7 +27,8 @@ class ExcitationFile(Strict):
     centre: dict[str, float] = {}  # where random motions begin; default: the middle of the limits, or home
     limits: dict[str, Limit] = {}  # by joint or motor, and `struts`; before those of the robot's files
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05  # part of every limit that is kept free
-    noise: dict[str, Positive] = {}  # of one sample, by coordinate of the robot [N m or N]
+    # Of one sample [N m or N], by coordinate of the robot; with more motors than coordinates by motor.
+    noise: dict[str, Positive] = {}
     asked: dict[str, Positive] = {}  # standard deviation wanted of parameters, by label as `robodyn check` prints them
     random: Annotated[int, Field(ge=1)] = 200  # motions that are drawn to begin with, and to compare with
     starts: Annotated[int, Field(ge=1)] = 2  # how many of the best are improved

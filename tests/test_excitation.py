@@ -12,6 +12,7 @@ import pytest
 from test_bad_input import ARM, ROBOT
 from workspaces import IRB360, U1, U2, delta_angles
 
+from robodyn_pin.check import check
 from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.excitation import excite, softened
 from robodyn_pin.excitation_model import ExcitationModel
@@ -27,6 +28,7 @@ from robodyn_pin.identification.excitation import (
     scaled,
 )
 from robodyn_pin.limits import limits_of
+from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import load
 from robodyn_pin.simulation import FourierMotion, fourier
 from robodyn_pin.workspace import workspace
@@ -258,3 +260,18 @@ def test_what_no_motion_shows_stays_unknown(arm):
     assert len(unknown) == 2
     assert unknown[0].startswith("m(upper) stays unknown")
     assert "Iyy(lower)" in unknown[1]
+
+
+def test_noise_of_more_motors_than_coordinates_is_weighed_at_each_pose():
+    """log det of W'C^-1 W with C the covariance of B'tau: the same in whichever coordinates the log is fitted."""
+    robot, sigma = load("dualv"), np.array([0.5, 1.0, 0.7, 1.2])
+    size = np.array([0.05, 1.0, 10.0])[:, None, None]
+    motion = size * np.random.default_rng(0).uniform(-1, 1, (3, 40, 3))
+    state, columns = robot.close(*motion), check(robot).base.columns
+    W = state_regressor(robot, state)[:, :, columns]
+    B = state.T[:, [robot.model.joints[robot.model.getJointId(f"A{k}")].idx_v for k in (1, 2, 3, 4)]]
+    covariance = np.einsum("nki,k,nkj->nij", B, sigma**2, B)
+    expected = np.linalg.slogdet(np.einsum("nip,nij,njq->pq", W, np.linalg.inv(covariance), W))[1]
+    for identified in (robot, robot.with_coordinates(["m1", "m2", "m3"])):
+        model = ExcitationModel(robot, identified, limits_of(robot, {}, 0.0), sigma, columns)
+        assert log_information(model.at(*motion).rows) == pytest.approx(expected, abs=1e-6)
