@@ -58,11 +58,10 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
     """
     s = np.stack(law.at_time(t), axis=1)
     s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
-    at, (s0, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
+    at, (_, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
-    state = robot.close(at.c, cd, cdd, label=lambda i: f"s = {s0[i, 0]:.4g}")
     place = posture_at(mechanism(robot, (), False), path, s[:, 0], True)
-    S = robot.motors.S
+    state, S = place.moving(s[:, 1], s[:, 2]), robot.motors.S
     forces = constraint_forces_at(robot, state)
     return Motion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
