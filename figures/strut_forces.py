@@ -17,7 +17,7 @@ from robodyn_pin.payload import LoadSpec, loaded
 from robodyn_pin.reduced import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.simulation import FourierMotion, fourier
-from robodyn_pin.strut_history import compare_cell
+from robodyn_pin.strut_forces import compare_cell
 from robodyn_pin.struts import strut_loads
 
 PLATFORM = ("x", "y", "z", "psi")

@@ -12,7 +12,7 @@ from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log, read_columns
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_history import StrutHistory, compare_cell, extremes, strut_history
+from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes, strut_history
 
 ENDS = ("upper", "lower")
 

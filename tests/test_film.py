@@ -16,7 +16,7 @@ from robodyn_pin.motion import read_log
 from robodyn_pin.prediction import predict
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
-from robodyn_pin.strut_history import StrutHistory, strut_history
+from robodyn_pin.strut_forces import StrutHistory, strut_history
 from robodyn_pin.viz.film import AT_LIMIT, colours, film_of
 from robodyn_pin.viz.loads import Loads, motor_loads
 from robodyn_pin.viz.scene import Scene

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import robodyn_pin
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -55,3 +57,9 @@ def test_help_is_instant_because_nothing_heavy_is_imported():
         subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert not loaded & {"numpy", "pinocchio", "scipy", "cvxpy", "matplotlib", "meshcat", "polars"}
+
+
+def test_no_public_name_is_that_of_a_module():
+    """The module would take the name's place once it is imported: the second use would find the module."""
+    package = {path.stem for path in (ROOT / "robodyn_pin").iterdir()} | {path.name for path in ROOT.iterdir()}
+    assert not package & set(robodyn_pin.__all__)

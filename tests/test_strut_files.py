@@ -11,7 +11,7 @@ import robodyn_pin as rp
 from robodyn_pin.errors import BadLog
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import Log
-from robodyn_pin.strut_history import StrutHistory, compare_cell, extremes
+from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes
 
 
 def up_and_down(n: int = 400) -> Log:

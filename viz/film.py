@@ -21,7 +21,7 @@ from robodyn_pin.motion import read_log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.strut_history import check_reach
+from robodyn_pin.strut_forces import check_reach
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
 from robodyn_pin.viz.page import track

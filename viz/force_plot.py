@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robodyn_pin.strut_history import StrutHistory
+from robodyn_pin.strut_forces import StrutHistory
 from robodyn_pin.viz.plots import MEASURED, STYLE, thinned
 
 # Okabe and Ito's colours; the two struts of one arm share a colour, the second is dashed.

@@ -10,7 +10,7 @@ from robodyn_pin.motion import Log, uniform
 from robodyn_pin.prediction import predict
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_history import strut_history
+from robodyn_pin.strut_forces import strut_history
 from robodyn_pin.viz.units import effort_unit
 
 KEYS, MOST = 25.0, 100.0  # rows a second that a film keeps at least, and at most

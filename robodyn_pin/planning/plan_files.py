@@ -12,7 +12,7 @@ from robodyn_pin.planning.plan_file import PlanFile
 from robodyn_pin.planning.planned import Planned
 from robodyn_pin.planning.simulated import Simulated
 from robodyn_pin.planning.table import write_motion
-from robodyn_pin.strut_history import StrutHistory
+from robodyn_pin.strut_forces import StrutHistory
 
 Label = tuple[str, str]
 PICTURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
