@@ -5,7 +5,7 @@ of one body, and the efforts by Newton and Euler.
 import numpy as np
 
 from robodyn_pin.closures.kernel import compiled, inlined, jacobian, move, new_posture, place
-from robodyn_pin.closures.kernel_solve import new_legs, reduce, tangent
+from robodyn_pin.closures.kernel_elimination import new_legs, reduce, tangent
 from robodyn_pin.closures.tables import LoopTable, Tree
 
 
