@@ -18,6 +18,7 @@ from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.plan_file import Margins, PlanFile, PointsSpec
 from robodyn_pin.planning.planned import Task, fastest_within, plan_task, read_task
 from robodyn_pin.planning.simulated import simulate_planned
+from robodyn_pin.planning.solve import OVER
 from robodyn_pin.planning.table import motion_at
 from robodyn_pin.robot_file import Limit
 
@@ -26,6 +27,7 @@ PUBLISHED = 0.48  # [s]
 NEAR = 0.01  # [s] that counts as near an expected time
 SHOULDERS = 0.8934  # [m] above the balls where z = 0
 MOTOR = 4.0  # [N m] of a motor before its gear, as published
+SHEET = 30.0  # gear that the robot's file assumes
 LEVEL = 1e-3  # [m] below the top of the path where its straight part begins and ends
 
 
@@ -36,7 +38,7 @@ class Setting:
     corners: str = "B-spline 45 mm"  # control points on the sharp U every so often; or lines, rounded within a radius
     ends: str = "rest"  # or free: the acceleration there
     jerk: bool = True
-    gear: float = 30.0
+    gear: float = 36.0  # the smallest whole one with which no torque holds the straight part, as Fig. 16 has it
     height: float = 1.05  # [m] of the lower ends below the shoulders
     load: float = 30.0  # [mm] below the flange
     margin: float = 0.0  # of torques and forces: does the paper's 10 % come on top of what it prints?
@@ -45,7 +47,10 @@ class Setting:
     @property
     def title(self) -> str:
         """What differs from the default, and always the ends and the jerk."""
-        said = {key: f"{key} {value}" for key, value in asdict(self).items() if value != getattr(Setting(), key)}
+        changed = {key: value for key, value in asdict(self).items() if value != getattr(Setting(), key)}
+        said = {
+            key: f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in changed.items()
+        }
         said |= {"ends": f"ends {self.ends}", "jerk": "jerk limit" if self.jerk else "no jerk limit"}
         return ", ".join(said[key] for key in asdict(self) if key in said)
 
@@ -78,7 +83,7 @@ def settings() -> Iterator[Setting]:
         yield start
         for key, values in {
             "corners": ("B-spline 30 mm", "B-spline 60 mm", "B-spline 90 mm", "lines 60 mm", "lines 120 mm", "lines 180 mm"),
-            "gear": (20.0, 25.0, 33.0, 35.0), "height": (1.0, 1.1, 1.2), "load": (0.0, 60.0), "margin": (0.1,),
+            "gear": (20.0, 25.0, SHEET, 33.0, 34.0, 35.0), "height": (1.0, 1.1, 1.2), "load": (0.0, 60.0), "margin": (0.1,),
         }.items():  # fmt: skip
             for value in values:
                 yield replace(start, **{key: value})
@@ -132,28 +137,38 @@ def study() -> Section:
     note = (
         "Limits as printed, gear, corners, heights and load as `examples/irb360_u_turn.yaml` assumes them, one thing changed at a "
         "time. The expected times are those of the limits as printed; with the paper's 10 % margin on top (`margin 0.1`) the motion "
-        "is slower.\n\n" + _markdown(columns(plans))
+        "is slower.\n\n"
+        "The gear behind the motors' 4 N m is not published. The robot's file assumes 30 (arms at top speed: motors at 5400 rpm), with "
+        "which torques hold more of the straight part than struts do. Fig. 16 has strut forces as the limit there rather than "
+        "torques, so the U-turn is planned with 36 (6500 rpm): the smallest whole ratio with which torques hold none of it, with the "
+        "printed limits (35 is enough) and with their margin. This is an inference from a figure, not a known number; the rows "
+        "of the straight part say that it can be met, not that the gear is right. Where the jerk is limited, it holds most of that part.\n\n"
+        + _markdown(columns(plans))
     )
     return Section("The U-turn of the IRB 360: what the paper leaves open", "python figures/make.py u_turn", rows, note)
 
 
 def _expected(plans: dict[Setting, Plan]) -> Iterator[Row]:
-    for setting, asked in ((Setting(ends="free", jerk=False), 0.47), (Setting(ends="free"), 0.51), (Setting(), 0.55)):
-        time, safe = plans[setting].time, plans[replace(setting, margin=0.1)].time
+    starts = ((Setting(ends="free", jerk=False), 0.47), (Setting(ends="free"), 0.51), (Setting(), 0.55))
+    for gear, (start, asked) in product((Setting().gear, SHEET), starts):
+        setting = replace(start, gear=gear)
+        time, safe = plans[setting].time, plans.get(replace(setting, margin=0.1))
         yield Row(
             f"U-turn with 2.5 kg: {setting.title}", f"near {asked} s (within {NEAR} s)",
-            f"{time:.4f} s; with 10 % margin {safe:.4f} s", abs(time - asked) <= NEAR,
+            f"{time:.4f} s" + (f"; with 10 % margin {safe.time:.4f} s" if safe else ""), abs(time - asked) <= NEAR,
         )  # fmt: skip
 
 
 def _straight(plans: dict[Setting, Plan]) -> Iterator[Row]:
-    free = Setting(ends="free")
-    for setting in (free, replace(free, gear=33.0), replace(free, gear=35.0), replace(free, jerk=False, gear=35.0)):
+    """With the assumed gear, without and with a margin, and what the gear of the robot's file gives."""
+    starts = (Setting(), Setting(ends="free"), Setting(ends="free", jerk=False))
+    for start, (key, value) in product(starts, (("margin", 0.0), ("margin", 0.1), ("gear", SHEET))):
+        setting = replace(start, **{key: value})
         struts, torques = held(plans[setting], "force"), held(plans[setting], "torque")
+        asked, met = ("reported", None) if key == "gear" else ("struts, no torque, as Fig. 16", struts > torques == 0)
         yield Row(
-            f"straight part: {setting.title}", "struts rather than torques, as Fig. 16",
-            f"struts {struts:.0f} % of it, torques {torques:.0f} %", struts > torques,
-        )  # fmt: skip
+            f"straight part: {setting.title}", asked, f"struts {struts:.0f} % of it, torques {torques:.0f} %", met
+        )
 
 
 def _struts() -> Iterator[Row]:
@@ -161,12 +176,17 @@ def _struts() -> Iterator[Row]:
     for margin, struts in product((0.0, 0.1), (True, False)):
         found = plan_task(task(Setting(ends="free", margin=margin, struts=struts)))
         for use in found.struts:
-            asked = "reported" if use.model == "reduced" else "below 120 N" if struts else "above 120 N"
+            asked = (
+                "above 120 N" if not struts else "below 120 N" if margin else f"120 N at most, within {100 * OVER:g} %"
+            )
+            least = 120.0 if margin or not struts else 120 * (1 + OVER)
+            reduced = use.model == "reduced"
             yield Row(
                 f"largest strut force, {use.model} model, planned with{'' if struts else 'out'} its limit, margin {margin:g}",
-                asked, f"{use.force:.1f} N in {found.plan.time:.4f} s; margin to 120 N: {120 - use.force:.2f} N",
-                None if use.model == "reduced" else (use.force < 120) == struts,
-            )  # fmt: skip
+                "reported" if reduced else asked,
+                f"{use.force:.2f} N in {found.plan.time:.4f} s; margin to 120 N: {round(120 - use.force, 2) + 0.0:.2f} N",
+                None if reduced else (use.force < least) == struts,
+            )
 
 
 def _played() -> Iterator[Row]:

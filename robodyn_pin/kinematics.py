@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.frames import frame_number
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot import Robot, State
 
 
 def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
@@ -23,3 +23,18 @@ def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
             placed = pin.updateFramePlacement(model, data, number)
             poses[i, k, :3, :3], poses[i, k, :3, 3] = placed.rotation, placed.translation
     return poses[:, 0] if len(frames) == 1 else poses
+
+
+def frame_accelerations(robot: Robot, state: State, frame: str) -> np.ndarray:
+    """Accelerations of a frame's origin along the axes of the base frame (N, 3) [m/s^2], without gravity.
+
+    Raises:
+        UnknownName: no such frame.
+    """
+    model, data = robot.model, robot.model.createData()
+    number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    found = np.empty((len(state.q), 3))
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        pin.forwardKinematics(model, data, q, v, a)
+        found[i] = pin.getFrameClassicalAcceleration(model, data, number, axes).linear
+    return found

@@ -63,7 +63,7 @@ def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits
         axes.setdefault(name, (row, 0.0))
     for name in given:
         if name not in [*axes, "struts"]:
-            raise UnknownName("joint or motor", name, "limits of the run file", [*axes, "struts"])
+            raise UnknownName("joint or motor", name, f"robot {robot.name!r}, which 'limits' names", [*axes, "struts"])
     found: dict[str, list[Range]] = {kind: [] for kind in ("position", "velocity", "acceleration", "torque", "force")}
     for name, (row, offset) in axes.items():
         limit = _limit(robot, given, name)

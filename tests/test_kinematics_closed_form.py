@@ -9,6 +9,7 @@ from mdh import IRB2400, IRB6660, Table, flange
 from workspaces import DELTA3, IRB360, WORKSPACES, delta_angles, five_bars
 
 from robodyn_pin.closures import fast
+from robodyn_pin.kinematics import forward_kinematics, frame_accelerations
 from robodyn_pin.robot import Robot, State, load
 
 STATES = 200
@@ -123,3 +124,15 @@ def test_zero_poses_are_the_printed_ones():
     assert np.abs(at[:3, 3] - [0.940, 0, 1.455]).max() < EXACT
     assert np.abs(at[:3, :3] - forwards).max() < EXACT
     assert np.abs(placement(irb6660, irb6660.home, "flange")[:3, 3] - [1.393, 0, 1.7945]).max() < EXACT
+
+
+def test_the_flange_accelerates_as_its_places_say():
+    """A round trip by differences: places a step before and behind, as the robot stands there."""
+    robot, h = load("irb2400"), 1e-4
+    rng = np.random.default_rng(5)
+    c, cd, cdd = (scale * rng.uniform(-1, 1, (20, 6)) for scale in (0.5, 1.0, 3.0))
+    before, at, behind = (
+        forward_kinematics(robot, c + k * h * cd + (k * h) ** 2 / 2 * cdd, "flange")[:, :3, 3] for k in (-1, 0, 1)
+    )
+    found = frame_accelerations(robot, robot.close(c, cd, cdd), "flange")
+    np.testing.assert_allclose(found, (behind - 2 * at + before) / h**2, atol=1e-5)

@@ -56,7 +56,7 @@ def test_the_table_starts_and_ends_at_rest_on_the_path_and_keeps_the_limits(fold
     assert (last["c_y"], last["c_z"], last["s"]) == pytest.approx((0.4, -0.1566, 1))
     for row in (first, last):
         assert [row[f"dq_phi{k}"] for k in (1, 2, 3)] == pytest.approx([0, 0, 0], abs=1e-12)
-    for kind, most in (("dq", 18.99), ("ddq", 87.27), ("dddq", 1745.3), ("tau", 108.0)):
+    for kind, most in (("dq", 18.99), ("ddq", 87.27), ("dddq", 1745.3), ("tau", 129.6)):
         for motor in ("phi1", "phi2", "phi3"):
             assert np.abs(column[f"{kind}_{motor}"]).max() <= most * 1.001, (kind, motor)
     # A straight count: positions are the sum of rates (Simpson's rule errs with the jumps of the jerk).
@@ -142,13 +142,15 @@ LINES = {
         ({"path": LINES | {"radius": None}}, "needs a 'radius'"),
         ({"path": LINES | {"kind": "through"}}, "leave 'radius' out"),
         ({"path": LINES | {"points": [[0, 0, 0, 0], [0, 1.2, 0, 0]]}}, "leaves the workspace at s = "),
+        ({"path": U_TURN["path"] | {"up": [0, 0, 0, 0]}}, "'up' of the U-turn has no length"),
+        ({"path": U_TURN["path"] | {"spacing": 9.0}}, "leaves the U-turn 4 control points: it needs 6"),
         ({"payload": [{"link": "hand"}]}, "no link 'hand'"),
-        ({"limits": {"phi9": {"torque": 3}}}, "no joint or motor 'phi9' in limits"),
+        ({"limits": {"phi9": {"torque": 3}}}, "no joint or motor 'phi9' in robot 'irb360', which 'limits' names"),
         ({"cycle": 0}, "key 'cycle'"),
         ({"cycle": 1e-9}, "key 'cycle': Input should be greater than or equal to"),
         ({"margins": {"torque": 1.0}}, "key 'margins.torque'"),
         ({"params": "nowhere"}, "nowhere"),
-        ({"robot": "irb2400", "payload": [], "path": ARM["path"]}, "'end_effector' limits and 'reduced' forces come from the reduced model"),
+        ({"robot": "irb2400", "payload": [], "limits": {}, "path": ARM["path"]}, "'end_effector' limits and 'reduced' forces come from the reduced model"),
         ({"ends": ["rest", "stop"]}, "key 'ends.1': Input should be 'rest' or 'free'"),
         ({"path": LINES | {"coordinates": ["x", "y"], "points": [[0, 0], [0, 0.1]]}}, "leave joints free to move"),
     ],
@@ -172,5 +174,19 @@ def test_a_controller_that_follows_shows_the_planned_acceleration(tmp_path):
     assert found["simulated"] is True
     assert max(found["largest error [rad or m]"].values()) < 1e-3
     # Of accelerations up to 60 rad/s^2: the torques are held for a millisecond.
-    assert max(found["rms acceleration error [m/s^2 or rad/s^2]"]) < 1.5
+    missed = found["rms acceleration error"]
+    assert list(missed) == [f"platform {axis} [m/s²]" for axis in "xyz"]
+    assert max(missed.values()) < 1.5
     assert (tmp_path / "out/acceleration.svg").exists()
+
+
+@pytest.mark.parametrize(("torque", "cut"), [(15.0, False), (1.0, True)])
+def test_simulated_motors_have_no_more_torque_than_the_plan_file_gives_them(tmp_path, torque, cut):
+    law = tmp_path / "law.yaml"
+    law.write_text("law: computed_torque\nrate: 1000\nbandwidth: 20\ndamping: 1\n")
+    limits = {f"phi{k}": {"acceleration": 60, "jerk": 2000, "torque": torque} for k in (1, 2, 3)}
+    path = {"kind": "lines", "points": [[0, 0, 0], [0.5, 0.2, 0.4]], "radius": 0}
+    settings = {"robot": "delta3", "path": path, "limits": limits, "points": 40, "costs": False, "cycle": 0.001}
+    answer = run(tmp_path, settings | {"without": ["torque"]}, "--controller", str(law), "--json")
+    assert answer.exit_code == 0, answer.output
+    assert (json.loads(answer.stdout)["simulation"]["samples at a torque limit"] > 0) == cut

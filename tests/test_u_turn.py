@@ -9,6 +9,7 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.planning.plan_file import Margins, PlanFile
 from robodyn_pin.planning.planned import Planned, fastest_within, plan_task, read_task
 from robodyn_pin.planning.table import motion_at
+from robodyn_pin.robot_file import Limit
 
 EXAMPLE = Path(__file__).parents[1] / "examples/irb360_u_turn.yaml"
 
@@ -17,12 +18,14 @@ def settings(**changes) -> PlanFile:
     return read_yaml(EXAMPLE, PlanFile).model_copy(update={"points": 150, "costs": False} | changes)
 
 
+@pytest.mark.parametrize("gear", [30, 36])  # of the robot's file, and of the example: both assumed
 @pytest.mark.parametrize(
     ("ends", "without", "expected"),
     [("free", ["jerk"], 0.47), ("free", [], 0.51), ("rest", [], 0.55)],
 )
-def test_the_printed_limits_give_the_expected_times(ends, without, expected):
-    task = read_task(settings(margins=Margins(), ends=(ends, ends), without=without), EXAMPLE.parent)
+def test_the_printed_limits_give_the_expected_times(ends, without, expected, gear):
+    limits = {f"phi{k}": Limit(torque=4.0 * gear) for k in (1, 2, 3)}
+    task = read_task(settings(limits=limits, margins=Margins(), ends=(ends, ends), without=without), EXAMPLE.parent)
     assert fastest_within(task, task.limits).time == pytest.approx(expected, abs=0.01)
 
 

@@ -25,6 +25,7 @@ WORDS = {"force": "strut force", "end_effector": "end-effector"}
 AXES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6b7480", "#222222")
 LIMIT = "#B00020"
 SMALL = 10.0  # [%] of its limit: what stays below has no name
+LETTER = 0.006  # of the width of the phase plane, of a letter of its labels
 ROOM = 1.6  # of the largest z, that the phase plane shows
 
 
@@ -47,9 +48,12 @@ def phase_figure(
         {label for held in active for label in held}, key=lambda label: (list(COLOURS).index(label[0]), label[1])
     )
     rows = 0.17 * max(len(named), 1)
-    height = 3.2 + rows + 0.9
+    height = 3.2 + rows + 1.1
+    longest = max((len(words(label)) for label in named), default=0)
     figure = Figure(figsize=(9.5, height))
-    figure.subplots_adjust(left=0.2, right=0.98, top=1 - 0.35 / height, bottom=0.45 / height, hspace=0.08)
+    figure.subplots_adjust(
+        left=max(0.2, 0.03 + LETTER * longest), right=0.98, top=1 - 0.55 / height, bottom=0.45 / height, hspace=0.08
+    )
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, rows])
     top = ROOM * float(z.max())
     upper.fill_between(s, np.minimum(most, top), top, color="#eceff2", linewidth=0)
@@ -60,7 +64,7 @@ def phase_figure(
     upper.set_ylim(0, top)
     upper.set_xlim(0, 1)
     upper.set_ylabel("z = (ds/dt)²  [1/s²]")
-    upper.set_title(title)
+    upper.set_title(title, pad=20)  # the line of the legend is below
     kinds = [kind for kind in COLOURS if kind in {label[0] for label in named}]
     drawn = [Line2D([], [], color=COLOURS[kind], linewidth=2.4, label=WORDS.get(kind, kind)) for kind in kinds]
     if not all(active):
@@ -157,7 +161,7 @@ def costs_figure(costs: Mapping[str, float], time: float) -> Figure:
 def acceleration_figure(
     names: Sequence[str], units: Sequence[str], t: np.ndarray, planned: np.ndarray, simulated: np.ndarray, title: str
 ) -> Figure:
-    """Accelerations of the path's coordinates as planned and under a controller, as Gnad et al. (IRB 360), Fig. 17.
+    """Accelerations as planned and under a controller, as Gnad et al. (IRB 360), Fig. 17.
 
     Args:
         planned, simulated: (N, d) at times t (N,).
@@ -172,7 +176,7 @@ def acceleration_figure(
         ax.plot(*thinned(t, simulated[:, k]), color=MEASURED, linewidth=0.8, label="under the controller (SIMULATED)")
         ax.set_ylabel(f"{names[k]}\n[{units[k]}]")
         ax.margins(x=0)
-    axes[0].legend(loc="upper right", ncols=2)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     axes[0].set_title(title)
     axes[-1].set_xlabel("time [s]")
     return figure

@@ -78,8 +78,15 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
             + _against(use["margin to the limit [N]"])
         )
     if (simulated := found["simulation"]) is not None:
-        errors = ", ".join(f"{motor} {1e3 * x:.2g}" for motor, x in simulated["largest error [rad or m]"].items())
-        print(f"SIMULATED under the controller: largest errors {errors} mrad or mm")
+        robot = planned.task.robot
+        slides = dict(zip(robot.motors.names, robot.slides(robot.motors.S), strict=True))
+        errors = ", ".join(
+            f"{motor} {1e3 * x:.2g} {'mm' if slides[motor] else 'mrad'}"
+            for motor, x in simulated["largest error [rad or m]"].items()
+        )
+        print(f"SIMULATED under the controller: largest errors {errors}")
+        missed = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
+        print(f"SIMULATED under the controller: rms error of accelerations {missed}")
     print(
         f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
         f"{max(0.0, found['largest violation [%]']):.2g} % between the points"

@@ -135,13 +135,23 @@ def u_turn(
         start: (d,) lower end.
         width, height: (d,) the moves across and up.
         turn: (d,) what turns meanwhile, in equal parts over the whole path.
+
+    Raises:
+        BadPath: a move without length, or a spacing too large for it; as `control`.
     """
+    for name, move in (("up", height), ("across", width)):
+        if sizes(move[None], sliding)[0] <= SAME:
+            raise BadPath(f"{name!r} of the U-turn has no length: it would have no corners")
     corners = np.cumsum([start, height, width, -height], axis=0)
     points = [start[None]]
     for a, b in pairwise(corners):
         steps = max(1, round(float(sizes((b - a)[None], sliding)[0]) / spacing))
         points.append(a + np.linspace(0, 1, steps + 1)[1:, None] * (b - a))
     stacked = np.concatenate(points)
+    if len(stacked) <= DEGREE:
+        raise BadPath(
+            f"a spacing of {spacing:g} leaves the U-turn {len(stacked)} control points: it needs {DEGREE + 1}; make it smaller"
+        )
     return control(names, stacked + np.linspace(0, 1, len(stacked))[:, None] * turn, sliding)
 
 

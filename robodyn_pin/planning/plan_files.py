@@ -17,6 +17,7 @@ from robodyn_pin.strut_forces import StrutHistory
 Label = tuple[str, str]
 PICTURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
 SLOW = 20.0  # times slower than the motion is its film
+OVER = 0.001  # share of a limit by which a motion may be over it between its points without a word
 SCALED = 0.005  # share of the time that slowing all of the motion may take without a word
 FRAMES = 400  # that a film draws at most
 
@@ -31,7 +32,7 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
     _clear(folder)
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; "
-        "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces, tension positive"
+        "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
     for name, text in _pictures(planned, simulated).items():
@@ -87,6 +88,11 @@ def _cautions(planned: Planned) -> list[str]:
     plan, found = planned.plan, []
     if not plan.converged:
         found.append("the search ended before the optimum: the motion keeps all limits, but may not be the fastest")
+    over = max(planned.used.values()) - 1
+    if over > OVER:
+        found.append(
+            f"a limit is exceeded by {100 * over:.2g} % between the points of the plan; more 'points' may lessen that"
+        )
     if plan.scaling_cost > SCALED:
         found.append(
             f"all of the motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
@@ -139,11 +145,14 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
-        sliding = task.path.sliding
         figures["acceleration"] = acceleration_figure(
-            task.robot.coordinates.names, ["m/s²" if slides else "rad/s²" for slides in sliding], simulated.t,
-            simulated.planned, simulated.accelerations, f"{name}: acceleration along the path's coordinates",
-        )  # fmt: skip
+            simulated.names,
+            simulated.units,
+            simulated.t,
+            simulated.planned,
+            simulated.accelerations,
+            f"{name}: acceleration",
+        )
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from robodyn_pin.closed_loop import Tracking, controlled, track
 from robodyn_pin.control import ControllerFile
 from robodyn_pin.dynamics import accelerations
+from robodyn_pin.kinematics import frame_accelerations
+from robodyn_pin.limits import limits_of
 from robodyn_pin.planning.planned import Planned
 from robodyn_pin.planning.table import motion_at
 from robodyn_pin.robot import Robot
 
 STILL = 0.02  # [s] that are simulated after the motion's end
+LAST = ("flange", "tool0", "end_effector", "platform")  # what the body that carries a tool is called
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,12 @@ class Simulated:
 
     tracking: Tracking
     motors: tuple[str, ...]
-    planned: np.ndarray  # (N, d) accelerations of the path's coordinates [m/s^2 or rad/s^2]
-    accelerations: np.ndarray  # (N, d) the same of the robot
+    names: tuple[
+        str, ...
+    ]  # (k,) of the accelerations: the path's coordinates, of paths of motors the end-effector's axes
+    units: tuple[str, ...]
+    planned: np.ndarray  # (N, k) accelerations [m/s^2 or rad/s^2]
+    accelerations: np.ndarray  # (N, k) the same of the robot
 
     @property
     def t(self) -> np.ndarray:
@@ -37,7 +44,9 @@ class Simulated:
             "simulated": True,
             "largest error [rad or m]": dict(zip(self.motors, self.tracking.largest.tolist(), strict=True)),
             "samples at a torque limit": int(self.tracking.saturated.any(axis=1).sum()),
-            "rms acceleration error [m/s^2 or rad/s^2]": missed.tolist(),
+            "rms acceleration error": {
+                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, missed.tolist(), strict=True)
+            },
         }
 
 
@@ -56,10 +65,26 @@ def simulate_planned(
     robot, path, profile = planned.task.robot, planned.task.path, planned.plan.profile
     t = np.arange(int(np.ceil((profile.time + STILL) * spec.rate)) + 1) / spec.rate
     motion = motion_at(robot, path, profile, t)
+    spec = spec.model_copy(update={"torque_limits": _torque_limits(planned, spec)})
     controller = controlled(robot, model or robot, (t, motion.c, motion.cd, motion.cdd), spec)
     tracking = track(robot, controller, progress=progress)
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
-    state = robot.close(c, cd, 0 * c)
-    found = accelerations(robot, state, tracking.tau + tracking.disturbance)
-    return Simulated(tracking, robot.motors.names, motion.cdd, found)
+    cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
+    names, units = robot.coordinates.names, tuple("m/s²" if slides else "rad/s²" for slides in path.sliding)
+    frame = next((name for name in LAST if robot.model.existFrame(name)), None)
+    if names != robot.motors.names or frame is None:
+        return Simulated(tracking, robot.motors.names, names, units, motion.cdd, cdd)
+    states = (robot.close(motion.c, motion.cd, motion.cdd), robot.close(c, cd, cdd))
+    names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
+    return Simulated(
+        tracking, robot.motors.names, names, units, *(frame_accelerations(robot, state, frame) for state in states)
+    )
+
+
+def _torque_limits(planned: Planned, spec: ControllerFile) -> bool | dict[str, float]:
+    """By motor: the robot's, where the plan file gives none; without the margins of the plan."""
+    if spec.torque_limits is not True:
+        return spec.torque_limits
+    bounds = limits_of(planned.task.robot, planned.task.settings.limits, 0.0).bounds
+    return {name: float(most) for b in bounds if b.kind == "torque" for name, most in zip(b.names, b.half, strict=True)}
