@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.errors import BadLog
+from robodyn_pin.errors import BadFile, BadLog
+from robodyn_pin.planning import table
 from robodyn_pin.planning.path import u_turn
 from robodyn_pin.planning.table import columns, cycle_times, motion_at, read_look_up, write_motion
 
@@ -49,6 +50,18 @@ def test_rows_stand_at_the_cycle_and_the_last_one_is_at_rest_behind_the_end(moti
 def test_a_motion_that_ends_on_a_cycle_gets_no_further_row():
     assert len(cycle_times(0.48, CYCLE)) == 1201
     assert len(cycle_times(0.48 + 1e-9, CYCLE)) == 1202
+
+
+def test_a_motion_of_more_rows_than_a_table_has_is_refused():
+    with pytest.raises(BadFile, match=r"takes 1e\+06 s, 2.5e\+09 rows at a cycle of 0.0004 s"):
+        cycle_times(1e6, CYCLE)
+
+
+def test_blocks_of_rows_make_the_same_table(robot, path, motion, monkeypatch):
+    monkeypatch.setattr(table, "BLOCK", 500)
+    again = motion_at(robot, path, Smooth(), motion.t)
+    for whole, pieces in zip(columns(robot, motion).values(), columns(robot, again).values(), strict=True):
+        np.testing.assert_allclose(pieces, whole, rtol=1e-6, atol=1e-6)
 
 
 def test_rates_accelerations_and_jerks_are_derivatives_of_positions(robot, path, motion):

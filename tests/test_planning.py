@@ -6,9 +6,11 @@ from scipy.integrate import quad
 
 from robodyn_pin.errors import InfeasiblePlan, RobodynError
 from robodyn_pin.limits import Bounds, Limits
-from robodyn_pin.planning.limits import symmetric
+from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import Path, lines
 from robodyn_pin.planning.solve import fastest
+from robodyn_pin.robot import load
+from robodyn_pin.robot_file import Limit
 
 
 def straight(begin: float, end: float) -> Path:
@@ -177,3 +179,21 @@ def _pace(profile, r):
     """dr/dt from ds/dt and the slope of s(r)."""
     _, slope, *_ = profile.grading.at(np.array([r]))
     return profile.rates(np.array([r]))[0][0] / slope[0]
+
+
+def test_an_axis_that_is_motor_and_joint_is_limited_once_by_its_narrower_range():
+    robot = load("irb2400")  # motor m1 turns joint j1; motor m3 turns no joint of its own
+    velocities = {given: _velocities(planning_limits(robot, limits)) for given, limits in (
+        ("none", {}), ("motor", {"m1": Limit(velocity=1.0)}), ("joint", {"j1": Limit(velocity=1.0)}),
+    )}  # fmt: skip
+    assert {"m1", "m3", "j3"} <= velocities["none"].keys()
+    assert "j1" not in velocities["none"]
+    assert velocities["motor"]["m1"] == 1.0
+    assert "j1" not in velocities["motor"]
+    assert velocities["joint"]["j1"] == 1.0
+    assert "m1" not in velocities["joint"]
+
+
+def _velocities(limits: Limits) -> dict[str, float]:
+    (velocity,) = (b for b in limits.bounds if b.kind == "velocity")
+    return dict(zip(velocity.names, velocity.half.tolist(), strict=True))

@@ -49,5 +49,5 @@ def force_figure(
         axes[2].set_ylabel(f"{strut}, {end} end\naxial force [N]")
         axes[2].legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), borderaxespad=0)
         axes[2].margins(x=0)
-    axes[-1].set_xlabel("time in the log [s]")
+    axes[-1].set_xlabel("time [s]")
     return figure

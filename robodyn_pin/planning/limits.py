@@ -31,8 +31,8 @@ def planning_limits(
         UnknownName: limits of something that is not there. BadFile: a range without room, a margin outside 0 to 1.
     """
     bounds = [
-        *map(_both_ends, limits_of(robot, given, 0.0).bounds),
-        *_jerks(robot, given),
+        *map(_both_ends, map(_once, limits_of(robot, given, 0.0).bounds)),
+        *map(_once, _jerks(robot, given)),
         *_carried(end_effector or {}),
     ]
     return Limits(tuple(replace(b, half=b.half * _kept(b.kind, margins or {})) for b in bounds))
@@ -41,6 +41,16 @@ def planning_limits(
 def symmetric(kind: str, names: tuple[str, ...], most: np.ndarray) -> Bounds:
     """Limits +- most (k,) of k quantities, each one axis."""
     return Bounds(kind, names, np.eye(len(names)), np.zeros(len(names)), np.asarray(most, float))
+
+
+def _once(bounds: Bounds) -> Bounds:
+    """Each axis once, by its narrowest range: a joint that a motor turns directly counts as the motor."""
+    least, most = bounds.centre - bounds.half, bounds.centre + bounds.half
+    inside = (bounds.S[:, None] == bounds.S).all(axis=2) & (least >= least[:, None]) & (most <= most[:, None])
+    first = np.tri(len(least), k=-1, dtype=bool)  # of two equal ranges
+    kept = ~(inside & (~inside.T | first)).any(axis=1)
+    names = tuple(np.array(bounds.names)[kept].tolist())
+    return replace(bounds, names=names, S=bounds.S[kept], centre=bounds.centre[kept], half=bounds.half[kept])
 
 
 def _both_ends(bounds: Bounds) -> Bounds:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -18,7 +19,7 @@ from robodyn_pin.planning.path import Path
 from robodyn_pin.planning.plan_file import PlanFile, path_of
 from robodyn_pin.planning.reach import check_path
 from robodyn_pin.planning.solve import Plan, fastest
-from robodyn_pin.planning.table import Motion, cycle_times, motion_at
+from robodyn_pin.planning.table import Motion, blocks, cycle_times, motion_at
 from robodyn_pin.reduced import reduced_model, tree_forces
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run import load_named
@@ -68,11 +69,12 @@ class Planned:
     def used(self) -> dict[tuple[str, str], float]:
         """Largest share of every limit, 1 at the limit: on the dense grid of the plan, and in the rows of the table."""
         centre, half = self.task.limits.scale
-        inside = self.motion.s[:, 0] < 1  # behind the end the robot stands still
-        rows = np.abs(self.plan.quantities(self.motion.s[inside, 0]) - centre) / half
+        s = self.motion.s[:, 0]
+        s = s[s < 1]  # behind the end the robot stands still
+        rows = [np.abs(self.plan.quantities(s[part]) - centre).max(axis=0) / half for part in blocks(len(s))]
         return {
             label: max(1 + self.plan.excess[label], float(share))
-            for label, share in zip(self.task.limits.labels, rows.max(axis=0), strict=True)
+            for label, share in zip(self.task.limits.labels, np.max(rows, axis=0), strict=True)
         }
 
 
@@ -111,6 +113,7 @@ def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) 
 
     Raises:
         InfeasiblePlan: there is none; says where on the path and which limit forbids it.
+        BadFile: it is too long for a table.
     """
     settings, robot, path = task.settings, task.robot, task.path
     progress("planning")
@@ -154,15 +157,22 @@ def strut_uses(robot: Robot, motion: Motion) -> tuple[StrutUse, ...]:
     if motion.struts is None:
         return ()
     by_model = {"full": (motion.struts.lower, motion.struts.upper)}
-    try:
-        state = robot.close(motion.c, motion.cd, motion.cdd)
-        reduced = tree_forces(reduced_model(robot), state.q, state.v, state.a)
-        by_model["reduced"] = (reduced.lower, reduced.upper)
-    except RobodynError:  # no Delta: there is no reduced model of it
-        pass
+    with suppress(RobodynError):  # no Delta: there is no reduced model of it
+        by_model["reduced"] = _reduced(robot, motion)
     found = []
     for name, ends in by_model.items():
         size = np.maximum(*np.abs(ends))
         i, k = np.unravel_index(int(size.argmax()), size.shape)
         found.append(StrutUse(name, float(size[i, k]), motion.struts.names[k], float(motion.t[i])))
     return tuple(found)
+
+
+def _reduced(robot: Robot, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Strut forces (N, k) of the reduced model of a Delta, at lower and upper ends."""
+    model, lower, upper = reduced_model(robot), [], []
+    for part in blocks(len(motion.t)):
+        state = robot.close(motion.c[part], motion.cd[part], motion.cdd[part])
+        forces = tree_forces(model, state.q, state.v, state.a)
+        lower.append(forces.lower)
+        upper.append(forces.upper)
+    return np.concatenate(lower), np.concatenate(upper)

@@ -52,8 +52,8 @@ def _check_positions(robot: Robot, q: np.ndarray, given: Mapping[str, Limit], pl
             at, centre, half = q[i] @ bounds.S[k] + shift, bounds.centre[k] + shift, bounds.half[k]
             unit = "m" if robot.slides(bounds.S)[k] else "rad"
             raise BadPath(
-                f"the path leaves the workspace {place(i)}: {bounds.names[k]!r} would stand at {at:.4g} {unit}, outside its "
-                f"limits {centre - half:.4g} to {centre + half:.4g}"
+                f"the path leaves the workspace {place(i)}: {bounds.names[k]!r} would stand at {at:.6g} {unit}, outside its "
+                f"limits {centre - half:.6g} to {centre + half:.6g}"
             )
 
 

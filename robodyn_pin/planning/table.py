@@ -3,19 +3,23 @@
 Gnad et al. (IRB 360), section 5.2: rows at the cycle time need no interpolation on the controller, the closest one is played.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
 from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog
+from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.log_files import write_table
-from robodyn_pin.planning.model import mechanism, posture_at
+from robodyn_pin.planning.model import Mechanism, mechanism, posture_at
 from robodyn_pin.planning.path import Path
 from robodyn_pin.robot import Robot
-from robodyn_pin.struts import StrutLoads, strut_loads
+from robodyn_pin.struts import StrutLoads, joined, strut_loads
+
+BLOCK = 5_000  # rows worked out at once
+MOST = 1_000_000  # rows of a table
 
 
 class TimeLaw(Protocol):
@@ -46,8 +50,23 @@ class Motion:
 
 
 def cycle_times(time: float, cycle: float) -> np.ndarray:
-    """Multiples of the cycle [s] up to the first at which a motion of that time is over (N,)."""
-    return np.arange(int(np.ceil(time / cycle * (1 - 1e-12))) + 1) * cycle
+    """Multiples of the cycle [s] up to the first at which a motion of that time is over (N,).
+
+    Raises:
+        BadFile: more of them than a table has rows.
+    """
+    last = np.ceil(time / cycle * (1 - 1e-12))
+    if last >= MOST:
+        raise BadFile(
+            f"the motion takes {time:.4g} s, {last + 1:.4g} rows at a cycle of {cycle:g} s, and a table has {MOST} at most: look "
+            "for a limit that is too small, or take a longer 'cycle'"
+        )
+    return np.arange(int(last) + 1) * cycle
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Of n rows: what is worked out of them takes no more memory than BLOCK of them need."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK))
 
 
 def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
@@ -56,11 +75,17 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
     Raises:
         ClosureFailed: the robot cannot be there.
     """
+    model = mechanism(robot, (), False)
+    return _joined([_motion_at(model, path, law, t[part]) for part in blocks(len(t))])
+
+
+def _motion_at(model: Mechanism, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
+    robot = model.robot
     s = np.stack(law.at_time(t), axis=1)
     s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
     at, (_, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
-    place = posture_at(mechanism(robot, (), False), path, s[:, 0], True)
+    place = posture_at(model, path, s[:, 0], True)
     state, S = place.moving(s[:, 1], s[:, 2]), robot.motors.S
     forces = constraint_forces_at(robot, state)
     return Motion(
@@ -68,6 +93,16 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
         (place.q1 * s3 + 3 * place.q2 * s1 * s2 + place.q3 * s1**3) @ S.T, forces.tau, state.q,
         strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
     )  # fmt: skip
+
+
+def _joined(parts: list[Motion]) -> Motion:
+    loads = [part.struts for part in parts if part.struts is not None]
+    arrays = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(Motion)
+        if field.name != "struts"
+    }
+    return Motion(**arrays, struts=joined(loads) if loads else None)
 
 
 def columns(robot: Robot, motion: Motion) -> dict[str, np.ndarray]:
