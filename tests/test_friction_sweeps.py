@@ -1,6 +1,7 @@
 """Friction from sweeps past a reference angle: the motion, what is found in its log, gravity out, Table 5 back."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -267,3 +268,11 @@ def test_a_controller_follows_the_sweeps_and_its_log_shows_the_friction(robodyn,
     values = [q["value"] for q in motor["table"].values()]
     np.testing.assert_allclose(values, [5, 3, 1.5, 0.04], rtol=0.1)  # at the slowest speed errors still settle
     assert motor["load at the reference"] == pytest.approx(10 * 9.81 * 0.3 * np.sin(0.5), rel=0.02)
+
+
+def test_an_encoder_that_trembles_is_no_motion_of_the_others(tmp_path):
+    log = swept_log("m2", 0.1)
+    q = log.q.copy()
+    q[:, 0] += 2e-4 * (np.arange(log.size) % 7 == 0)  # 15 bits; a tenth of the slowest passages
+    found = measured(tmp_path, replace(log, q=q)).motors["m2"]
+    np.testing.assert_allclose(found.points.speed, SPEEDS, rtol=1e-3)

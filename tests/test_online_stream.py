@@ -158,6 +158,10 @@ def test_state_of_another_robot_is_refused(model, tmp_path):
     whole = tracked(load("delta3"), TrackFile())
     with pytest.raises(BadFile, match="other parameters"):
         restore(tmp_path / "state.npz", new_stream(whole))
+    read = dict(np.load(tmp_path / "state.npz"))
+    np.savez(tmp_path / "plain.npz", **{k: x for k, x in read.items() if not k.startswith("detector/")})
+    with pytest.raises(BadFile, match="payload included"):
+        restore(tmp_path / "plain.npz", new_stream(model))
     (tmp_path / "broken.npz").write_bytes(b"PK")
     with pytest.raises(BadFile, match="cannot read the state"):
         restore(tmp_path / "broken.npz", new_stream(model))

@@ -164,6 +164,7 @@ SETTINGS = [
     ({"prior": {"stiffness": {"j1": 1e6}}}, "no spring 'j1' in prior.stiffness; did you mean 'm1'"),
     ({"campaigns": {"far": [9]}}, "campaign 'far': no measurement 9 in measurements.csv; it has 1 to 5"),
     ({"use": [0]}, "'use': no measurement 0"),
+    ({"use": [1, 2, 2]}, "'use' names measurement 2 more than once"),
     ({"measurements": "nowhere.csv"}, "nowhere.csv"),
 ]  # fmt: skip
 

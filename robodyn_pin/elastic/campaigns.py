@@ -68,12 +68,14 @@ def campaigns(
 
 
 def check_rows(m: Measurements, rows: list[int], where: str) -> None:
-    """Raise BadFile for rows that the file has not."""
+    """Raise BadFile for rows that the file has not, or that stand twice."""
     if not rows:
         raise BadFile(f"{where} names no measurement")
     for row in rows:
         if row not in m.rows:
             raise BadFile(f"{where}: no measurement {row} in {m.name}; it has 1 to {max(m.rows)}")
+    if twice := {row for row in rows if rows.count(row) > 1}:
+        raise BadFile(f"{where} names measurement {min(twice)} more than once; each counts once")
 
 
 def errors(off: np.ndarray) -> dict[str, float]:

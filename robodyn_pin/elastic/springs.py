@@ -75,10 +75,14 @@ def springs_in(robot: Robot, tool: Tool, layout: Layout = "motors") -> Springs:
     """The springs of a robot.
 
     Raises:
-        UnknownName: the tool's frame. BadFile: no relative angles that determine the robot.
+        UnknownName: the tool's frame. BadFile: no relative angles that determine the robot, or fewer motors than that takes.
     """
     check_tool(robot, tool)
     axes = robot.motors if layout == "motors" else _chain(robot, tool)
+    if len(axes.names) < (d := len(robot.coordinates.names)):
+        raise BadFile(
+            f"springs on {len(axes.names)} motors do not hold the {d} degrees of freedom of robot {robot.name!r}"
+        )
     if len(axes.names) == len(robot.coordinates.names) and axes.names != robot.coordinates.names:
         robot = robot.with_coordinates(axes.names)
     return Springs(robot, axes, tool)

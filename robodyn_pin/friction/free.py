@@ -116,7 +116,7 @@ def _steady(log: Log, k: int, spec: SteadySpec) -> list[tuple[float, np.ndarray]
         turns = np.floor(turned[-1] / ONE_TURN)
         end = part.start + int(np.searchsorted(turned, turns * ONE_TURN)) if turns else part.stop
         count = end - part.start
-        found.append((float(q[end - 1] - q[part.start]) * log.rate / (count - 1), tau[part.start : end]))
+        found.append((float(q[end - 1] - q[part.start]) * log.rate / (count - 1), tau[part.start : end].copy()))
     return found
 
 

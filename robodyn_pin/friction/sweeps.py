@@ -15,7 +15,8 @@ from robodyn_pin.files import write_json, write_text
 from robodyn_pin.friction.file import FrictionFile
 from robodyn_pin.friction.free import check_motors, logs_of, unit_of, width_of
 from robodyn_pin.friction.result import NOTE, FrictionResult, bend_warning, fit_curves
-from robodyn_pin.identification.passages import Passage, Sample, pair_up, passages
+from robodyn_pin.identification.passages import JITTER, Passage, Sample, pair_up, passages
+from robodyn_pin.identification.steady import resolution
 from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
@@ -93,10 +94,11 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
     simulated = False
     for log in logs_of(run, folder, robot):
         simulated |= log.simulated
+        trembling = JITTER * resolution(log.q)
         for name, angle in at.items():
             k = names.index(name)
             found = [p for p in passages(log.q[:, k], log.rate, angle, run.steady.shortest, run.steady.tolerance)
-                     if _alone(log, p, k)]  # fmt: skip
+                     if _alone(log.q[p.part], k, trembling)]  # fmt: skip
             samples[name] += [_sample(log, p, k) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
@@ -138,15 +140,17 @@ def _result(
     )  # fmt: skip
 
 
-def _alone(log: Log, passage: Passage, k: int) -> bool:
-    """Whether the other motors stand still."""
-    moved = np.ptp(log.q[passage.part], axis=0)
-    return bool((np.delete(moved, k) <= ASIDE * moved[k]).all())
+def _alone(q: np.ndarray, k: int, trembling: np.ndarray) -> bool:
+    """Whether all motors but k stand still in q (N, n), but for how much their encoders tremble (n,)."""
+    moved = np.ptp(q, axis=0)
+    return bool(np.delete(moved <= np.maximum(ASIDE * moved[k], trembling), k).all())
 
 
 def _sample(log: Log, passage: Passage, k: int) -> Sample:
     index = np.arange(passage.part.start, passage.part.stop)
-    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, log.efforts[passage.part, k])
+    # A copy: what is kept of a log must not keep the log.
+    tau = log.efforts[passage.part, k].copy()
+    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau)
 
 
 def _shown(log: Log, found: list[Passage], k: int) -> Shown:
@@ -159,7 +163,7 @@ def _shown(log: Log, found: list[Passage], k: int) -> Shown:
     end = min(log.size, pair[1].part.stop + margin)
     zero = pair[0].crossing
     return Shown(
-        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k], log.efforts[begin:end, k],
+        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k].copy(), log.efforts[begin:end, k].copy(),
         tuple(slice(p.part.start - begin, p.part.stop - begin) for p in pair),
         tuple((p.crossing - zero) / log.rate for p in pair), tuple(p.speed for p in pair),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodyn_pin.axes import Axes
-from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
 from robodyn_pin.motion import Log
 from robodyn_pin.observations import close_motors
 from robodyn_pin.online.causal import CausalRates
@@ -55,9 +55,15 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
             f"{log.name}: {int(usable.sum())} usable samples in the first {FIRST:g} s do not tell how noisy the torques are; give "
             "'noise' in the settings"
         )
-    state = close_motors(
-        tracked.robot, moments.q[usable], moments.dq[usable], moments.ddq[usable], lambda i: f"t = {moments.t[i]:.4g} s"
-    )
+    t = moments.t[usable]
+    try:
+        state = close_motors(
+            tracked.robot, moments.q[usable], moments.dq[usable], moments.ddq[usable], lambda i: f"t = {t[i]:.4g} s"
+        )
+    except ClosureFailed as error:
+        raise BadLog(
+            f"{log.name}: {error}; so its first {FIRST:g} s do not tell how noisy the torques are: give 'noise' in the settings"
+        ) from None
     rows, known = tracked.rows(state)
     B = motors.S @ state.T
     effort = np.einsum("nij,ni->nj", B, moments.tau[usable]) - known

@@ -42,12 +42,17 @@ def restore(path: Path, stream: Stream) -> None:
     """
     arrays, tracker = read_state(path), stream.tracker
     _check(path, arrays, stream)
-    tracker.estimator = DampedLeastSquares.restored(part_of(arrays, "estimator"))
-    tracker.trend = Trend.restored(part_of(arrays, "trend"))
-    tracker.restore(part_of(arrays, "tracker"))
-    stream.rates.restore(part_of(arrays, "rates"))
-    if tracker.detector is not None:
-        tracker.detector.restore(part_of(arrays, "detector"))
+    try:
+        tracker.estimator = DampedLeastSquares.restored(part_of(arrays, "estimator"))
+        tracker.trend = Trend.restored(part_of(arrays, "trend"))
+        tracker.restore(part_of(arrays, "tracker"))
+        stream.rates.restore(part_of(arrays, "rates"))
+        if tracker.detector is not None:
+            tracker.detector.restore(part_of(arrays, "detector"))
+    except KeyError as error:
+        raise BadFile(
+            f"the state {path} does not know {error}; use the settings that it was made with, payload included"
+        ) from None
 
 
 def merge(path: Path, stream: Stream) -> None:

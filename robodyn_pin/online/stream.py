@@ -37,7 +37,8 @@ class Stream:
     def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Iterator[Measured]:
         """Take samples t (N,), q, tau (N, n_motors) [s; rad or m; N m or N]; gives what they complete, in order.
 
-        A sample that comes alone, as in a live stream, costs less than the first of many.
+        Nothing is taken before it is asked for: read to the end. A sample that comes alone, as in a live stream, costs less
+        than the first of many.
         """
         moments = self.rates.push(t, q, tau)
         for begin in range(0, len(moments.t), PIECE):
@@ -54,7 +55,7 @@ class Stream:
             state = close_motors(tracked.robot, moments.q, moments.dq, moments.ddq)
         except ClosureFailed:
             if len(moments.t) == 1:
-                yield Measured(moments.t[0], moments.q[0], moments.tau[0], tracker.refuse("out of reach"))
+                yield Measured(float(moments.t[0]), moments.q[0], moments.tau[0], tracker.refuse("out of reach"))
                 return
             middle = len(moments.t) // 2  # the rest of the piece is as good as ever
             for half in (slice(None, middle), slice(middle, None)):
