@@ -15,7 +15,7 @@ from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.trend import Trend
 from robodyn_pin.log_files import write_log
-from robodyn_pin.motion import Log, read_log
+from robodyn_pin.motion import TOO_FAST, Log, read_log, speed_limits
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.consistent import nearest_consistent
 from robodyn_pin.online.history import History
@@ -116,6 +116,31 @@ def test_samples_without_a_position_or_out_of_order_are_counted(model):
     assert stream.rates.noted["not a number"] == 1
     assert stream.rates.noted["time does not increase"] == 1
     assert np.isfinite(stream.tracker.estimator.values).all()
+
+
+def test_positions_that_no_motor_can_come_to_are_as_if_they_were_missing(model):
+    """A lone wrong position, one just before the end of a piece, and 30 in a row."""
+    t, q, tau = signals(model, 1500)
+    bad = np.r_[300, 500:530, 999]
+    wrong = q.copy()
+    wrong[bad, 0] += 3.0
+    fastest, missing = TOO_FAST * speed_limits(model.robot), np.setdiff1d(np.arange(1500), bad)
+    streams = [Stream(new_stream(model).tracker, CausalRates(RATE, 3, fastest=fastest)) for _ in range(2)]
+    for x, kept in zip((wrong, q), (np.arange(1500), missing), strict=True):
+        for part in (kept < 1000, kept >= 1000):
+            feed(streams[len(kept) < 1500], t[kept][part], x[kept][part], tau[kept][part])
+    jumped, plain = streams
+    assert jumped.rates.noted["position jumps"] == len(bad)
+    np.testing.assert_array_equal(jumped.tracker.estimator.values, plain.tracker.estimator.values)
+
+
+def test_a_motor_that_stays_elsewhere_is_believed_once_there_was_time_to_get_there():
+    t, q = np.arange(200) / 100, np.zeros((200, 1))
+    q[50:] = 1.0
+    rates = CausalRates(100.0, 1, CausalSpec(window=5, degree=2), fastest=np.array([2.0]))
+    out = rates.push(t, q, q)
+    assert rates.noted["position jumps"] == 49  # 0.5 s at 2 rad/s, of which one step lies before
+    assert np.abs(out.dq).max() < 1e-9
 
 
 @pytest.mark.parametrize("cut", [1500, 1610])  # at rest, and while a payload is being measured

@@ -168,5 +168,5 @@ def _print_events(summary: dict[str, Any]) -> None:
         if drift["significant"]:
             print(f"{drift['name']} drifts by {drift['per hour']:+.3g} +- {drift['deviation']:.1g} an hour")
     if summary["refused"] or summary["noted"]:
-        counted = {**summary["refused"], **{f"{k} (clock)": v for k, v in summary["noted"].items()}}
+        counted = {**summary["refused"], **{f"{k} (stream)": v for k, v in summary["noted"].items()}}
         print("samples refused, oddities: " + ", ".join(f"{k} {v}" for k, v in counted.items()))

@@ -38,18 +38,19 @@ class CausalRates:
     Args:
         rate: samples a second [Hz] to begin with.
         motors: how many.
+        fastest: (motors,) speeds that no motor reaches [rad/s or m/s]; positions that would take them are left out.
 
     Raises:
         BadFile: an even window, or not longer than the degree.
     """
 
-    def __init__(self, rate: float, motors: int, spec: CausalSpec | None = None):
+    def __init__(self, rate: float, motors: int, spec: CausalSpec | None = None, fastest: np.ndarray | float = np.inf):
         spec = spec or CausalSpec()
         if spec.window % 2 == 0 or spec.window <= spec.degree:
             raise BadFile(
                 f"window {spec.window} with degree {spec.degree}: the window must be odd and longer than the degree"
             )
-        self._spec, self._step, self._motors = spec, 1 / rate, motors
+        self._spec, self._step, self._motors, self._fastest = spec, 1 / rate, motors, fastest
         self._t, self._x = np.empty(0), np.empty((0, 2 * motors))  # positions and torques that wait
         self._odd: list[float] = []
         self.noted = Counter[str]()
@@ -77,20 +78,43 @@ class CausalRates:
         return np.asarray(pinv(powers)[:3] / np.array([1.0, unit, unit**2 / 2])[:, None])
 
     def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Moments:
-        """Motions that samples t (N,), q, tau (N, n) complete; those without a position or out of order are left out."""
+        """Motions that samples t (N,), q, tau (N, n) complete; those without a position, out of order or out of reach of the
+        one before are left out.
+        """
         keep = self._usable(t, q)
         out = self._pieces(t[keep], np.concatenate([q, tau], axis=1)[keep])
         return Moments(*(np.concatenate([getattr(m, k) for m in out]) for k in ("t", "q", "dq", "ddq", "tau")))
 
     def _usable(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Which samples have positions and come after all before them."""
+        """Which samples have positions, come after all before them, and can be reached from there."""
         finite = np.isfinite(q).all(axis=1) & np.isfinite(t)
         latest = np.maximum.accumulate(np.concatenate([self._t[-1:], np.where(finite, t, -np.inf)]))
         before = latest[:-1] if len(self._t) else np.concatenate([[-np.inf], latest[:-1]])
         late = finite & (t <= before)
         self.noted["not a number"] += int((~finite).sum())
         self.noted["time does not increase"] += int(late.sum())
-        return finite & ~late
+        ordered = np.flatnonzero(finite & ~late)
+        kept = np.zeros(len(t), bool)
+        kept[ordered[self._reached(t[ordered], q[ordered])]] = True
+        self.noted["position jumps"] += int(len(ordered) - kept.sum())
+        return kept
+
+    def _reached(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Numbers of the samples that a motor can have come to from the one before that counts.
+
+        One wrong position would be in every window that it passes; where positions stay elsewhere they count once there was
+        time to get there.
+        """
+        t, q = np.concatenate([self._t[-1:], t]), np.concatenate([self._x[-1:, : self._motors], q])
+        there, begin = np.arange(len(t)), 0
+        while True:
+            rest = there[begin:]
+            most = self._fastest * np.maximum(np.diff(t[rest]), self._step)[:, None]
+            far = np.flatnonzero((np.abs(np.diff(q[rest], axis=0)) > most).any(axis=1))
+            if not len(far):
+                return there[len(self._t[-1:]) :] - len(self._t[-1:])
+            begin += int(far[0])
+            there = np.delete(there, begin + 1)
 
     def _pieces(self, t: np.ndarray, x: np.ndarray) -> list[Moments]:
         """What comes out, piece by piece: each irregular step begins a new window."""

@@ -6,12 +6,13 @@ import numpy as np
 
 from robodyn_pin.axes import Axes
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
-from robodyn_pin.motion import Log
+from robodyn_pin.motion import TOO_FAST, Log, speed_limits
 from robodyn_pin.observations import close_motors
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.model import Tracked
 from robodyn_pin.online.settings import TrackFile
 from robodyn_pin.online.stream import Measured, Stream
+from robodyn_pin.robot import Robot
 
 FIRST = 10.0  # [s] of a log whose residuals say how noisy its torques are
 PIECE = 5000  # samples that are differentiated at once
@@ -28,6 +29,15 @@ def sampling_rate(log: Log) -> float:
     if not len(steps):
         raise BadLog(f"{log.name}: {log.size} rows, none later than another; a log needs at least two in order")
     return float(1 / np.median(steps))
+
+
+def rates_for(robot: Robot, rate: float, settings: TrackFile) -> CausalRates:
+    """What makes rates of the robot's positions, at so many samples a second.
+
+    Raises:
+        BadFile: as `CausalRates`.
+    """
+    return CausalRates(rate, len(robot.motors.names), settings.causal, TOO_FAST * speed_limits(robot))
 
 
 def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
@@ -48,7 +58,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
         return np.full(len(motors.names), settings.noise)
     rate = sampling_rate(log)
     part = log.section(0, round(FIRST * rate))
-    moments = CausalRates(rate, len(motors.names), settings.causal).push(part.t, part.q, part.efforts)
+    moments = rates_for(tracked.robot, rate, settings).push(part.t, part.q, part.efforts)
     usable = np.isfinite(moments.tau).all(axis=1)
     if usable.sum() < 2 * len(tracked.values):
         raise BadLog(
