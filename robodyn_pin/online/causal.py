@@ -7,6 +7,7 @@ samples are missing it is filled anew, and where the rate changes it adapts.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,6 +29,15 @@ class Moments:
     dq: np.ndarray
     ddq: np.ndarray
     tau: np.ndarray
+
+
+@lru_cache(maxsize=16)
+def weights(window: int, degree: int, step: float) -> np.ndarray:
+    """Value, slope and second derivative at the middle of a window of samples `step` [s] apart, (3, window)."""
+    half = (window - 1) // 2
+    powers = (np.arange(-half, half + 1)[:, None] / half) ** np.arange(degree + 1)
+    unit = half * step
+    return np.asarray(pinv(powers)[:3] / np.array([1.0, unit, unit**2 / 2])[:, None])
 
 
 class CausalRates:
@@ -69,13 +79,6 @@ class CausalRates:
     def latest(self) -> float | None:
         """Time of the last sample [s]."""
         return float(self._t[-1]) if len(self._t) else None
-
-    def _weights(self) -> np.ndarray:
-        """Value, slope and second derivative at the middle of the window, (3, window)."""
-        half = (self._spec.window - 1) // 2
-        powers = (np.arange(-half, half + 1)[:, None] / half) ** np.arange(self._spec.degree + 1)
-        unit = half * self._step
-        return np.asarray(pinv(powers)[:3] / np.array([1.0, unit, unit**2 / 2])[:, None])
 
     def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Moments:
         """Motions that samples t (N,), q, tau (N, n) complete; those without a position, out of order or out of reach of the
@@ -152,7 +155,7 @@ class CausalRates:
         if len(t) < size:
             none = np.empty((0, n))
             return Moments(np.empty(0), none, none, none, none)
-        moved = sliding_window_view(x[:, :n], size, axis=0) @ self._weights().T
+        moved = sliding_window_view(x[:, :n], size, axis=0) @ weights(size, self._spec.degree, self._step).T
         return Moments(t[half:-half], moved[..., 0], moved[..., 1], moved[..., 2], x[half:-half, n:])
 
     def state(self) -> dict[str, np.ndarray]:
