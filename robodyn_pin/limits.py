@@ -51,19 +51,17 @@ def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits
     """Limits of all joints, motors and struts: `given`, else those of the robot file, else of the URDF.
 
     Args:
-        given: limits of a run file by joint or motor; `struts` for all struts.
+        given: limits of a run file by joint, motor or strut; `struts` for all that have none of their own.
         margin: part of every limit that is kept free, 0 to 1.
 
     Raises:
-        UnknownName: limits of something that is not there. BadFile: a range without room.
+        UnknownName: limits of something that is not there. BadFile: a range without room, a limit that limits nothing.
     """
     motors, struts = robot.motors, list(robot.file.struts)
     axes = dict(zip(motors.names, zip(motors.S, motors.offset, strict=True), strict=True))
     for name, row in zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True):
         axes.setdefault(name, (row, 0.0))
-    for name in given:
-        if name not in [*axes, "struts"]:
-            raise UnknownName("joint or motor", name, f"robot {robot.name!r}, which 'limits' names", [*axes, "struts"])
+    _check_given(robot, given, list(axes))
     found: dict[str, list[Range]] = {kind: [] for kind in ("position", "velocity", "acceleration", "torque", "force")}
     for name, (row, offset) in axes.items():
         limit = _limit(robot, given, name)
@@ -74,9 +72,25 @@ def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits
     for name, row in zip(motors.names, np.eye(len(motors.names)), strict=True):
         most = _limit(robot, given, name).torque or np.inf
         found["torque"].append((name, row, -most, most))
-    force = _limit(robot, given, "struts").force or np.inf
-    found["force"] = [(name, row, -force, force) for name, row in zip(struts, np.eye(len(struts)), strict=True)]
+    for name, row in zip(struts, np.eye(len(struts)), strict=True):
+        own = given[name].force if name in given else None
+        most = own or _limit(robot, given, "struts").force or np.inf
+        found["force"].append((name, row, -most, most))
     return Limits(tuple(b for kind, ranges in found.items() if (b := _bounds(kind, ranges, margin)).names))
+
+
+def _check_given(robot: Robot, given: Mapping[str, Limit], axes: list[str]) -> None:
+    """No limit without a meaning: torques are of motors, forces of struts."""
+    struts = [*robot.file.struts, "struts"] if robot.file.struts else []
+    for name, limit in given.items():
+        meant = ["position", "velocity", "acceleration", "jerk"] if name in axes else []
+        meant += ["torque"] * (name in robot.motors.names) + ["force"] * (name in struts)
+        if not meant:
+            known = [*axes, *struts]
+            raise UnknownName("joint, motor or strut", name, f"robot {robot.name!r}, which 'limits' names", known)
+        for kind in limit.model_dump(exclude_none=True):
+            if kind not in meant:
+                raise BadFile(f"limits: {kind!r} of {name!r} would limit nothing; it has {', '.join(meant)}")
 
 
 Range = tuple[str, np.ndarray, float, float]  # name, row of S, least, greatest
@@ -102,9 +116,13 @@ def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:
     """Those ranges that are finite.
 
     Raises:
-        BadFile: a range without room.
+        BadFile: a range without room, or open at one end.
     """
     for name, _, low, high in ranges:
+        if np.isfinite(low) != np.isfinite(high):
+            raise BadFile(
+                f"{kind} limits of {name!r}: from {low:g} to {high:g}; expected two numbers, or none for no limit"
+            )
         if low >= high:
             raise BadFile(f"{kind} limits of {name!r}: from {low:g} to {high:g} leaves no room to move")
     kept = [r for r in ranges if np.isfinite(r[3] - r[2])]

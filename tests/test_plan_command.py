@@ -81,6 +81,18 @@ def test_strut_forces_of_the_table_are_those_of_its_own_motion_and_below_the_lim
     assert max(np.abs(x).max() for x in empty.values()) < 0.8 * worst
 
 
+def test_one_strut_may_have_a_limit_of_its_own(tmp_path):
+    weak = U_TURN["limits"] | {"strut_3b": {"force": 70}}
+    answer = run(tmp_path, changed(U_TURN, limits=weak, points=60, costs=False), "--json")
+    table = read_look_up(tmp_path / "out/table.csv")
+    most = {
+        name: np.abs(table.rows[:, table.names.index(name)]).max() for name in table.names if name.startswith("upper_")
+    }
+    assert most.pop("upper_strut_3b") == pytest.approx(63, rel=2e-3)  # 10 % are kept free
+    assert 63 < max(most.values()) <= 108.1
+    assert json.loads(answer.stdout)["struts"][0]["margin to the limit [N]"] == pytest.approx(7, abs=0.2)
+
+
 def test_the_film_says_that_it_is_planned_and_slower(folder):
     page = (folder / "film.html").read_text()
     assert "(PLANNED)" in page
@@ -145,7 +157,12 @@ LINES = {
         ({"path": U_TURN["path"] | {"up": [0, 0, 0, 0]}}, "'up' of the U-turn has no length"),
         ({"path": U_TURN["path"] | {"spacing": 9.0}}, "leaves the U-turn 4 control points: it needs 6"),
         ({"payload": [{"link": "hand"}]}, "no link 'hand'"),
-        ({"limits": {"phi9": {"torque": 3}}}, "no joint or motor 'phi9' in robot 'irb360', which 'limits' names"),
+        ({"limits": {"phi9": {"torque": 3}}}, "no joint, motor or strut 'phi9' in robot 'irb360', which 'limits' names"),
+        ({"limits": {"phi1": {"force": 20}}}, "'force' of 'phi1' would limit nothing; it has position, velocity, acceleration, jerk, torque"),
+        ({"limits": {"strut_1a": {"torque": 20}}}, "'torque' of 'strut_1a' would limit nothing; it has force"),
+        ({"limits": {"y": {"torque": 20}}}, "'torque' of 'y' would limit nothing"),
+        ({"limits": {"phi1": {"position": [-0.5, float("inf")]}}}, "from -0.5 to inf; expected two numbers"),
+        (ARM | {"payload": [], "limits": {"struts": {"force": 20}}}, "no joint, motor or strut 'struts' in robot 'irb2400'"),
         ({"cycle": 0}, "key 'cycle'"),
         ({"cycle": 1e-9}, "key 'cycle': Input should be greater than or equal to"),
         ({"margins": {"torque": 1.0}}, "key 'margins.torque'"),

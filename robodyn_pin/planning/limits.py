@@ -23,12 +23,12 @@ def planning_limits(
     """Limits of all joints, motors and struts: `given`, else those of the robot file, else of the URDF.
 
     Args:
-        given: by joint or motor; `struts` for all struts.
+        given: by joint, motor or strut; `struts` for all struts that have none of their own.
         margins: part of the limits of a kind that is kept free, 0 to 1; kinds as in `KINDS`, default 0.
         end_effector: largest "force" [N] and "torque" [N m], each component, in the joint that carries the end-effector.
 
     Raises:
-        UnknownName: limits of something that is not there. BadFile: a range without room, a margin outside 0 to 1.
+        UnknownName, BadFile: as `limits_of`; a margin outside 0 to 1.
     """
     bounds = [
         *map(_both_ends, map(_once, limits_of(robot, given, 0.0).bounds)),

@@ -76,7 +76,9 @@ class PlanFile(Strict):
     params: FilePath | None = None  # result folder of an identification
     payload: list[LoadSpec] = []
     path: PathSpec
-    limits: dict[str, Limit] = {}  # by joint or motor, and `struts`; before those of the robot's files
+    limits: dict[
+        str, Limit
+    ] = {}  # by joint, motor or strut, `struts` for all of them; before those of the robot's files
     end_effector: EndEffectorLimits = EndEffectorLimits()
     margins: Margins = Margins()
     without: list[

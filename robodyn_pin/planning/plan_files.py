@@ -59,7 +59,6 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     """What `result.json` holds."""
     task, plan, motion = planned.task, planned.plan, planned.motion
     settings = task.settings
-    allowed = task.largest("struts", "force")
     held, used, unit_of = [label for at in plan.active for label in at], planned.used, units(planned)
     return {
         "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
@@ -75,7 +74,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
         ],
         "struts": [
             {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at,
-             "margin to the limit [N]": None if allowed is None else allowed - use.force}
+             "margin to the limit [N]": use.margin}
             for use in planned.struts
         ],
         "costs [s]": planned.costs,
@@ -140,8 +139,9 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
         ),
     }
     if (struts := planned.motion.struts) is not None:
+        kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
         history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
-        figures["strut_forces"] = force_figure(history, task.largest("struts", "force"), f"{name}, planned")
+        figures["strut_forces"] = force_figure(history, task.largest("struts", "force"), f"{name}, planned{kept}")
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
@@ -164,9 +164,10 @@ def _film(planned: Planned) -> Any:
 
     robot, motion = planned.task.robot, planned.motion
     if motion.struts is not None:
-        force = planned.task.largest("struts", "force")
         k, ends = len(motion.struts.names), np.stack([motion.struts.upper, motion.struts.lower])
-        loads = Loads("axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, (force,) * k)
+        loads = Loads(
+            "axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, planned.task.strut_limits
+        )
     else:
         names = robot.motors.names
         limits = tuple(planned.task.largest(name, "torque") for name in names)

@@ -43,6 +43,12 @@ class Task:
                 return float(most)
         return None
 
+    @property
+    def strut_limits(self) -> tuple[float | None, ...]:
+        """Largest force [N] of each strut, without margin, whether planned with or not."""
+        given, of_all = self.settings.limits, self.largest("struts", "force")
+        return tuple((given[name].force if name in given else None) or of_all for name in self.robot.file.struts)
+
 
 @dataclass(frozen=True)
 class StrutUse:
@@ -52,6 +58,7 @@ class StrutUse:
     force: float  # [N] largest size, at either end
     strut: str
     at: float  # [s]
+    margin: float | None  # [N] to the limit, of the strut that is nearest to its own; None: no limit known
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,7 @@ def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) 
     motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
     progress("what each limit costs")
     costs = _costs(task, plan) if settings.costs else None
-    return Planned(task, plan, motion, strut_uses(robot, motion), costs, seconds)
+    return Planned(task, plan, motion, strut_uses(task, motion), costs, seconds)
 
 
 def fastest_within(task: Task, limits: Limits) -> Plan:
@@ -152,18 +159,22 @@ def _cost(task: Task, plan: Plan, kind: str) -> float | None:
     return round(max(0.0, plan.time - free.time), 6)  # searches end some microseconds before the optimum
 
 
-def strut_uses(robot: Robot, motion: Motion) -> tuple[StrutUse, ...]:
+def strut_uses(task: Task, motion: Motion) -> tuple[StrutUse, ...]:
     """The largest strut forces of a motion by the models that the robot has; none without struts."""
     if motion.struts is None:
         return ()
     by_model = {"full": (motion.struts.lower, motion.struts.upper)}
     with suppress(RobodynError):  # no Delta: there is no reduced model of it
-        by_model["reduced"] = _reduced(robot, motion)
+        by_model["reduced"] = _reduced(task.robot, motion)
     found = []
     for name, ends in by_model.items():
         size = np.maximum(*np.abs(ends))
         i, k = np.unravel_index(int(size.argmax()), size.shape)
-        found.append(StrutUse(name, float(size[i, k]), motion.struts.names[k], float(motion.t[i])))
+        left = [
+            most - x for most, x in zip(task.strut_limits, size.max(axis=0).tolist(), strict=True) if most is not None
+        ]
+        strut, at = motion.struts.names[k], float(motion.t[i])
+        found.append(StrutUse(name, float(size[i, k]), strut, at, min(left, default=None)))
     return tuple(found)
 
 
