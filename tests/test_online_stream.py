@@ -11,7 +11,7 @@ from online_motions import NOISE, RATE, SETTINGS, delta, motor_motion, rich
 from typer.testing import CliRunner
 
 from robodyn_pin.cli import app, main
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.trend import Trend
 from robodyn_pin.log_files import write_log
@@ -26,6 +26,8 @@ from robodyn_pin.online.state import merge, restore, save
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import load
+
+AWAY = np.array([2.5, -0.2, -0.2])  # [rad] from the middle of the rich motion: out of reach
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +284,31 @@ def test_a_second_without_a_sample_that_counts_has_no_errors_and_is_json(log_fil
     lines = [json.loads(line, parse_constant=lambda word: pytest.fail(word)) for line in done.stdout.splitlines()]
     (silent,) = (line for line in lines if line.get("taken") == 0)
     assert set(silent["error before"].values()) == set(silent["error after"].values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda q: np.degrees(q), "further on than they can come"),
+        (lambda q: np.median(q, axis=0) + AWAY + 0 * q, "reaches no position"),
+    ],
+)
+def test_another_unit_or_zero_is_told_at_once(log_file, model, tmp_path, change, said):
+    log = read_log(log_file, model.robot)
+    write_log(tmp_path / "log.csv", replace(log, q=change(log.q)), model.robot)
+    with pytest.raises(BadLog, match=said):
+        start(model.robot, [tmp_path / "log.csv"], read_yaml(SETTINGS, TrackFile))
+
+
+def test_a_stretch_out_of_reach_is_refused_and_the_rest_taken(model):
+    t, q, tau = signals(model, 900)
+    q[300:600] = np.median(q, axis=0) + AWAY
+    stream = new_stream(model)
+    seen = feed(stream, t, q, tau)
+    refused = [m.t for m in seen if m.update.refused == "out of reach"]
+    assert len(seen) == 880
+    assert set(t[310:590]) <= set(refused)
+    assert stream.tracker.estimator.samples > 500
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

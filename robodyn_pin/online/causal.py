@@ -30,6 +30,10 @@ class Moments:
     ddq: np.ndarray
     tau: np.ndarray
 
+    def at(self, which: slice | np.ndarray) -> "Moments":
+        """Some of them."""
+        return Moments(*(getattr(self, k)[which] for k in ("t", "q", "dq", "ddq", "tau")))
+
 
 @lru_cache(maxsize=16)
 def weights(window: int, degree: int, step: float) -> np.ndarray:

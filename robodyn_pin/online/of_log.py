@@ -8,13 +8,14 @@ from robodyn_pin.axes import Axes
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
 from robodyn_pin.motion import TOO_FAST, Log, speed_limits
 from robodyn_pin.observations import close_motors
-from robodyn_pin.online.causal import CausalRates
+from robodyn_pin.online.causal import CausalRates, Moments
 from robodyn_pin.online.model import Tracked
 from robodyn_pin.online.settings import TrackFile
-from robodyn_pin.online.stream import Measured, Stream
+from robodyn_pin.online.stream import Measured, Stream, within_reach
 from robodyn_pin.robot import Robot
 
 FIRST = 10.0  # [s] of a log whose residuals say how noisy its torques are
+LOOKED_AT = 32  # of its positions: whether the robot reaches any
 PIECE = 5000  # samples that are differentiated at once
 
 
@@ -40,8 +41,30 @@ def rates_for(robot: Robot, rate: float, settings: TrackFile) -> CausalRates:
     return CausalRates(rate, len(robot.motors.names), settings.causal, TOO_FAST * speed_limits(robot))
 
 
-def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
-    """Standard deviation (n_motors,) of torque samples: given, or what the best fit of the first seconds leaves.
+def opening(robot: Robot, log: Log, settings: TrackFile) -> Moments:
+    """Motions of a log's first seconds.
+
+    Raises:
+        BadLog: positions that jump, or that the robot does not reach: in another unit, from another zero.
+    """
+    rate = sampling_rate(log)
+    part, rates = log.section(0, round(FIRST * rate)), rates_for(robot, rate, settings)
+    moments = rates.push(part.t, part.q, part.efforts)
+    unit = f"are the angles in another unit than {settings.units.angle!r}? The settings take 'units: {{angle: deg}}'"
+    if (jumps := rates.noted["position jumps"]) > part.size / 2:
+        raise BadLog(
+            f"{log.name}: in {jumps} of its first {part.size} rows the motors are further on than they can come; {unit}"
+        )
+    if len(some := moments.q[:: max(1, len(moments.q) // LOOKED_AT)]) and not within_reach(robot, some).any():
+        raise BadLog(f"{log.name}: the robot reaches no position of its first {FIRST:g} s; {unit}")
+    return moments
+
+
+def noise_of(tracked: Tracked, name: str, moments: Moments, settings: TrackFile) -> np.ndarray:
+    """Standard deviation (n_motors,) of torque samples: given, or what the best fit of a log's first seconds leaves.
+
+    Args:
+        name: of the log. moments: as `opening`.
 
     Raises:
         UnknownName: noise of a motor that the robot lacks. BadLog: a motor without; too short to tell.
@@ -56,13 +79,10 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
         return np.array([settings.noise[name] for name in motors.names])
     if settings.noise is not None:
         return np.full(len(motors.names), settings.noise)
-    rate = sampling_rate(log)
-    part = log.section(0, round(FIRST * rate))
-    moments = rates_for(tracked.robot, rate, settings).push(part.t, part.q, part.efforts)
     usable = np.isfinite(moments.tau).all(axis=1)
     if usable.sum() < 2 * len(tracked.values):
         raise BadLog(
-            f"{log.name}: {int(usable.sum())} usable samples in the first {FIRST:g} s do not tell how noisy the torques are; give "
+            f"{name}: {int(usable.sum())} usable samples in the first {FIRST:g} s do not tell how noisy the torques are; give "
             "'noise' in the settings"
         )
     t = moments.t[usable]
@@ -72,7 +92,7 @@ def noise_of(tracked: Tracked, log: Log, settings: TrackFile) -> np.ndarray:
         )
     except ClosureFailed as error:
         raise BadLog(
-            f"{log.name}: {error}; so its first {FIRST:g} s do not tell how noisy the torques are: give 'noise' in the settings"
+            f"{name}: {error}; so its first {FIRST:g} s do not tell how noisy the torques are: give 'noise' in the settings"
         ) from None
     rows, known = tracked.rows(state)
     B = motors.S @ state.T

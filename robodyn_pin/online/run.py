@@ -12,7 +12,7 @@ from robodyn_pin.log_files import log_pieces
 from robodyn_pin.motion import Log
 from robodyn_pin.online.history import History, Moment
 from robodyn_pin.online.model import tracked
-from robodyn_pin.online.of_log import PIECE, follow, noise_of, rates_for, sampling_rate
+from robodyn_pin.online.of_log import PIECE, follow, noise_of, opening, rates_for, sampling_rate
 from robodyn_pin.online.settings import TrackFile
 from robodyn_pin.online.state import merge, restore
 from robodyn_pin.online.stream import Measured, Stream
@@ -70,7 +70,7 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequ
     # What is wrong with a later log's columns shows before the first is followed.
     simulated = any([first.simulated, *(next(read(path)).simulated for path in paths[1:])])
     rate = sampling_rate(first)
-    tracker = Tracker(model, noise_of(model, first, settings), rate, settings)
+    tracker = Tracker(model, noise_of(model, first.name, opening(robot, first, settings), settings), rate, settings)
     stream = Stream(tracker, rates_for(robot, rate, settings))
     for first_state in resume[:1]:
         restore(first_state, stream)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.closures.closing import reachable
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.observations import close_motors
 from robodyn_pin.online.causal import CausalRates, Moments
 from robodyn_pin.online.tracker import Tracker, Update
+from robodyn_pin.robot import Robot
 
 PIECE = 500  # samples whose rows are made at once
 
@@ -42,8 +44,7 @@ class Stream:
         """
         moments = self.rates.push(t, q, tau)
         for begin in range(0, len(moments.t), PIECE):
-            part = slice(begin, begin + PIECE)
-            yield from self._take(Moments(*(getattr(moments, k)[part] for k in ("t", "q", "dq", "ddq", "tau"))))
+            yield from self._take(moments.at(slice(begin, begin + PIECE)))
 
     def _take(self, moments: Moments) -> Iterator[Measured]:
         tracker, tracked = self.tracker, self.tracker.tracked
@@ -54,12 +55,7 @@ class Stream:
         try:
             state = close_motors(tracked.robot, moments.q, moments.dq, moments.ddq)
         except ClosureFailed:
-            if len(moments.t) == 1:
-                yield Measured(float(moments.t[0]), moments.q[0], moments.tau[0], tracker.refuse("out of reach"))
-                return
-            middle = len(moments.t) // 2  # the rest of the piece is as good as ever
-            for half in (slice(None, middle), slice(middle, None)):
-                yield from self._take(Moments(*(getattr(moments, k)[half] for k in ("t", "q", "dq", "ddq", "tau"))))
+            yield from self._around(moments)
             return
         rows, known = tracked.rows(state)
         B = tracked.robot.motors.S @ state.T
@@ -68,3 +64,25 @@ class Stream:
         for i, (t, tau) in enumerate(zip(moments.t.tolist(), moments.tau, strict=True)):
             update = tracker.take(t, rows[i], effort[i], tau, whiten[i])
             yield Measured(t, moments.q[i], tau, update)
+
+    def _around(self, moments: Moments) -> Iterator[Measured]:
+        """Refuse samples that are out of reach; the rest of the piece is as good as ever."""
+        closed, middle = within_reach(self.tracker.tracked.robot, moments.q), len(moments.t) // 2
+        cuts = [middle] if closed.all() and middle else np.flatnonzero(np.diff(closed)) + 1
+        for part in np.split(np.arange(len(closed)), cuts):
+            if closed[part].all() and middle:
+                yield from self._take(moments.at(part))
+                continue
+            for i in part:
+                refused = self.tracker.refuse("out of reach")
+                yield Measured(float(moments.t[i]), moments.q[i], moments.tau[i], refused)
+
+
+def within_reach(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Which motor positions (N, n) close the loops, as far as can be told at once: with more motors than degrees of freedom
+    all.
+    """
+    if len(robot.motors.names) != len(robot.coordinates.names):
+        return np.ones(len(q), bool)
+    driven = robot.with_coordinates(robot.motors.names)
+    return reachable(driven.loops, driven.coordinates.S, driven.coordinates.offset, q, driven.home)[1]

@@ -35,6 +35,10 @@ def summary_of(stream: Stream, moments: list[Moment], simulated: bool) -> dict[s
     tracked, estimator = tracker.tracked, tracker.estimator
     robot, values = tracked.robot, estimator.values
     deviations, V = np.sqrt(np.diag(estimator.covariance())), estimator.excited
+    if not any(m.taken for m in moments):
+        counts = ", ".join(f"{why} {count}" for why, count in (tracker.refused + stream.rates.noted).items())
+        why = f"{counts}; are its units those of the settings?" if counts else "it is too short for its rates"
+        raise RobodynError(f"the estimate took no sample of the log: {why}")
     before, after, effort = _errors(moments)
     return {
         "robot": robot.name, "simulated": simulated, "samples": estimator.samples, "refused": dict(+tracker.refused),
@@ -65,12 +69,8 @@ def summary_of(stream: Stream, moments: list[Moment], simulated: bool) -> dict[s
 
 
 def _errors(moments: list[Moment]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rms error before and after, and rms effort (d,), over all moments."""
+    """Rms error before and after, and rms effort (d,), over all moments that have some."""
     seen = [m for m in moments if m.taken]
-    if not seen:
-        raise RobodynError(
-            "the estimate took no sample of the log: all were refused, or none is long enough for its rates"
-        )
     taken = np.array([m.taken for m in seen], float)
     squares = (np.array([getattr(m, k) for m in seen]) ** 2 for k in ("before", "after", "effort"))
     before, after, effort = (np.sqrt(taken @ x / taken.sum()) for x in squares)
