@@ -73,16 +73,18 @@ def random_plan(rng: np.random.Generator) -> Outcome:
 
 
 def reachable(robot: Robot, draw: Callable[[], np.ndarray]) -> Path:
-    """The first spline through drawn way-points that stays in the workspace."""
+    """The first spline through drawn way-points that stays in the workspace and crosses no singularity."""
     sliding = np.array([name in "xyz" for name in robot.coordinates.names])
     while True:
         path = through(robot.coordinates.names, draw(), sliding)
         c = path.at(np.linspace(0, 1, 500)).c
         try:
-            robot.close(c, 0 * c, 0 * c)
+            state = robot.close(c, 0 * c, 0 * c)
         except ClosureFailed:
             continue
-        return path
+        side = np.linalg.det(robot.motors.S @ state.T)
+        if (side * side[0] > 0).all():
+            return path
 
 
 def random_limits(name: str, robot: Robot, rng: np.random.Generator, jerk: bool) -> Limits:

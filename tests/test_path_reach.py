@@ -7,8 +7,11 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadPath
+from robodyn_pin.limits import Limits
+from robodyn_pin.planning.limits import planning_limits
 from robodyn_pin.planning.path import Path, lines
 from robodyn_pin.planning.reach import check_path
+from robodyn_pin.planning.solve import fastest
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
 
@@ -66,3 +69,13 @@ def test_the_dead_point_of_a_parallelogram_is_found_even_between_two_looks(point
     # Crank and rod fall into one line where motor 3 is a right angle behind motor 2.
     s = float(re.search(r"s = ([\d.]+)", said)[1])
     assert -2.7 * s == pytest.approx(-np.pi / 2, abs=0.03 if points == 1001 else 0.15)
+
+
+def test_a_plan_across_the_dead_point_is_refused():
+    arm = rp.load("irb2400")
+    path = straight(arm, [0, 0, 0, 0, 0, 0], [0, 2.5, -0.2, 0, 0, 0])
+    speeds = Limits(tuple(b for b in planning_limits(arm, {}).bounds if b.kind == "velocity"))
+    with pytest.raises(BadPath, match="crosses a singularity between") as caught:
+        fastest(arm, path, speeds, points=20)
+    before, after = (float(x) for x in re.findall(r"\d\.\d+", str(caught.value)))
+    assert before < np.pi / 2 / 2.7 < after

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from robodyn_pin.planning.constraints import Rows
-from robodyn_pin.planning.phase_plane import tube
+from robodyn_pin.planning.constraints import Knots, Rows
+from robodyn_pin.planning.phase_plane import course, tube
+from robodyn_pin.planning.spline import Space
 
 K = 20
 TOP = 10.0
@@ -16,7 +17,8 @@ def pushed(least=0.0):
     linear[:, 0, 1] = 1.0
     linear[K // 2, 1, 0], gamma[K // 2, 1] = -0.1, 1 + 0.1 * least
     none = np.zeros((K + 1, 0, 3))
-    return Rows(linear, gamma, np.zeros((K + 1, 2)), none, np.full(K + 1, TOP)).paced(TOP)
+    rows = Rows(linear, gamma, np.zeros((K + 1, 2)), none, np.full(K + 1, TOP)).paced(TOP)
+    return Knots(rows, np.zeros_like(rows.gamma))
 
 
 def ends(slow):
@@ -40,3 +42,29 @@ def test_a_place_to_be_passed_faster_than_the_push_allows_blocks_the_way(least, 
 
 def test_wider_limits_open_the_way():
     assert tube(pushed(1.1), ends(0.01), 1.2).blocked is None
+
+
+def test_points_that_are_left_make_a_motion():
+    knots = pushed(0.95)
+    x = course(knots, tube(knots, ends(0.01)))
+    p = Space(K, 0).powers(x)  # y = p0 + p1 x + p2 x^2, x from 0 to 1 on each interval
+    assert np.abs(K * np.stack([p[:, 1], p[:, 1] + 2 * p[:, 2]])).max() <= 2 + 1e-9
+    assert p[K // 2, 0] >= 0.95
+    assert max(p[0, 0], p[-1].sum()) <= 0.01
+    assert p[:-1].sum(axis=1) == pytest.approx(p[1:, 0])
+    assert p[:, 0].min() >= 0
+
+
+def test_no_motion_is_made_where_none_is():
+    knots = pushed(0.95)
+    wide = tube(pushed(), ends(0.01))  # of a push without the fast place in the middle
+    assert course(pushed(0.95), wide) is not None
+    assert course(pushed(1.02), wide) is None
+    assert course(knots, wide, 0.9) is None  # with a tenth less of every limit
+
+
+def test_friction_that_turns_takes_room_on_both_sides():
+    knots = pushed(0.5)
+    rubbed = Knots(knots.rows, knots.spread + np.array([0.25, 0.0, 0.0]))  # a push of 1.5 is left: 0.75 in the middle
+    assert tube(Knots(pushed(0.7).rows, rubbed.spread), ends(0.01)).blocked is None
+    assert tube(Knots(pushed(0.8).rows, rubbed.spread), ends(0.01)).blocked is not None

@@ -146,6 +146,7 @@ def test_a_part_of_the_path_that_nothing_limits_is_named():
     ("dynamics", "says"),
     [
         (lambda q, v, a: a[:, 0], r"gave shape \(2,\) for 2 samples"),
+        (lambda q, v, a: np.hstack([a, a]), r"gave shape \(2, 2\) for 2 samples; expected \(2, 1\)"),
         (lambda q, v, a: np.where(q > 0.5, np.nan, a), "it must be finite"),
     ],
 )

@@ -5,9 +5,10 @@ import pytest
 from random_plans import random_plan
 
 OVER = 1e-3  # share of a limit
+MOMENTUM = (114, 162, 342)  # passed with momentum only, where friction turns
 
 
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", [*range(25), *MOMENTUM])
 def test_a_random_path_is_planned_or_the_limit_that_forbids_it_is_named(number):
     outcome = random_plan(np.random.default_rng([800, number]))
     if outcome.label is not None:

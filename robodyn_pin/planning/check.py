@@ -14,12 +14,14 @@ STEEP = 0.9  # shares from here on are compared with the terms: at standstill fr
 
 @dataclass(frozen=True)
 class Check:
-    """Shares of m limits at p places of each of K intervals, both ends among them: motions may jump at knots."""
+    """Shares of m limits at P places of K intervals, both ends of each among them: motions may jump at knots."""
 
-    s: np.ndarray  # (K, p)
-    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its derivatives (K, p)
+    at: np.ndarray  # (P,) which of the posture's places; the last K are the ends of the intervals, seen from before
+    begins: np.ndarray  # (K,) first place of each interval
+    s: np.ndarray  # (P,)
+    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its derivatives (P,)
     labels: tuple[tuple[str, str], ...]  # (m,) kind and axis
-    shares: np.ndarray  # (K, p, m) 1 at the limit
+    shares: np.ndarray  # (P, m) 1 at the limit
 
     @property
     def worst(self) -> float:
@@ -29,25 +31,33 @@ class Check:
     @property
     def excess(self) -> dict[tuple[str, str], float]:
         """Largest share over each limit."""
-        return {label: float(most) - 1 for label, most in zip(self.labels, self.shares.max(axis=(0, 1)), strict=True)}
+        return {label: float(most) - 1 for label, most in zip(self.labels, self.shares.max(axis=0), strict=True)}
+
+    @property
+    def in_intervals(self) -> np.ndarray:
+        """Largest shares in the intervals (K, m)."""
+        K = len(self.begins)
+        return np.maximum(np.maximum.reduceat(self.shares[:-K], self.begins), self.shares[-K:])
 
     @property
     def at_knots(self) -> np.ndarray:
         """Shares at the knots (K + 1, m), the larger of both sides."""
-        begin, end = self.shares[:, 0], self.shares[:, -1]
+        begin, end = self.shares[self.begins], self.shares[-len(self.begins) :]
         return np.vstack([begin[:1], np.maximum(begin[1:], end[:-1]), end[-1:]])
 
 
-def check(model: Model, posture: Posture, limits: Limits, profile: Profile, finer: int) -> Check:
-    """Shares of all limits by the model itself, at the K finer + 1 places of a posture."""
-    K, sides = profile.intervals, []
-    inner, last = np.divmod(np.arange(K * finer), finer), (np.arange(K), np.full(K, finer))
-    for at, (k, place) in ((slice(None, -1), inner), (slice(finer, None, finer), last)):  # slices copy no posture
-        here, rates = posture.at(at), profile.rates_in(k, place / finer)
-        found = here.s, *rates, shares_at(model, here, limits, rates)
-        sides.append([x.reshape(K, -1, *x.shape[1:]) for x in found])
-    s, sd, sdd, sddd, shares = (np.hstack(both) for both in zip(*sides, strict=True))
-    return Check(s, (sd, sdd, sddd), tuple(limits.labels), shares)
+def check(model: Model, posture: Posture, limits: Limits, profile: Profile, steps: np.ndarray) -> Check:
+    """Shares of all limits by the model itself, at a posture's places: `steps` (K,) to the intervals."""
+    K, knots = len(steps), np.append(0, np.cumsum(steps))
+    k = np.repeat(np.arange(K), steps)
+    x = (np.arange(len(k)) - knots[k]) / steps[k]
+    sides = []
+    for at, places in ((slice(None, -1), (k, x)), (knots[1:], (np.arange(K), np.ones(K)))):  # slices copy no posture
+        here, rates = posture.at(at), profile.rates_in(*places)
+        sides.append((here.s, *rates, shares_at(model, here, limits, rates)))
+    s, sd, sdd, sddd, shares = (np.concatenate(both) for both in zip(*sides, strict=True))
+    at = np.append(np.arange(len(k)), knots[1:])
+    return Check(at, knots[:-1], s, (sd, sdd, sddd), tuple(limits.labels), shares)
 
 
 def shares_at(
@@ -58,19 +68,33 @@ def shares_at(
     return np.asarray(np.abs(values(model, posture, limits, rates) - centre) / half)
 
 
-def corrected(terms: Terms, seen: Check) -> tuple[Terms, float]:
+def corrected(terms: Terms, seen: Check, rows: slice, at: np.ndarray, both: bool) -> tuple[Terms, float]:
     """The terms with what the model says beyond them at a motion nearly at its limits, and the largest such difference.
 
-    At the begin of the intervals, in shares of a limit: friction that is neither Coulomb's nor viscous.
+    Friction that is neither Coulomb's nor viscous.
+
+    Args:
+        rows: N' points of the terms. at: (N',) which of the places that were looked at they are.
+        both: where the model says less, too: the next motion is faster, and then it may not.
     """
     if not terms.labels:
         return terms, 0.0
-    sd, sdd = (x[:, :1] for x in seen.rates[:2])
-    a, b, c, d = (x[:-1] for x in (terms.a, terms.b, terms.c, terms.d))
+    sd, sdd = (x[at, None] for x in seen.rates[:2])
+    a, b, c, d = (x[rows] for x in (terms.a, terms.b, terms.c, terms.d))
     expected = a * sdd + b * sd**2 + c + d * sd
-    found = seen.shares[:, 0, [seen.labels.index(label) for label in terms.labels]] / terms.room[:-1]
+    found = seen.shares[at][:, [seen.labels.index(label) for label in terms.labels]] / terms.room[rows]
     beyond = found - np.abs(expected)
-    beyond = np.where(np.maximum(found, np.abs(expected)) > STEEP, beyond, 0.0)
+    beyond = np.where(np.maximum(found, np.abs(expected)) > STEEP, beyond if both else np.maximum(beyond, 0.0), 0.0)
     rest = terms.c.copy()
-    rest[:-1] += np.sign(expected) * beyond
-    return replace(terms, c=rest), float(np.abs(beyond).max())
+    rest[rows] += np.sign(expected) * beyond
+    return replace(terms, c=rest), float(np.abs(beyond).max(initial=0.0))
+
+
+def room(seen: Check, terms: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares of the limits to keep to at the knots, so that they hold in the intervals beside, too: (K + 1, m), (K + 1, k), (K + 1,)."""
+    over = np.maximum(seen.in_intervals, 1.0)
+    least = 1 / np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
+    columns = {label: k for k, label in enumerate(seen.labels)}
+    quantities, jerks = (least[:, [columns[label] for label in labels]] for labels in (terms.labels, terms.jerk_labels))
+    speeds = least[:, [k for label, k in columns.items() if label[0] == "velocity"]]
+    return quantities, jerks, speeds.min(axis=1, initial=1.0)

@@ -8,17 +8,18 @@ The slacks are convex functions of the motion plus concave ones. Where the conve
 left is convex and holds no motion that the limits forbid: sequential convexification with feasible iterates.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.planning.grading import Grading
-from robodyn_pin.planning.spline import Space
-from robodyn_pin.planning.terms import Terms
+from robodyn_pin.planning.spline import ALL, Intervals, Space
+from robodyn_pin.planning.terms import Terms, rests
 
 NO_LIMIT = "nothing limits the motion; give velocities, accelerations, torques or jerks"
-TURN = 0.02  # share of a limit by which gravity never changes from one knot to the next
 CAP = 1e6  # times the y that is usual for the path: so fast that nothing limits the motion
 
 
@@ -32,13 +33,18 @@ class Rows:
     jerk: np.ndarray  # (N, k, 3) e3, 3 e2, e1
     most: np.ndarray  # (N,) of y
 
-    def part(self, at: slice) -> "Rows":
+    def part(self, at: Intervals) -> "Rows":
         """Some of the places."""
         return Rows(self.linear[at], self.gamma[at], self.delta[at], self.jerk[at], self.most[at])
 
     def jerks_only(self) -> "Rows":
         """Without the quantities."""
         return replace(self, linear=self.linear[:, :0], gamma=self.gamma[:, :0], delta=self.delta[:, :0])
+
+    def speeds_only(self, cap: float) -> "Rows":
+        """Only 0 <= y <= cap."""
+        none = replace(self.jerks_only(), jerk=self.jerk[:, :0], most=np.full_like(self.most, cap))
+        return none.paced(cap)
 
     def paced(self, cap: float) -> "Rows":
         """With 0 <= y <= most as one more quantity; `cap` holds y where no velocity is limited."""
@@ -51,18 +57,13 @@ class Rows:
         """Without the quantity that `paced` added."""
         return replace(self, linear=self.linear[:, :-1], gamma=self.gamma[:, :-1], delta=self.delta[:, :-1])
 
-    def without(self, k: int) -> "Rows":
-        """Without the k-th quantity."""
-        linear, gamma, delta = (np.delete(x, k, axis=1) for x in (self.linear, self.gamma, self.delta))
-        return replace(self, linear=linear, gamma=gamma, delta=delta)
-
     def at_rest(self, still: np.ndarray) -> "Rows":
-        """At an end where the quantities (m,) are `still` before and after the motion: the jerk apart."""
+        """At an end where the quantities (1, m) are `still` before and after the motion: the jerk apart."""
         return replace(self.with_rest(still), delta=0 * self.delta)
 
     def with_rest(self, *rests: np.ndarray) -> "Rows":
-        """Quantities that are `rests` (m,) without speed and acceleration, each of them in turn: the jerk apart."""
-        gamma = np.tile(np.concatenate([*rests, [-1.0]]), (len(self.gamma), 1))  # the last is y itself
+        """Quantities that are `rests` (N, m) without speed and acceleration, each of them in turn: the jerk apart."""
+        gamma = np.hstack([*rests, self.gamma[:, -1:]])  # the last is y itself
         linear, delta = (np.hstack([*[x[:, :-1]] * len(rests), x[:, -1:]]) for x in (self.linear, self.delta))
         return Rows(linear, gamma, delta, self.jerk[:, :0], self.most)
 
@@ -78,21 +79,37 @@ class Rows:
 
 @dataclass(frozen=True)
 class Point:
-    """The limits at one place of K' neighbouring intervals."""
+    """The limits at a place of each of K' intervals."""
 
     space: Space
-    place: float  # in the interval, from 0 to 1
-    first: int  # of the intervals
+    intervals: Intervals  # (K',)
+    place: float | np.ndarray  # (K',) in the intervals, from 0 to 1
     rows: Rows
 
-    @property
+    @cached_property
     def basis(self) -> np.ndarray:
-        """y, u, w of the interval's coefficients (3, 3)."""
-        return self.space.basis(self.place)
+        """y, u, w of the intervals' coefficients (3, 3), or (K', 3, 3)."""
+        if isinstance(self.place, float):
+            return self.space.basis(self.place)
+        return np.stack([self.space.basis(place) for place in self.place])
+
+    @property
+    def knots(self) -> np.ndarray:
+        """The nearest ones (K',)."""
+        return np.arange(self.space.intervals)[self.intervals] + np.round(self.place).astype(int)
 
     def motion(self, x: np.ndarray) -> np.ndarray:
         """y, u, w (K', 3), or what a change of the coefficients x (n,) changes of them."""
-        return np.asarray(self.space.windows(x)[self.first : self.first + len(self.rows.gamma)] @ self.basis.T)
+        windows = self.space.windows(x)[self.intervals]
+        return windows @ self.basis.T if self.basis.ndim == 2 else (self.basis @ windows[..., None])[..., 0]
+
+    def add(self, total: np.ndarray, local: np.ndarray) -> None:
+        """Add what is known by y, u, w (K', 3) to the coefficients (n,)."""
+        self.space.add(total, (local[:, None] @ self.basis)[:, 0], self.intervals)
+
+    def add_bands(self, bands: np.ndarray, local: np.ndarray) -> None:
+        """Add what is known by y, u, w (K', 3, 3) to the lower bands (3, n) of a matrix."""
+        self.space.add_bands(bands, np.swapaxes(self.basis, -1, -2) @ local @ self.basis, self.intervals)
 
     def slacks(self, motion: np.ndarray) -> np.ndarray:
         """What is left of every limit (K', 2 (m + k)): upper sides, lower sides, of quantities, then of jerks."""
@@ -123,20 +140,46 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Coefficient(Point):
+    """The middle one of an interval's coefficients in the place of y: where all are positive y is, between the points, too."""
+
+    @cached_property
+    def basis(self) -> np.ndarray:
+        """(3, 3)"""
+        return np.outer([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Knots:
+    """The quantities at all knots, for sweeps over the phase plane."""
+
+    rows: Rows  # (K + 1,) paced
+    spread: np.ndarray  # (K + 1, m) to both sides, where the motion begins and ends: friction may be there or not
+
+    def without(self, k: int) -> "Knots":
+        """Without the k-th quantity."""
+        linear, gamma, delta, spread = (
+            np.delete(x, k, axis=1) for x in (self.rows.linear, self.rows.gamma, self.rows.delta, self.spread)
+        )
+        return Knots(replace(self.rows, linear=linear, gamma=gamma, delta=delta), spread)
+
+
+@dataclass(frozen=True)
 class Grid:
     """All limits of a path on the intervals between its knots."""
 
     points: tuple[Point, ...]
     slow: float  # y (the same all over) that surely keeps them [1/s^2]; zero where standing still does not
     cap: float  # y that holds where no limit does
-    sure: tuple[Point, ...]  # those of the points that no motion may break; the rest is there for safety
-    knots: Rows  # (K + 1,)
+    knots: Knots
 
 
-def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
+def grid(terms: Terms, grading: Grading, space: Space, momentum: bool) -> Grid:
     """The limits on the intervals between the knots of `terms`, at both ends and in the middle.
 
-    Where y' does not jump at the knots, quantities are held at the knots only; the jerk, which jumps there, all over.
+    Where y' does not jump at the knots quantities are the same on both sides; the jerk jumps there. Both ends
+    of intervals in which friction turns know the friction of before and of after: slow motion keeps the limits. Where it cannot
+    and the motion passes with `momentum` that would be too much, and y must be told to stay above zero.
 
     Raises:
         RobodynError: nothing limits the motion.
@@ -149,49 +192,71 @@ def grid(terms: Terms, grading: Grading, space: Space) -> Grid:
     knots, middles = knots.paced(cap), middles.paced(cap)
     begin, middle, end = 0.0, 0.5, 1.0
     left, right = knots.part(slice(None, -1)), knots.part(slice(1, None))
+    points = [Point(space, ALL, begin, left), Point(space, ALL, middle, middles)]
+    ends, outer = np.array([0, K - 1]), knots.part(np.array([0, K]))
     if space.smoothness == 0:
-        points = [Point(space, begin, 0, left), Point(space, middle, 0, middles), Point(space, end, 0, right)]
+        points += [Point(space, ALL, end, right)]
     else:
-        points = [
-            Point(space, begin, 0, left),
-            Point(space, middle, 0, middles),
-            Point(space, end, 0, right.jerks_only()),
-            Point(space, end, K - 1, right.part(slice(-1, None))),
-        ]
-    first, last = left.part(slice(0, 1)), right.part(slice(-1, None))
-    points += [
-        Point(space, begin, 0, first.at_rest(terms.still[0])),
-        Point(space, end, K - 1, last.at_rest(terms.still[1])),
-    ]
-    turning = _turning(terms, knots, space)
-    slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turning)))
-    return Grid(tuple(points + turning), slow, cap, tuple(points), knots)
+        points += [Point(space, ALL, end, right.jerks_only()), Point(space, ends[1:], end, right.part(ends[1:]))]
+    points += [Point(space, ends, np.array([begin, end]), outer.at_rest(terms.still))]
+    if momentum:
+        return Grid(
+            (*points, Coefficient(space, ALL, middle, middles.speeds_only(cap))), 0.0, cap, _knots(terms, knots)
+        )
+    turned = _turned(terms, knots, space)
+    slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turned)))
+    return Grid(tuple(points + turned), slow, cap, _knots(terms, knots))
 
 
-def _turning(terms: Terms, knots: Rows, space: Space) -> list[Point]:
-    """Both ends of intervals where dry friction turns, with the friction of before and of after."""
-    turns = np.flatnonzero(np.abs(np.diff(terms.c, axis=0)).max(axis=1, initial=0.0) > TURN)
-    runs = np.split(turns, np.flatnonzero(np.diff(turns) > 1) + 1) if len(turns) else []
-    found = []
-    for run in runs:  # of neighbouring intervals
-        first, last = int(run[0]), int(run[-1])
-        for place in (0, 1):
-            rows = knots.part(slice(first + place, last + place + 1))
-            before, after = terms.c[max(first - 1, 0)], terms.c[min(last + 2, space.intervals)]
-            found.append(Point(space, float(place), first, rows.with_rest(before, after)))
-    return found
+def _turned(terms: Terms, knots: Rows, space: Space) -> list[Point]:
+    """Both ends of intervals in which dry friction turns, with the friction of before and of after."""
+    if not len(terms.turns):
+        return []
+    at, places = np.concatenate([terms.turns, terms.turns + 1]), np.repeat([0.0, 1.0], len(terms.turns))
+    low, high = rests(terms)
+    return [Point(space, np.tile(terms.turns, 2), places, knots.part(at).with_rest(low[at], high[at]))]
+
+
+def _knots(terms: Terms, knots: Rows) -> Knots:
+    """With the friction of standing still at both ends, too."""
+    low, high = terms.c.copy(), terms.c.copy()
+    low[[0, -1]], high[[0, -1]] = np.minimum(low[[0, -1]], terms.still), np.maximum(high[[0, -1]], terms.still)
+    gamma = np.column_stack([(low + high) / 2, knots.gamma[:, -1]])
+    spread = np.column_stack([(high - low) / 2, np.zeros(len(low))])
+    return Knots(replace(knots, gamma=gamma), spread)
+
+
+def used(points: Sequence[Point], x: np.ndarray, terms: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shares of the limits that a motion x (n,) uses in the intervals beside the knots: (K + 1, m), jerks (K + 1, k), speeds (K + 1,)."""
+    K, m, k = len(terms.s) - 1, len(terms.labels), len(terms.jerk_labels)
+    most = np.zeros((K, m + k + 1))
+    for point in points:
+        motion, rows = point.motion(x), point.rows
+        y = motion[:, :1]
+        value = (rows.linear @ motion[:, :2, None])[..., 0] + rows.gamma + rows.delta * np.sqrt(y)
+        jerk = (rows.jerk @ motion[..., None])[..., 0] * np.sqrt(y)
+        here = np.zeros((len(value), m + k + 1))
+        for j in range(0, value.shape[1] - 1, max(m, 1)):  # quantities once for each friction
+            here[:, :m] = np.maximum(here[:, :m], np.abs(value[:, j : j + m]))
+        here[:, m : m + jerk.shape[1]] = np.abs(jerk)
+        here[:, -1] = np.sqrt(y[:, 0] / rows.most)
+        np.maximum.at(most, np.arange(K)[point.intervals], here)
+    beside = np.vstack([most[:1], np.maximum(most[1:], most[:-1]), most[-1:]])
+    return beside[:, :m], beside[:, m:-1], beside[:, -1]
 
 
 def _places(terms: Terms, grading: Grading, space: Space) -> tuple[tuple[Rows, np.ndarray], tuple[Rows, np.ndarray]]:
     """Limits at the knots and in the middle of the intervals, each with y (N,) that surely keeps them if the same all over."""
     middles = (np.arange(space.intervals) + 0.5) / space.intervals
-    found = []
-    for at, here in ((space.knots, terms), (middles, terms.between())):
-        s1, s2, s3 = (x[:, None] for x in grading.at(at)[1:])
-        linear = np.stack([here.a * s2 + here.b * s1**2, here.a * s1], axis=-1)
-        third = here.q3 * s1**3 + 3 * here.q2 * s1 * s2 + here.q1 * s3
-        jerk = np.stack([third, 3 * (here.q2 * s1**2 + here.q1 * s2), here.q1 * s1], axis=-1)
-        with np.errstate(divide="ignore"):
-            rows = Rows(linear, here.c, here.d * s1, jerk, here.fastest / s1[:, 0] ** 2)
-        found.append((rows, rows.uniform()))
-    return found[0], found[1]
+    knots, between = rows_at(terms, grading, space.knots), rows_at(terms.between(), grading, middles)
+    return (knots, knots.uniform()), (between, between.uniform())
+
+
+def rows_at(terms: Terms, grading: Grading, r: np.ndarray) -> Rows:
+    """The limits at places r (N,)."""
+    s1, s2, s3 = (x[:, None] for x in grading.at(r)[1:])
+    linear = np.stack([terms.a * s2 + terms.b * s1**2, terms.a * s1], axis=-1)
+    third = terms.q3 * s1**3 + 3 * terms.q2 * s1 * s2 + terms.q1 * s3
+    jerk = np.stack([third, 3 * (terms.q2 * s1**2 + terms.q1 * s2), terms.q1 * s1], axis=-1)
+    with np.errstate(divide="ignore"):
+        return Rows(linear, terms.c, terms.d * s1, jerk, terms.fastest / s1[:, 0] ** 2)

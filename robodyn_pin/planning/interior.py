@@ -118,14 +118,14 @@ class _System:
         """What the limits do not carry of the objective's slope, as the work that it does along x (n,)."""
         rest = self.gradient.copy()
         for point, g, m in zip(self.points, self.slopes, self.multipliers, strict=True):
-            point.space.add(rest, -(m[:, None] @ g)[:, 0] @ point.basis, point.first)
+            point.add(rest, -(m[:, None] @ g)[:, 0])
         return float(np.abs(rest) @ np.abs(x))
 
     def direction(self, target: list[np.ndarray]) -> _Step:
         """The step to where multiplier times slack is `target`."""
         rhs = -self.gradient
         for point, s, g, t in zip(self.points, self.slacks, self.slopes, target, strict=True):
-            point.space.add(rhs, ((t / s)[:, None] @ g)[:, 0] @ point.basis, point.first)
+            point.add(rhs, ((t / s)[:, None] @ g)[:, 0])
         dx = cho_solve_banded((self.factor, True), rhs, check_finite=False)
         ds = [(g @ point.motion(dx)[..., None])[..., 0] for point, g in zip(self.points, self.slopes, strict=True)]
         dm = [(t - m * (s + d)) / s for t, s, m, d in zip(target, self.slacks, self.multipliers, ds, strict=True)]
@@ -146,7 +146,7 @@ def _linearised(
         g = point.gradients(motion)
         local = (g * (m / s)[..., None]).transpose(0, 2, 1) @ g
         local[:, 0, 0] += point.curvature(motion, m)
-        point.space.add_bands(bands, point.basis.T @ local @ point.basis, point.first)
+        point.add_bands(bands, local)
         slopes.append(g)
     factor = cholesky_banded(bands, lower=True, check_finite=False)
     return _System(points, slacks, multipliers, slopes, gradient, factor)

@@ -53,6 +53,15 @@ def _once(bounds: Bounds) -> Bounds:
     return replace(bounds, names=names, S=bounds.S[kept], centre=bounds.centre[kept], half=bounds.half[kept])
 
 
+def said(label: tuple[str, str]) -> str:
+    """A limited quantity in a sentence."""
+    kind, name = label
+    if kind == "force":
+        strut, end = name.rsplit(" ", 1)
+        return f"the force at the {end} end of {strut!r}"
+    return f"the {name} in the end-effector's joint" if kind == "end_effector" else f"the {kind} of {name!r}"
+
+
 def _both_ends(bounds: Bounds) -> Bounds:
     """Struts are limited at the ends that a closure holds (lower) and at those that the tree carries (upper)."""
     if bounds.kind != "force":

@@ -52,6 +52,9 @@ class Posture:
 class Model(Protocol):
     """A robot on a path."""
 
+    def crossings(self, posture: Posture) -> np.ndarray:
+        """Whether a singularity lies between neighbouring places (N - 1,)."""
+
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path."""
 
@@ -64,6 +67,11 @@ class Callback:
     """A robot of which only the inverse dynamics are known; the path's coordinates are its joints."""
 
     dynamics: Dynamics
+    motors: int | None  # that the limits speak of
+
+    def crossings(self, posture: Posture) -> np.ndarray:
+        """None is known (N - 1,)."""
+        return np.zeros(len(posture.s) - 1, bool)
 
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path."""
@@ -75,9 +83,9 @@ class Callback:
         """Torques (N, m), for ds/dt and its derivative (N,)."""
         state, N = posture.moving(rate, acceleration), len(rate)
         torque = np.asarray(self.dynamics(state.q, state.v, state.a), float)
-        if torque.ndim != 2 or len(torque) != N:
+        if torque.ndim != 2 or len(torque) != N or self.motors not in (None, torque.shape[1]):
             raise ShapeMismatch(
-                f"the inverse dynamics gave shape {torque.shape} for {N} samples; expected ({N}, motors)"
+                f"the inverse dynamics gave shape {torque.shape} for {N} samples; expected ({N}, {self.motors or 'motors'})"
             )
         if not np.isfinite(torque).all():
             i = int(np.argwhere(~np.isfinite(torque))[0, 0])
@@ -93,6 +101,16 @@ class Mechanism:
     kinds: frozenset[str]  # of loads that are limited
     reduced: ReducedModel | None  # where one of them needs it
     reduced_struts: bool  # strut forces are its
+
+    def crossings(self, posture: Posture) -> np.ndarray:
+        """Where the coordinates, or as many motors, stop determining the robot: a determinant changes sign (N - 1,)."""
+        robot = self.robot
+        J, S = robot.loops.jacobian(posture.q), robot.coordinates.S
+        square = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
+        sides = [np.linalg.slogdet(square)[0]] if square.shape[1] == square.shape[2] else []
+        B = robot.motors.S @ posture.T
+        sides += [np.sign(np.linalg.det(B))] if B.shape[1] == B.shape[2] else []
+        return np.any([side[1:] != side[:-1] for side in sides], axis=0)
 
     def posture(self, geometry: Geometry) -> Posture:
         """Joints at the points of a path.

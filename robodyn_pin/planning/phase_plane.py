@@ -5,17 +5,20 @@ Without the jerk all that the future of a motion knows of its past is y, and y' 
     y_k + h u_k = y_{k+1} - h u_{k+1}
 
 The y of a knot are cut into cells. A cell holds every u that keeps the limits at any of its y, so no motion is lost: where no
-cell is left there is none. Unlike linear programs the cells take sqrt(y), viscous friction, as it is.
+cell is left there is none. With points instead of cells none is won: where points are left there is a motion through them.
+Unlike linear programs both take sqrt(y), viscous friction, as it is.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.planning.constraints import Rows
+from robodyn_pin.planning.constraints import Knots
 
 CELLS = 1000
 PASSES = 4  # each with finer cells, on what the one before has left
+POINTS = 1001
+LEAST = 1e-9  # of the largest y: what stays of it between the knots of a motion
 
 
 @dataclass(frozen=True)
@@ -26,56 +29,91 @@ class Tube:
     high: np.ndarray
     blocked: int | None
 
+    def points(self, shares: np.ndarray) -> np.ndarray:
+        """y (K + 1, n) at shares (n,) of the way from the least sqrt(y) to the largest."""
+        low, high = (np.sqrt(y)[:, None] for y in (self.low, self.high))
+        return np.asarray((low + shares * (high - low)) ** 2)
 
-def tube(knots: Rows, top: np.ndarray, scale: float = 1.0) -> Tube:
-    """For limits at K + 1 knots, paced, and y below `top` (K + 1,); the limits but the speeds' are `scale` times as wide."""
-    low, high = 0 * top, top
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def tube(knots: Knots, top: np.ndarray, scale: float = 1.0, cells: int = CELLS) -> Tube:
+    """For limits at K + 1 knots and y below `top` (K + 1,); the limits but the speeds' are `scale` times as wide."""
+    found, each, h = Tube(0 * top, top, None), np.arange(len(top)), 1 / (len(top) - 1)
     for _ in range(PASSES):
-        edges = np.linspace(np.sqrt(low), np.sqrt(high), CELLS + 1, axis=1) ** 2
-        kept, blocked = _swept(knots, edges, scale)
+        edges = found.points(np.linspace(0.0, 1.0, cells + 1))
+        low, high = edges[:, :-1], edges[:, 1:]
+        kept, least, most = _accelerations(knots, low, high, scale)
+        after, before = (low + h * least, high + h * most), (low - h * most, high - h * least)
+        blocked = _swept(kept, before, after)
+        if blocked is None:
+            blocked = _swept(kept[::-1], _reversed(after), _reversed(before))
+            blocked = blocked if blocked is None else len(top) - 1 - blocked
         if blocked is not None:
-            return Tube(low, high, blocked)
-        first, last = kept.argmax(axis=1), CELLS - kept[:, ::-1].argmax(axis=1)
-        each = np.arange(len(top))
-        low, high = edges[each, first], edges[each, last]
-    return Tube(low, high, None)
+            return Tube(found.low, found.high, blocked)
+        first, last = kept.argmax(axis=1), cells - kept[:, ::-1].argmax(axis=1)
+        found = Tube(edges[each, first], edges[each, last], None)
+    return found
 
 
-def _swept(knots: Rows, edges: np.ndarray, scale: float) -> tuple[np.ndarray, int | None]:
-    """Cells (K + 1, n) between `edges` (K + 1, n + 1) that a motion from the begin to the end can pass, and a knot without."""
-    h = 1 / (len(edges) - 1)
-    kept, least, most = (
-        np.stack(x)
-        for x in zip(*(_cells(knots.part(slice(k, k + 1)), e, scale) for k, e in enumerate(edges)), strict=True)
+def course(knots: Knots, speeds: Tube, scale: float = 1.0) -> np.ndarray | None:
+    """A motion through points of a tube that keeps the limits at the knots, times `scale`; None where no points are left.
+
+    Returns:
+        Coefficients (2 K + 1,) of a y of smoothness 0: at the knots y, between them y_k + h u_k. The outer ends of the first
+        and of the last interval, where dr/dt grows with no acceleration, know no u: there it is that of the inner ends.
+    """
+    y, K = speeds.points(np.linspace(0.0, 1.0, POINTS)), len(speeds.low) - 1
+    kept, least, most = _accelerations(knots, y, y, scale)
+    least[[0, -1]], most[[0, -1]] = 0.0, 0.0
+    ahead, back = (np.full((K + 1, 1), 1 / K) for _ in range(2))
+    ahead[-2], back[1] = 2 / K, 2 / K
+    after = np.maximum(y + ahead * least, LEAST * y.max()), y + ahead * most
+    before = y - back * most, y - back * least
+    if _swept(kept, before, after) is not None:
+        return None
+    x, at = np.zeros(2 * K + 1), _middle(kept[-1])
+    x[-1] = y[-1, at]
+    for k in range(K - 1, -1, -1):
+        low, high = np.maximum(before[0][k + 1, at], after[0][k]), np.minimum(before[1][k + 1, at], after[1][k])
+        at = _middle(kept[k] & (low <= high))
+        x[2 * k], x[2 * k + 1] = y[k, at], (low[at] + high[at]) / 2
+    x[[1, -2]] = (x[[0, -3]] + x[[2, -1]]) / 2
+    return x
+
+
+def _accelerations(knots: Knots, low: np.ndarray, high: np.ndarray, scale: float) -> tuple[np.ndarray, ...]:
+    """Whether cells of y from `low` to `high` (K + 1, n) have any u, the least and the largest one, (K + 1, n) each."""
+    parts = (_at_knot(knots, k, low[k], high[k], scale) for k in range(len(low)))
+    return tuple(np.stack(x) for x in zip(*parts, strict=True))
+
+
+def _at_knot(
+    knots: Knots, k: int, low: np.ndarray, high: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rows, alpha = knots.rows, knots.rows.linear[k, :, 1]
+    width = np.append(np.full(len(alpha) - 1, scale), 1.0) - knots.spread[k]
+    beta, gamma, delta = (
+        np.where(alpha < 0, -x, x)[:, None] for x in (rows.linear[k, :, 0], rows.gamma[k], rows.delta[k])
     )
-    low, high = edges[:, :-1], edges[:, 1:]
-    after, before = (low + h * least, high + h * most), (low - h * most, high - h * least)
-    for k in range(1, len(edges)):
-        kept[k] &= _met(*(x[k] for x in before), *(x[k - 1][kept[k - 1]] for x in after))
-        if not kept[k].any():
-            return kept, k
-    for k in range(len(edges) - 2, -1, -1):
-        kept[k] &= _met(*(x[k] for x in after), *(x[k + 1][kept[k + 1]] for x in before))
-        if not kept[k].any():
-            return kept, k
-    return kept, None
+    parts = ((beta * low, beta * high), (delta * np.sqrt(low), delta * np.sqrt(high)))
+    least, most = (gamma + sum(pick(*ends) for ends in parts) for pick in (np.minimum, np.maximum))  # without u
+    free, size, width = alpha == 0, np.abs(alpha)[:, None], width[:, None]
+    kept = (width >= 0).all() & ((least[free] <= width[free]) & (most[free] >= -width[free])).all(axis=0)
+    begin = ((-width - most)[~free] / size[~free]).max(axis=0, initial=-np.inf)
+    end = ((width - least)[~free] / size[~free]).min(axis=0, initial=np.inf)
+    return kept & (begin <= end), begin, end
 
 
-def _cells(knot: Rows, edges: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whether a cell has any u, the least and the largest one, (n,) each."""
-    beta, alpha, delta = knot.linear[0, :, 0], knot.linear[0, :, 1], knot.delta[0]
-    width = np.append(np.full(len(alpha) - 1, scale), 1.0)
-    parts = beta * edges[:, None], delta * np.sqrt(edges)[:, None]
-    low = knot.gamma[0] + sum(np.minimum(x[1:], x[:-1]) for x in parts)
-    high = knot.gamma[0] + sum(np.maximum(x[1:], x[:-1]) for x in parts)
-    size = np.abs(alpha)
-    known = size > 0
-    size = np.where(known, size, 1.0)
-    ahead, back = np.where(alpha > 0, high, -low), np.where(alpha > 0, low, -high)
-    least = np.where(known, (-width - ahead) / size, -np.inf).max(axis=1)
-    most = np.where(known, (width - back) / size, np.inf).min(axis=1)
-    still = (known | ((low <= width) & (high >= -width))).all(axis=1)
-    return still & (least <= most), least, most
+def _swept(kept: np.ndarray, before: Pair, after: Pair) -> int | None:
+    """Keep of the cells (K + 1, n) those that one of the knot before leads to; the first knot where none is left."""
+    for k in range(len(kept)):
+        if k:
+            kept[k] &= _met(*(x[k] for x in before), *(x[k - 1][kept[k - 1]] for x in after))
+        if not kept[k].any():
+            return k
+    return None
 
 
 def _met(begin: np.ndarray, end: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -83,3 +121,12 @@ def _met(begin: np.ndarray, end: np.ndarray, begins: np.ndarray, ends: np.ndarra
     order = np.argsort(begins)
     reach = np.maximum.accumulate(np.append(-np.inf, ends[order]))
     return np.asarray(reach[np.searchsorted(begins[order], end, side="right")] >= begin)
+
+
+def _middle(kept: np.ndarray) -> int:
+    places = np.flatnonzero(kept)
+    return int(places[len(places) // 2])
+
+
+def _reversed(pair: Pair) -> Pair:
+    return pair[0][::-1], pair[1][::-1]

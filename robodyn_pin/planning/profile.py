@@ -59,18 +59,6 @@ class Profile:
         """(ds/dt)^2 at s (N,)."""
         return self.rates(self.grading.inverse(s))[0] ** 2
 
-    def sd(self, s: np.ndarray) -> np.ndarray:
-        """ds/dt at s (N,)."""
-        return self.rates(self.grading.inverse(s))[0]
-
-    def sdd(self, s: np.ndarray) -> np.ndarray:
-        """Second derivative of s by time at s (N,)."""
-        return self.rates(self.grading.inverse(s))[1]
-
-    def sddd(self, s: np.ndarray) -> np.ndarray:
-        """Third derivative of s by time at s (N,); at a knot that of the interval after it."""
-        return self.rates(self.grading.inverse(s))[2]
-
     def at_time(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """s and its three derivatives by time at times t (N,), held to [0, time]; at the last one s = 1 and ds/dt = 0."""
         t = np.clip(np.asarray(t, float), 0.0, self.time)

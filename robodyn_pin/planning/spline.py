@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 Smoothness = Literal[0, 1]  # derivatives that are continuous
+Intervals = slice | np.ndarray  # which of them
 
 # Powers 1, x, x^2 (columns) of the functions (rows) that are not zero on an interval, x from 0 to 1 on it. Smoothness 0: values at
 # both ends and the control value between them (Bernstein); 1: B-splines. In both y is their mean where all coefficients are alike.
@@ -16,6 +17,7 @@ FUNCTIONS = {
 }
 STRIDE = {0: 2, 1: 1}  # coefficients from one interval to the next
 WIDTH = 3  # coefficients that an interval knows
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -51,20 +53,31 @@ class Space:
         """y, y'/2 and y''/2 by r, at a place from 0 to 1 in an interval, of its coefficients: (3, 3)."""
         return _basis(self.intervals, self.smoothness, place)
 
-    def add(self, total: np.ndarray, local: np.ndarray, first: int = 0) -> None:
-        """Add local (K', 3) of the intervals from `first` on to the coefficients (n,)."""
+    def add(self, total: np.ndarray, local: np.ndarray, intervals: Intervals = ALL) -> None:
+        """Add local (K', 3) of some intervals to the coefficients (n,)."""
         for i in range(WIDTH):
-            total[self._at(first, i, len(local))] += local[:, i]
+            _add(total, self._at(i, intervals), local[:, i])
 
-    def add_bands(self, bands: np.ndarray, local: np.ndarray, first: int = 0) -> None:
-        """Add symmetric local (K', 3, 3) of the intervals from `first` on to the lower bands (3, n) of a matrix."""
+    def add_bands(self, bands: np.ndarray, local: np.ndarray, intervals: Intervals = ALL) -> None:
+        """Add symmetric local (K', 3, 3) of some intervals to the lower bands (3, n) of a matrix."""
         for i in range(WIDTH):
             for j in range(i + 1):
-                bands[i - j, self._at(first, j, len(local))] += local[:, i, j]
+                _add(bands[i - j], self._at(j, intervals), local[:, i, j])
 
-    def _at(self, first: int, i: int, count: int) -> slice:
+    def _at(self, i: int, intervals: Intervals) -> Intervals:
+        """Where the i-th coefficient of the intervals is."""
         step = STRIDE[self.smoothness]
-        return slice(step * first + i, step * (first + count - 1) + i + 1, step)
+        if isinstance(intervals, slice):
+            first, end, _ = intervals.indices(self.intervals)
+            return slice(step * first + i, step * (end - 1) + i + 1, step)
+        return step * intervals + i
+
+
+def _add(total: np.ndarray, at: Intervals, values: np.ndarray) -> None:
+    if isinstance(at, slice):
+        total[at] += values
+    else:  # an interval may be there more than once
+        np.add.at(total, at, values)
 
 
 @cache

@@ -4,6 +4,7 @@ Gnad et al. (IRB 360), eqs. (38) to (42): a from the mass, b from the products o
 whose sign is fixed along a path, d from viscous friction; the jerk of an axis is s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from robodyn_pin.limits import Bounds, Limits
 from robodyn_pin.planning.model import Model, Posture
 
 LOADS = ("torque", "force", "end_effector")
+TURN = 0.02  # share of a limit by which gravity never changes from one knot to the next
 SPEEDS = np.array([0.5, 1.0, 1.5])  # of the expected ds/dt: where the loads are evaluated
 
 
@@ -27,6 +29,7 @@ class Terms:
     c: np.ndarray
     d: np.ndarray
     still: np.ndarray  # (2, m) quantities at standstill at both ends: dry friction holds nothing there
+    turns: np.ndarray  # (T,) intervals between the points in which dry friction turns
     fastest: np.ndarray  # (N,) largest (ds/dt)^2 that the velocities allow
     jerk_labels: tuple[tuple[str, str], ...]
     q1: np.ndarray  # (N, k)
@@ -36,9 +39,21 @@ class Terms:
     jerk_room: np.ndarray  # (N, k)
     speed_room: np.ndarray  # (N,)
 
+    def part(self, at: np.ndarray) -> "Terms":
+        """At some of the points (N,), each for itself."""
+        found = self._with(lambda x: x[at])
+        return replace(found, still=found.c[[0, -1]], turns=self.turns[:0])
+
     def between(self) -> "Terms":
         """In the middle of the intervals, as means of those at both ends."""
-        arrays: dict[str, Any] = {k: (x[:-1] + x[1:]) / 2 for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return self._with(lambda x: (x[:-1] + x[1:]) / 2)
+
+    def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> "Terms":
+        """With what is known at each point changed."""
+        apart = ("still", "turns")
+        arrays: dict[str, Any] = {
+            k: change(x) for k, x in vars(self).items() if isinstance(x, np.ndarray) and k not in apart
+        }
         return replace(self, **arrays)
 
     def tightened(self, room: np.ndarray, jerk_room: np.ndarray, speed_room: np.ndarray) -> "Terms":
@@ -46,13 +61,12 @@ class Terms:
 
         Half of what standing still leaves of a limit stays: slow motion is as possible as before.
         """
-        held = np.abs(self.c)
-        held[[0, -1]] = np.maximum(held[[0, -1]], np.abs(self.still))
+        held = np.maximum(*np.abs(rests(self)))
         room = np.where(held < 1, np.maximum(room, (1 + held) / 2), room)
         a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
         return Terms(
-            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.fastest * speed_room**2, self.jerk_labels, q1, q2, q3,
+            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.turns, self.fastest * speed_room**2, self.jerk_labels, q1, q2, q3,
             self.room * room, self.jerk_room * jerk_room, self.speed_room * speed_room,
         )  # fmt: skip
 
@@ -71,10 +85,25 @@ def terms(model: Model, posture: Posture, limits: Limits, rate: np.ndarray) -> T
     *parts, still = _loads(model, posture, loaded, rate)
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
     labels = _names([*of["acceleration"], *loaded])
+    turns = np.flatnonzero(np.abs(np.diff(c, axis=0)).max(axis=1, initial=0.0) > TURN)
     return Terms(
-        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still]), fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
+        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still]), turns, fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
         np.ones_like(s),
     )  # fmt: skip
+
+
+def rests(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest quantity (N, m) at the points without speed and acceleration.
+
+    With the friction of standing still at both ends, and of before and after at neighbouring intervals in which it turns.
+    """
+    low, high, end = terms.c.copy(), terms.c.copy(), len(terms.c) - 1
+    low[[0, end]], high[[0, end]] = np.minimum(low[[0, end]], terms.still), np.maximum(high[[0, end]], terms.still)
+    for run in np.split(terms.turns, np.flatnonzero(np.diff(terms.turns) > 1) + 1) if len(terms.turns) else []:
+        at, beside = slice(run[0], run[-1] + 2), [max(run[0] - 1, 0), min(run[-1] + 2, end)]
+        both = (terms.c * terms.room)[beside, None] / terms.room[at]
+        low[at], high[at] = np.minimum(low[at], both.min(axis=0)), np.maximum(high[at], both.max(axis=0))
+    return low, high
 
 
 def values(
