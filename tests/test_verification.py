@@ -103,3 +103,20 @@ def test_a_log_too_short_for_the_filter_to_settle_is_told(robodyn, verified, tmp
     assert done.returncode == 0, done.stderr
     assert "100 rows; largest torque" in done.stdout
     assert "near the ends torques may be far off" in done.stdout
+
+
+def test_what_a_robot_carries_is_in_its_predicted_torques(robodyn, tmp_path):
+    (tmp_path / "motion.yaml").write_text(
+        "{rate: 250, duration: 4, period: 4, centre: {m1: 0, m2: 0.5, m3: 0, m4: 0, m5: 0, m6: 0}, sin: {m1: [0.5], m2: [0.3]}}"
+    )
+    (tmp_path / "weight.yaml").write_text("{link: link6, mass: 5.0, radius: 0.05, length: 0.1, at: [0, 0, 0.1]}")
+    log, weight = tmp_path / "log.csv", ("--payload", tmp_path / "weight.yaml")
+    done = robodyn("simulate", "irb2400", "--motion", tmp_path / "motion.yaml", "--out", log, *weight)
+    assert done.returncode == 0, done.stderr
+    errors = []
+    for carried in ((), weight):
+        done = robodyn("predict", "irb2400", log, "--out", tmp_path / "torques.csv", "--json", *carried)
+        assert done.returncode == 0, done.stderr
+        errors.append(json.loads(done.stdout)["accuracy"][1]["RMSE"])  # of motor 2, which lifts it
+    assert errors[0] > 10  # the parallelogram leaves motor 2 about 5 kg * 9.81 m/s2 * 0.7 m * sin(0.5)
+    assert errors[1] < 1

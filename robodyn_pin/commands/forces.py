@@ -5,7 +5,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, ToolOption, answer, robot_of
+from robodyn_pin.commands.options import (
+    JsonOption,
+    ParamsOption,
+    PayloadOption,
+    RobotArg,
+    ToolOption,
+    answer,
+    carrying,
+    robot_of,
+)
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
@@ -18,6 +27,7 @@ def predict(
     ],
     params: ParamsOption = None,
     tool: ToolOption = None,
+    payload: PayloadOption = None,
     internal: Annotated[
         bool, typer.Option(help="Add the internal torque of the log, which moves nothing; else torques of least norm.")
     ] = False,
@@ -39,6 +49,7 @@ def predict(
     from robodyn_pin.verification import verify
 
     model, run = robot_of(robot, params, tool)
+    model, _ = carrying(model, payload)
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
     preparation = run.preparation if run else Preparation()
     tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
@@ -99,7 +110,7 @@ def forces(
         bool, typer.Option("--joints", help="Force and moment in every joint and closure, in place of the struts.")
     ] = False,
     tool: ToolOption = None,
-    payload: Annotated[Path | None, typer.Option(help="What the robot carries (.yaml), as for simulate.")] = None,
+    payload: PayloadOption = None,
     reduced: Annotated[
         bool, typer.Option("--reduced", help="The reduced model of Delta-like robots instead of the full multipliers.")
     ] = False,
@@ -126,15 +137,12 @@ def forces(
     Example: robodyn forces irb2400 results/irb2400_log.csv --joints --out results/joints.csv
     """
     from robodyn_pin.differentiation import Preparation
-    from robodyn_pin.files import read_yaml
     from robodyn_pin.joint_forces import joint_forces_of_log
     from robodyn_pin.motion import read_log
-    from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.strut_files import forces_of_log
 
     model, run = robot_of(robot, params, tool)
-    if payload is not None:
-        model = loaded(model, read_yaml(payload, LoadSpec))
+    model, _ = carrying(model, payload)
     data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
     if joints:
         if reduced or compare is not None or cell or limit is not None:

@@ -27,6 +27,12 @@ ToolOption = Annotated[
         help="Tool (.yaml: name, link, mass, centre, inertia, frames) fixed to the robot; its frames are known."
     ),
 ]
+PayloadOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
+    ),
+]
 
 
 def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple["Robot", "RunFile | None"]:
@@ -52,6 +58,18 @@ def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None
     if params is not None and not Path(robot).is_dir() and found.name != f"{Path(robot).stem}_identified":
         raise RobodynError(f"{folder} holds {found.name.removesuffix('_identified')!r}, not {robot!r}")
     return found, read_run(folder / "run.yaml")
+
+
+def carrying(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
+    """The robot with bodies on its links, and that in words."""
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.payload import LoadSpec, loaded
+
+    said = ""
+    for file in payload or []:
+        body = read_yaml(file, LoadSpec)
+        robot, said = loaded(robot, body), f"{said} with {body.mass:g} kg on {body.link}"
+    return robot, said
 
 
 def folder_of(run: Path, settings: Any, out: Path | None) -> Path:

@@ -8,9 +8,11 @@ import typer
 from robodyn_pin.commands.options import (
     JsonOption,
     ParamsOption,
+    PayloadOption,
     RobotArg,
     ToolOption,
     answer,
+    carrying,
     numbers,
     robot_of,
     verdict,
@@ -26,12 +28,7 @@ def simulate(
     ],
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     params: ParamsOption = None,
-    payload: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
-        ),
-    ] = None,
+    payload: PayloadOption = None,
     tool: ToolOption = None,
     noise: Annotated[
         str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
@@ -72,16 +69,12 @@ def simulate(
     from robodyn_pin.control import ControllerFile
     from robodyn_pin.files import read_yaml
     from robodyn_pin.log_files import write_log
-    from robodyn_pin.payload import LoadSpec, loaded
     from robodyn_pin.simulation import Noise, read_motion
     from robodyn_pin.simulation import simulate as run_simulation
     from robodyn_pin.tracking_files import controlled_log, known_model
 
-    model, _ = robot_of(robot, params, tool)
-    empty, carried = model, ""
-    for file in payload or []:
-        load = read_yaml(file, LoadSpec)
-        model, carried = loaded(model, load), f"{carried} with {load.mass:g} kg on {load.link}"
+    empty, _ = robot_of(robot, params, tool)
+    model, carried = carrying(empty, payload)
     sigma = np.array(numbers(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
     constant = np.array(numbers(bias, "--bias")) if bias else None
     course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed, internal, constant)
