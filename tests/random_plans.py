@@ -24,8 +24,6 @@ TIMES = 400  # of a motion that are looked at
 class Outcome:
     """What came of a random problem."""
 
-    robot: str
-    jerk: bool
     time: float  # of the motion [s], nan where there is none
     worst: float  # share over a limit of torques, strut forces, velocities and accelerations, by other functions
     jerked: float  # share over a limit of the jerk, by the planner's dense check
@@ -33,7 +31,6 @@ class Outcome:
     label: tuple[str, str] | None  # the limit that forbids the motion
     excess: float
     proved: bool
-    standing: float  # largest share of a torque limit at standstill, without friction
 
 
 @cache
@@ -53,23 +50,9 @@ def random_plan(rng: np.random.Generator) -> Outcome:
     try:
         plan = fastest(robot, path, limits, points=POINTS, ends=ends)
     except InfeasiblePlan as error:
-        return Outcome(
-            name,
-            jerk,
-            np.nan,
-            np.nan,
-            np.nan,
-            0.0,
-            error.label,
-            error.excess,
-            error.proved,
-            standing(robot, path, limits),
-        )
+        return Outcome(np.nan, np.nan, np.nan, 0.0, error.label, error.excess, error.proved)
     jerked = max((over for (kind, _), over in plan.excess.items() if kind == "jerk"), default=-1.0)
-    worst = looked_at(robot, path, limits, plan.profile)
-    return Outcome(
-        name, jerk, plan.time, worst, jerked, plan.scaling_cost, None, 0.0, True, standing(robot, path, limits)
-    )
+    return Outcome(plan.time, looked_at(robot, path, limits, plan.profile), jerked, plan.scaling_cost, None, 0.0, True)
 
 
 def reachable(robot: Robot, draw: Callable[[], np.ndarray]) -> Path:
@@ -112,10 +95,3 @@ def looked_at(robot, path, limits, profile) -> float:
         found["force"] = np.hstack([lower, np.zeros_like(lower)])  # the upper ends are the planner's own
     shares = [np.abs(found[b.kind] @ b.S.T / b.half).max() for b in limits.bounds if b.kind in found]
     return float(max(shares)) - 1
-
-
-def standing(robot, path, limits) -> float:
-    """Largest share of a torque limit that the robot's weight alone takes along the path."""
-    c = path.at(np.linspace(0, 1, 200)).c
-    (torque,) = (b for b in limits.bounds if b.kind == "torque")
-    return float(np.abs(inverse_dynamics(robot, c, 0 * c, 0 * c) / torque.half).max())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.limits import Limits
-from robodyn_pin.planning.model import Model, Posture
+from robodyn_pin.planning.model import Model, Posture, blocks
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms, values
 
@@ -65,7 +65,10 @@ def shares_at(
 ) -> np.ndarray:
     """Shares (N, m) of the limits that a motion uses at N places with ds/dt and its derivatives (N,)."""
     centre, half = limits.scale
-    return np.asarray(np.abs(values(model, posture, limits, rates) - centre) / half)
+    sd, sdd, sddd = rates
+    parts = [values(model, posture.at(at), limits, (sd[at], sdd[at], sddd[at])) for at in blocks(len(sd))]
+    found = np.concatenate(parts)
+    return np.asarray(np.abs(found - centre) / half)
 
 
 def corrected(terms: Terms, seen: Check, rows: slice, at: np.ndarray, both: bool) -> tuple[Terms, float]:

@@ -155,13 +155,15 @@ class Knots:
 
     rows: Rows  # (K + 1,) paced
     spread: np.ndarray  # (K + 1, m) to both sides, where the motion begins and ends: friction may be there or not
+    middles: "Knots | None" = None  # of the first and of the last interval (2,), whose outer ends know no acceleration
 
     def without(self, k: int) -> "Knots":
         """Without the k-th quantity."""
         linear, gamma, delta, spread = (
             np.delete(x, k, axis=1) for x in (self.rows.linear, self.rows.gamma, self.rows.delta, self.spread)
         )
-        return Knots(replace(self.rows, linear=linear, gamma=gamma, delta=delta), spread)
+        rows = replace(self.rows, linear=linear, gamma=gamma, delta=delta)
+        return Knots(rows, spread, self.middles.without(k) if self.middles else None)
 
 
 @dataclass(frozen=True)
@@ -198,14 +200,18 @@ def grid(terms: Terms, grading: Grading, space: Space, momentum: bool) -> Grid:
         points += [Point(space, ALL, end, right)]
     else:
         points += [Point(space, ALL, end, right.jerks_only()), Point(space, ends[1:], end, right.part(ends[1:]))]
-    points += [Point(space, ends, np.array([begin, end]), outer.at_rest(terms.still))]
+    rest = Point(space, ends, np.array([begin, end]), outer.at_rest(terms.still))
+    points += [rest]
     if momentum:
         return Grid(
-            (*points, Coefficient(space, ALL, middle, middles.speeds_only(cap))), 0.0, cap, _knots(terms, knots)
+            (*points, Coefficient(space, ALL, middle, middles.speeds_only(cap))),
+            0.0,
+            cap,
+            _knots(terms, knots, middles),
         )
     turned = _turned(terms, knots, space)
-    slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in turned)))
-    return Grid(tuple(points + turned), slow, cap, _knots(terms, knots))
+    slow = min(float(x.min()) for x in (kept, between, *(point.rows.unpaced().uniform() for point in (rest, *turned))))
+    return Grid(tuple(points + turned), slow, cap, _knots(terms, knots, middles))
 
 
 def _turned(terms: Terms, knots: Rows, space: Space) -> list[Point]:
@@ -217,13 +223,22 @@ def _turned(terms: Terms, knots: Rows, space: Space) -> list[Point]:
     return [Point(space, np.tile(terms.turns, 2), places, knots.part(at).with_rest(low[at], high[at]))]
 
 
-def _knots(terms: Terms, knots: Rows) -> Knots:
-    """With the friction of standing still at both ends, too."""
+def _knots(terms: Terms, knots: Rows, middles: Rows) -> Knots:
+    """With the friction of standing still at both ends, too, and in the middle of the outer intervals any in between."""
     low, high = terms.c.copy(), terms.c.copy()
     low[[0, -1]], high[[0, -1]] = np.minimum(low[[0, -1]], terms.still), np.maximum(high[[0, -1]], terms.still)
-    gamma = np.column_stack([(low + high) / 2, knots.gamma[:, -1]])
-    spread = np.column_stack([(high - low) / 2, np.zeros(len(low))])
-    return Knots(replace(knots, gamma=gamma), spread)
+    first, last = slice(0, 2), slice(-2, None)
+    least, most = (
+        np.stack([pick(x[first], axis=0), pick(x[last], axis=0)]) for pick, x in ((np.min, low), (np.max, high))
+    )
+    outer = middles.part(np.array([0, len(middles.gamma) - 1]))
+    return replace(_between(knots, low, high), middles=_between(outer, least, most))
+
+
+def _between(rows: Rows, low: np.ndarray, high: np.ndarray) -> Knots:
+    """With friction between bounds (N, m); the last quantity is y itself."""
+    gamma = np.column_stack([(low + high) / 2, rows.gamma[:, -1]])
+    return Knots(replace(rows, gamma=gamma), np.column_stack([(high - low) / 2, np.zeros(len(low))]))
 
 
 def used(points: Sequence[Point], x: np.ndarray, terms: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,9 +26,7 @@ class Optimum:
     """Where the iteration stopped."""
 
     x: np.ndarray  # (n,) the best iterate
-    multipliers: tuple[np.ndarray, ...]  # of the slacks of each point (K, M)
     history: tuple[float, ...]  # objective of each iterate; all are feasible
-    gap: float  # sum of multiplier times slack: the optimum of the convexified problem is no further below
     converged: bool
 
 
@@ -50,13 +48,11 @@ def minimise(
         gap: of the barrier problem to begin with, relative to the objective.
 
     Raises:
-        SolverFailed: the start has a speed that is not positive.
+        SolverFailed: the start is not strictly within the limits.
     """
     f, slacks = objective.value(x), _slacks(points, x)
-    if slacks is None:
-        raise SolverFailed(
-            "the search was begun outside the limits: dr/dt is not positive all over", "infeasible start"
-        )
+    if slacks is None or not all((s > 0).all() for s in slacks):
+        raise SolverFailed("the search for a motion was begun outside the limits", "infeasible start")
     count = sum(s.size for s in slacks)
     mu = gap * abs(f) / count
     multipliers = [mu / s for s in slacks]
@@ -87,7 +83,7 @@ def minimise(
         f = objective.value(x)
         history.append(f)
         best = x if f <= min(history) else best
-    return Optimum(best, tuple(multipliers), tuple(history), _product(slacks, multipliers), converged)
+    return Optimum(best, tuple(history), converged)
 
 
 def within(points: Sequence[Point], x: np.ndarray) -> bool:

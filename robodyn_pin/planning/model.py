@@ -1,6 +1,6 @@
 """What a plan needs to know of a robot: joints along a path, and the loads that a motion along it causes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,6 +15,8 @@ from robodyn_pin.robot import Robot, State
 from robodyn_pin.struts import strut_loads
 
 STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
+
+BLOCK = 5_000  # rows worked out at once
 
 Dynamics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # q, q', q'' (N, n) -> torques (N, m)
 
@@ -139,6 +141,11 @@ class Mechanism:
             if self.reduced_struts:
                 found["force"] = np.hstack([forces.lower, forces.upper])
         return found
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Of n rows: what is worked out of them takes no more memory than BLOCK of them need."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK))
 
 
 def mechanism(robot: Robot, kinds: Iterable[str], reduced: bool) -> Mechanism:

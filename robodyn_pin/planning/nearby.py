@@ -1,7 +1,7 @@
 """From a motion that breaks limits to one nearby that keeps them: linear programs with tangents at the motion.
 
-Each minimises how far the limits are exceeded; the slacks' convex parts are replaced by their tangents, so that what it finds
-keeps the limits where the excess is below zero.
+Each minimises how far the limits are exceeded, with tangents at the motion before; whether what it finds keeps the limits
+themselves is looked at.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Label = tuple[str, str]  # kind and axis
 STEPS = 10
 ROOM = 0.05  # share of the limits that a motion to start from need not leave free
 PACE = 1e-3  # speeds take so little part in the excess that y stays off zero and no more
-LEAST = 1e-9  # of the largest y: the coefficients of a motion are not below it
+LEAST = 1e-9  # [1/s^2] coefficients of a motion are not below it, and, of the largest y, tangents are not at less
 
 
 @dataclass(frozen=True)

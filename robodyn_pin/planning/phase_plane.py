@@ -5,8 +5,8 @@ Without the jerk all that the future of a motion knows of its past is y, and y' 
     y_k + h u_k = y_{k+1} - h u_{k+1}
 
 The y of a knot are cut into cells. A cell holds every u that keeps the limits at any of its y, so no motion is lost: where no
-cell is left there is none. With points instead of cells none is won: where points are left there is a motion through them.
-Unlike linear programs both take sqrt(y), viscous friction, as it is.
+cell is left there is none, of those whose u is linear between these knots. With points instead of cells none is won: where points
+are left there is a motion through them. At the outer knots, where dr/dt does not know u, the middle of the interval says what is possible.
 """
 
 from dataclasses import dataclass
@@ -38,13 +38,17 @@ class Tube:
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def tube(knots: Knots, top: np.ndarray, scale: float = 1.0, cells: int = CELLS) -> Tube:
-    """For limits at K + 1 knots and y below `top` (K + 1,); the limits but the speeds' are `scale` times as wide."""
+def tube(knots: Knots, scale: float = 1.0, cells: int = CELLS) -> Tube:
+    """For limits at K + 1 knots; those but the speeds' are `scale` times as wide."""
+    top = knots.rows.most
     found, each, h = Tube(0 * top, top, None), np.arange(len(top)), 1 / (len(top) - 1)
     for _ in range(PASSES):
         edges = found.points(np.linspace(0.0, 1.0, cells + 1))
         low, high = edges[:, :-1], edges[:, 1:]
         kept, least, most = _accelerations(knots, low, high, scale)
+        if knots.middles is not None:
+            for end in (0, -1):
+                _beside_outer(knots.middles, end, kept, (low, high), (least, most), scale)
         after, before = (low + h * least, high + h * most), (low - h * most, high - h * least)
         blocked = _swept(kept, before, after)
         if blocked is None:
@@ -71,6 +75,7 @@ def course(knots: Knots, speeds: Tube, scale: float = 1.0) -> np.ndarray | None:
     ahead[-2], back[1] = 2 / K, 2 / K
     after = np.maximum(y + ahead * least, LEAST * y.max()), y + ahead * most
     before = y - back * most, y - back * least
+    kept &= after[0] <= after[1]  # y stays above zero in the interval
     if _swept(kept, before, after) is not None:
         return None
     x, at = np.zeros(2 * K + 1), _middle(kept[-1])
@@ -104,6 +109,30 @@ def _at_knot(
     begin = ((-width - most)[~free] / size[~free]).max(axis=0, initial=-np.inf)
     end = ((width - least)[~free] / size[~free]).min(axis=0, initial=np.inf)
     return kept & (begin <= end), begin, end
+
+
+def _beside_outer(middles: Knots, end: int, kept: np.ndarray, y: Pair, u: Pair, scale: float) -> None:
+    """Keep of the cells beside an outer knot, 0 or -1, those that some u of that knot leads to through the middle of the interval.
+
+    There u = (y_1 - y_0) / 2 h and y = (y_0 + 3 y_1 - 2 h u_1) / 4; at the other end of the path time runs back.
+    """
+    if not kept[end].any():
+        return
+    sign, inner, h = (1.0, 1, 1 / (len(kept) - 1)) if end == 0 else (-1.0, -2, 1 / (len(kept) - 1))
+    outer = y[0][end][kept[end]].min(), y[1][end][kept[end]].max()
+    low, high = y[0][inner], y[1][inner]
+    pull = np.sort([sign * 2 * h * u[0][inner], sign * 2 * h * u[1][inner]], axis=0)
+    beyond = 2 * middles.rows.most[end]  # its share is over the limit, and it is finite
+    here = np.clip([(outer[0] + 3 * low - pull[1]) / 4, (outer[1] + 3 * high - pull[0]) / 4], 0.0, beyond)
+    push = np.sort([sign * (low - outer[1]) / (2 * h), sign * (high - outer[0]) / (2 * h)], axis=0)
+    rows = middles.rows
+    beta, alpha, gamma, delta = (
+        x[end][:, None] for x in (rows.linear[..., 0], rows.linear[..., 1], rows.gamma, rows.delta)
+    )
+    width = np.append(np.full(len(beta) - 1, scale), 1.0)[:, None] + middles.spread[end][:, None]
+    parts = beta * here[:, None], alpha * push[:, None], delta * np.sqrt(here)[:, None]
+    least, most = (gamma + sum(pick(x, axis=0) for x in parts) for pick in (np.min, np.max))
+    kept[inner] &= ((least <= width) & (most >= -width)).all(axis=0)
 
 
 def _swept(kept: np.ndarray, before: Pair, after: Pair) -> int | None:

@@ -26,7 +26,9 @@ class Plan:
     terms: Terms  # at the knots of the profile
     dense: Check  # by the model itself on a ten times finer grid
     scaling_cost: float  # share of the time that keeping the limits between the points took in the end
-    history: tuple[float, ...]  # objective of the iterates [s]; each keeps the limits
+    history: tuple[
+        float, ...
+    ]  # objective of the iterates, of time [s]; each keeps the limits at the points of the path
     converged: bool
 
     @property
@@ -57,7 +59,7 @@ class Plan:
     @cached_property
     def max_velocity(self) -> np.ndarray:
         """Largest (ds/dt)^2 at each knot (K + 1,) for which any acceleration keeps the limits (without the jerk's)."""
-        return maximum_velocity(self.terms)
+        return maximum_velocity(self.terms, self.profile.z_knots)
 
     def quantities(self, s: np.ndarray) -> np.ndarray:
         """All limited quantities (N, m), columns as `labels`, of the motion at s (N,), by the model itself."""

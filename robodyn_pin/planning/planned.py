@@ -15,11 +15,12 @@ from robodyn_pin.files import resolve
 from robodyn_pin.limits import Limits
 from robodyn_pin.payload import loaded
 from robodyn_pin.planning.limits import planning_limits
+from robodyn_pin.planning.model import blocks
 from robodyn_pin.planning.path import Path
 from robodyn_pin.planning.plan_file import PlanFile, path_of
 from robodyn_pin.planning.reach import check_path
 from robodyn_pin.planning.solve import Plan, fastest
-from robodyn_pin.planning.table import Motion, blocks, cycle_times, motion_at
+from robodyn_pin.planning.table import Motion, cycle_times, motion_at
 from robodyn_pin.reduced import reduced_model, tree_forces
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run import load_named

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.errors import BadPath, InfeasiblePlan, RobodynError
+from robodyn_pin.errors import BadPath, InfeasiblePlan, RobodynError, ShapeMismatch
 from robodyn_pin.limits import Limits
 from robodyn_pin.planning.check import Check, check, corrected, shares_at
 from robodyn_pin.planning.constraints import Grid, Point, grid, rows_at
@@ -14,11 +14,13 @@ from robodyn_pin.planning.limits import said
 from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, Posture, mechanism, posture_at
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.spline import Space
-from robodyn_pin.planning.terms import LOADS, TURN, Terms, terms
+from robodyn_pin.planning.terms import LOADS, TURN, Terms, terms, values
 from robodyn_pin.robot import Robot
 
 DENSE = 10  # places to an interval where a motion is checked in the end
 INNER = 8  # steps in an interval in which friction turns, where only momentum passes
+ROUND = 1e-9  # share of a limit
+COMPARED = (0.3, 3.0)  # times the rate: where the terms are compared with the model
 CLOSE = 40  # in the first and the last interval, and where a motion passes with momentum
 
 
@@ -45,6 +47,7 @@ class Problem:
     limits: Limits
     grading: Grading
     space: Space
+    rate: float = 1.0  # ds/dt [1/s] about which quantities are looked at
 
     @property
     def _jerk(self) -> bool:
@@ -71,8 +74,6 @@ class Problem:
         """At the knots, and in the steps between them."""
         if finer in (DENSE, CLOSE):
             return self._dense if finer == DENSE else self._close
-        if DENSE % finer:
-            return self._closed(self.steps(finer))
         steps = self.steps(DENSE)[:, None]
         at = np.cumsum(steps)[:, None] - steps + steps // finer * np.arange(finer)
         return self._dense.at(np.append(at, steps.sum()))
@@ -92,12 +93,13 @@ class Problem:
         return posture_at(self.model, self.path, s, self._jerk)
 
     def _terms(self, posture: Posture) -> Terms:
-        return terms(self.model, posture, self.limits, np.ones(len(posture.s)))
+        return terms(self.model, posture, self.limits, np.full(len(posture.s), self.rate))
 
     def finer(self, factor: int) -> tuple[Terms, Grid]:
         """The limits without the jerk's, on `factor` intervals for each."""
-        found, space = self._terms(self.postures(factor)), Space(factor * self.space.intervals, 0)
-        return found, grid(found, self.grading, space, momentum=True)
+        limits = Limits(tuple(b for b in self.limits.bounds if b.kind != "jerk"))
+        flat = replace(self, limits=limits, space=Space(factor * self.space.intervals, 0))
+        return flat.terms, grid(flat.terms, self.grading, flat.space, momentum=True)
 
     def grid(self, found: Terms, inner: Inner | None = None) -> Grid:
         """The limits on the intervals; `inner`: of motions that pass with momentum."""
@@ -132,6 +134,31 @@ class Problem:
         """By the model itself."""
         return check(self.model, self.postures(finer), self.limits, profile, self.steps(finer))
 
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the terms are the model's at other speeds, too: friction is Coulomb's and viscous.
+
+        Not at speeds so low that the model's friction has not saturated yet: dry friction has no such speeds.
+        """
+        found, (centre, half) = self.terms, self.limits.scale
+        columns = [self.limits.labels.index(label) for label in found.labels]
+        for rate in (part * self.rate for part in COMPARED):
+            sd = np.full(len(found.s), rate)
+            said = (values(self.model, self.knots, self.limits, (sd, 0 * sd, 0 * sd)) - centre) / half
+            away = np.abs(said[:, columns] - (found.b * rate**2 + found.c + found.d * rate))
+            if np.median(away, axis=0).max(initial=0.0) > TURN:  # the median: where friction turns it has not saturated
+                return False
+        return True
+
+    def check_limits(self) -> None:
+        """Raise RobodynError for limits that leave no room, or that are not of this robot."""
+        joints = self.knots.q.shape[1]
+        for b in self.limits.bounds:
+            if not (b.half > 0).all():
+                raise RobodynError(f"limits of {b.kind} have the half ranges {b.half}; expected positive numbers")
+            if b.kind not in LOADS and b.S.shape[1] != joints:
+                raise ShapeMismatch(f"limits of {b.kind} are of {b.S.shape[1]} joints; the robot has {joints}")
+
     def check_standing(self) -> None:
         """Raise InfeasiblePlan where the path leaves a position's range, or a limit forbids standing still at its ends."""
         positions = Limits(tuple(b for b in self.limits.bounds if b.kind == "position"))
@@ -143,7 +170,7 @@ class Problem:
             shares = shares_at(self.model, posture, limits, (np.zeros_like(s),) * 3)
             i, k = np.unravel_index(shares.argmax(), shares.shape)
             over, label = float(shares[i, k]) - 1, limits.labels[k]
-            if over > 0:
+            if over > ROUND:
                 when = "" if limits is positions else " at standstill already, where the motion begins or ends"
                 raise InfeasiblePlan(
                     f"at s = {s[i]:.4g} {said(label)} is {100 * over:.3g} % over its limit{when}; raise the limit or "

@@ -4,6 +4,8 @@ Bobrow's problem with z = (ds/dt)^2 as the unknown (Verscheure et al., IEEE TAC 
 sequential convexification; Gnad et al. (IRB 360), section 5.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -27,6 +29,7 @@ from robodyn_pin.planning.terms import Terms
 from robodyn_pin.robot import Robot
 
 LEAST_POINTS = 4
+SLOWER = (0.3, 0.1)  # ds/dt [1/s] about which quantities are looked at where they seem to forbid slow motion
 FREE = 0.1  # of the cap
 NEARLY = 0.02  # places that use all but this share of a limit are looked at when the motion is slowed
 BISECTIONS = 14
@@ -69,14 +72,39 @@ def fastest(
     smooth = any(b.kind == "jerk" for b in limits.bounds)
     grading, space = Grading(ends if smooth else ("free", "free")), Space(points, 1 if smooth else 0)
     problem = Problem(model_of(robot, limits, reduced), path, limits, grading, space)
+    problem.check_limits()
     problem.check_singular()
     problem.check_standing()
-    held, start = problem.grid(problem.terms), None
-    goal, time = (aim(kind, space, grading, held.slow) for kind in (objective, "time"))
-    if held.slow == 0:
-        held = problem.grid(problem.terms, problem.inner)
-        start = passing(problem, held)
+    refused: InfeasiblePlan | None = None
+    for way, held in _ways(problem):
+        try:
+            return _planned(way, held, objective, iterations)
+        except InfeasiblePlan as error:
+            refused = error
+    assert refused is not None
+    raise refused
+
+
+def _ways(problem: Problem) -> Iterator[tuple[Problem, Grid]]:
+    """With quantities known about rates at which slow motion keeps the limits; if that is not the usual one momentum, too."""
+    held = problem.grid(problem.terms)
+    if held.slow > 0:
+        yield problem, held
+        return
+    for rate in SLOWER:
+        other = replace(problem, rate=rate)
+        slower = other.grid(other.terms)
+        if slower.slow > 0:
+            yield other, slower
+    yield problem, problem.grid(problem.terms, problem.inner)
+
+
+def _planned(problem: Problem, held: Grid, objective: Literal["time", "speed"], iterations: int) -> Plan:
+    """The fastest motion within the limits at the points, tightened until they hold between them; raises as `fastest`."""
+    grading, space = problem.grading, problem.space
+    start = passing(problem, held) if held.slow == 0 else None
     begin = start.x if start else np.full(space.size, held.slow / 2)
+    goal, time = (aim(kind, space, grading, float(np.median(begin))) for kind in (objective, "time"))
     optimum = minimise(time, held.points, begin, most=iterations)
     _check_held(optimum, held, problem.terms)
     search = Search(problem, goal, start, iterations)
@@ -85,18 +113,17 @@ def fastest(
     state, seen, history = search.settled(State(problem.terms, problem.inner if start else None, held, optimum))
     profile = Profile(grading, space, state.optimum.x)
     before = profile.time
-    if start or not np.isfinite(seen.worst):  # what passes with momentum cannot be slowed down
-        if not seen.worst <= OVER:
-            raise _missed(seen)
-    elif seen.worst > OVER:
+    if start is None and OVER < seen.worst < np.inf:  # what passes with momentum cannot be slowed down
         profile = profile.scaled(_slower(problem, seen))
         seen = problem.check(profile, DENSE)
+    if not seen.worst <= OVER:
+        raise _missed(seen)
     cost, converged = profile.time / before - 1, state.optimum.converged
-    return Plan(problem.model, path, limits, profile, state.found, seen, cost, history, converged)
+    return Plan(problem.model, problem.path, problem.limits, profile, state.found, seen, cost, history, converged)
 
 
 def _missed(seen: Check) -> InfeasiblePlan:
-    """What a motion that cannot be slowed down, nor kept within the limits between its points, ends with."""
+    """What a motion ends with that is not kept within the limits between its points, nor can be slowed down enough."""
     shares = np.nan_to_num(seen.shares, nan=np.inf)  # of a motion that stops on its way
     i, k = np.unravel_index(shares.argmax(), shares.shape)
     s, label = float(seen.s[i]), seen.labels[k]

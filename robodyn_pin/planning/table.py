@@ -3,7 +3,6 @@
 Gnad et al. (IRB 360), section 5.2: rows at the cycle time need no interpolation on the controller, the closest one is played.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
 from typing import Protocol
@@ -13,12 +12,11 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.log_files import write_table
-from robodyn_pin.planning.model import Mechanism, mechanism, posture_at
+from robodyn_pin.planning.model import Mechanism, blocks, mechanism, posture_at
 from robodyn_pin.planning.path import Path
 from robodyn_pin.robot import Robot
 from robodyn_pin.struts import StrutLoads, joined, strut_loads
 
-BLOCK = 5_000  # rows worked out at once
 MOST = 1_000_000  # rows of a table
 
 
@@ -62,11 +60,6 @@ def cycle_times(time: float, cycle: float) -> np.ndarray:
             "for a limit that is too small, or take a longer 'cycle'"
         )
     return np.arange(int(last) + 1) * cycle
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Of n rows: what is worked out of them takes no more memory than BLOCK of them need."""
-    return (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK))
 
 
 def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:

@@ -5,14 +5,13 @@ import numpy as np
 from robodyn_pin.planning.terms import Terms
 
 STEPS = 60  # of bisection
-SCALE = 400  # steps of a search from above
 FLAT = 1e-9  # a quantity that an acceleration changes by less, relative to the largest, does not know it
 
 
-def maximum_velocity(terms: Terms) -> np.ndarray:
+def maximum_velocity(terms: Terms, known: np.ndarray) -> np.ndarray:
     """Largest z = (ds/dt)^2 (N,) at each point for which some acceleration keeps all quantities and velocities.
 
-    inf where nothing limits it.
+    inf where nothing limits it. `known` (N,): z of a motion; slower ones need not be possible.
     """
     high = np.where(np.isfinite(terms.fastest), terms.fastest, 1.0)
     for _ in range(40):  # until too fast, where no velocity is limited
@@ -21,24 +20,12 @@ def maximum_velocity(terms: Terms) -> np.ndarray:
             break
         high = np.where(free, 10 * high, high)
     whole = _possible(terms, high)
-    low = np.where(whole, high, 0.0)
+    low = np.where(whole, high, np.minimum(known, high))
     for _ in range(STEPS):
         z = (low + high) / 2
         possible = _possible(terms, z)
         low, high = np.where(possible, z, low), np.where(possible, high, z)
     return np.where(whole & ~np.isfinite(terms.fastest), np.inf, low)
-
-
-def ceiling(terms: Terms) -> np.ndarray:
-    """z (N,) that is surely not exceeded: a step above the largest one, of a fine scale, that some acceleration allows."""
-    scale = np.geomspace(1.0, 1e-8, SCALE)
-    most = np.where(np.isfinite(terms.fastest), terms.fastest, np.inf)
-    found = np.zeros(len(most))
-    for k, part in enumerate(scale):
-        z = part * np.where(np.isfinite(most), most, 1.0)
-        here = (found == 0) & _possible(terms, z)
-        found = np.where(here, z * (scale[k - 1] / part if k else 1.0), found)
-    return np.where(np.isfinite(most), np.where(found > 0, found, scale[-1] * most), np.inf)
 
 
 def _possible(terms: Terms, z: np.ndarray) -> np.ndarray:
