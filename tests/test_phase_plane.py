@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from robodyn_pin.planning.constraints import Knots, Rows
+from robodyn_pin.planning.constraints import Knots
 from robodyn_pin.planning.phase_plane import course, tube
+from robodyn_pin.planning.rows import Rows
 from robodyn_pin.planning.spline import Space
 
 K = 20

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from robodyn_pin.limits import Limits
-from robodyn_pin.planning.constraints import ALL, Point, Rows, used
+from robodyn_pin.planning.constraints import used
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.limits import symmetric
 from robodyn_pin.planning.model import Callback
 from robodyn_pin.planning.path import lines
 from robodyn_pin.planning.problem import CLOSE, Problem
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.spline import Space
+from robodyn_pin.planning.rows import Point, Rows
+from robodyn_pin.planning.spline import ALL, Space
 
 K = 12
 NOTHING = Rows(np.zeros((K, 0, 2)), np.zeros((K, 0)), np.zeros((K, 0)), np.zeros((K, 0, 3)), np.ones(K))

@@ -27,10 +27,10 @@ ENOUGH = 0.01  # share of the limits that a start leaves free
 LITTLE = 1e-3  # excess to begin with, where the limits allow standing still
 SUSPECTS = 3  # limits that may block the way alone
 CONFIRM = 4  # knots to an interval, of a proof
-FASTER = 3.0
+FASTER = 3.0  # times the rate
 FINER = ((4, 4000), (16, 1000))  # and cells, of proofs that take longer
 MEMORY = 5_000_000  # cells at all knots
-DOUBLINGS = 60
+DOUBLINGS = 60  # of an excess, at most
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def passing(problem: Problem, held: Grid) -> Start:
         for factor, cells in FINER:
             if there := _finer(problem, factor, cells):
                 raise there.refused(problem.exact)
-        how = "over its limit in every motion that was tried; take more points"
+        how = "over its limit in every motion that was tried"
         raise _infeasible(found, missed.where, how, missed.excess, False)
     start: Start | None = best
     for _ in range(TRIES):
@@ -153,10 +153,10 @@ def _infeasible(found: Terms, where: tuple[int, Label], how: str, excess: float,
     share = float(_standing(found, knot)[found.labels.index(label)]) if label in found.labels else 0.0
     still = f" (at standstill {100 * (share - 1):.3g} % over)" if share > 1 else ""
     s = float(found.s[knot])
-    none = "no motion along the path keeps the limits" if proved else "no motion is known that keeps the limits"
+    none, more = ("along the path keeps", "") if proved else ("is known that keeps", "take more points, ")
     return InfeasiblePlan(
-        f"{none}: at s = {s:.4f} {said(label)} is {how}{still}; raise the limit "
-        "or move the path", s, label, excess, proved,
+        f"no motion {none} the limits: at s = {s:.4f} {said(label)} is {how}{still}; {more}raise the limit or move the path",
+        s, label, excess, proved,
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
 from robodyn_pin.errors import SolverFailed
-from robodyn_pin.planning.constraints import Point
 from robodyn_pin.planning.objectives import Objective
+from robodyn_pin.planning.rows import Point
 
 NEAR = 0.97  # share of the way to the nearest limit that a step may take
 SHORTER = 0.6  # a step that does not make the barrier function fall is cut to this

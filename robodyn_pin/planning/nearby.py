@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from robodyn_pin.planning.constraints import Point
 from robodyn_pin.planning.interior import within
+from robodyn_pin.planning.rows import Point
 from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import Terms
 

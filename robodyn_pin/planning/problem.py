@@ -8,11 +8,12 @@ import numpy as np
 from robodyn_pin.errors import BadPath, InfeasiblePlan, RobodynError, ShapeMismatch
 from robodyn_pin.limits import Limits
 from robodyn_pin.planning.check import Check, check, corrected, shares_at
-from robodyn_pin.planning.constraints import Grid, Point, grid, rows_at
+from robodyn_pin.planning.constraints import Grid, grid
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.limits import said
 from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, Posture, mechanism, posture_at
 from robodyn_pin.planning.profile import Profile
+from robodyn_pin.planning.rows import Point, rows_at
 from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import LOADS, TURN, Terms, terms, values
 from robodyn_pin.robot import Robot
