@@ -5,7 +5,7 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadFile, BadLog
-from robodyn_pin.planning import table
+from robodyn_pin.planning import model
 from robodyn_pin.planning.path import u_turn
 from robodyn_pin.planning.table import columns, cycle_times, motion_at, read_look_up, write_motion
 
@@ -58,7 +58,7 @@ def test_a_motion_of_more_rows_than_a_table_has_is_refused():
 
 
 def test_blocks_of_rows_make_the_same_table(robot, path, motion, monkeypatch):
-    monkeypatch.setattr(table, "BLOCK", 500)
+    monkeypatch.setattr(model, "BLOCK", 500)
     again = motion_at(robot, path, Smooth(), motion.t)
     for whole, pieces in zip(columns(robot, motion).values(), columns(robot, again).values(), strict=True):
         np.testing.assert_allclose(pieces, whole, rtol=1e-6, atol=1e-6)
