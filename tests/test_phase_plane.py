@@ -64,3 +64,53 @@ def test_friction_that_turns_takes_room_on_both_sides():
     rubbed = Knots(knots.rows, knots.spread + np.array([0.25, 0.0, 0.0]))  # a push of 1.5 is left: 0.75 in the middle
     assert tube(Knots(pushed(0.7).rows, rubbed.spread)).blocked is None
     assert tube(Knots(pushed(0.8).rows, rubbed.spread)).blocked is not None
+
+
+def rows_of(linear, delta, gamma):
+    rows = Rows(linear, gamma, delta, np.zeros((len(linear), 0, 3)), np.full(len(linear), TOP)).paced(TOP)
+    return Knots(rows, np.zeros_like(rows.gamma))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_motion_is_lost(seed):
+    """A random motion, and limits that it just keeps: at the knots from both sides, and in the middle of the outer intervals."""
+    rng, space, m = np.random.default_rng(seed), Space(6, 0), 2
+    x = rng.uniform(0.5, 1.5, space.size)
+    begin, middle, end = (space.windows(x) @ space.basis(place).T for place in (0.0, 0.5, 1.0))
+    knots = np.stack([np.vstack([begin, end[-1:]]), np.vstack([begin[:1], end])])  # y, u, w after and before each
+    knots[..., 1][:, [0, -1]] = 0.0  # which the outer ones do not know
+    outer = middle[None, [0, -1]]
+
+    def just_kept(motions):
+        linear, delta = rng.normal(size=(motions.shape[1], m, 2)), rng.normal(size=(motions.shape[1], m))
+        value = np.einsum("nij,snj->sni", linear, motions[..., :2]) + delta * np.sqrt(motions[..., :1])
+        size = 0.1 + np.ptp(value, axis=0)  # so wide are the limits, 1 % more on one side
+        centre = value.mean(axis=0) + rng.choice([-1, 1], value.shape[1:]) * (size - np.ptp(value, axis=0)) * 0.49
+        return linear / (size / 2)[..., None], delta / (size / 2), -centre / (size / 2)
+
+    linear, delta, gamma = just_kept(knots)
+    linear[[0, -1], :, 1] = 0.0
+    found = rows_of(linear, delta, gamma)
+    linear, delta, gamma = just_kept(outer)
+    friction = rng.uniform(0.0, 0.5, gamma.shape)  # there it may be anything up to this, and is all of it to one side
+    middles = rows_of(linear, delta, gamma + rng.choice([-1, 1], gamma.shape) * friction)
+    spread = np.column_stack([friction, np.zeros(2)])
+    found = Knots(found.rows, found.spread, Knots(middles.rows, spread))
+    speeds = tube(found)
+    assert speeds.blocked is None
+    assert np.all(speeds.low <= knots[0, :, 0])
+    assert np.all(speeds.high >= knots[0, :, 0])
+
+
+def test_the_middle_of_the_outer_intervals_says_how_fast_the_speed_may_change():
+    # y = 1 at both ends, and |u| <= 1 in the middle of the outer intervals: y' / 2 there is the change of y over 2 h.
+    linear, gamma = np.zeros((K + 1, 1, 2)), np.zeros((K + 1, 1))
+    linear[1:-1, 0, 1] = 0.01  # |u| <= 100 between
+    linear[[0, -1], 0, 0], gamma[[0, -1], 0] = 100.0, -100.0  # |y - 1| <= 0.01
+    free = rows_of(linear, 0 * gamma, gamma)
+    middles = np.zeros((2, 1, 2))
+    middles[:, 0, 1] = 1.0
+    held = Knots(free.rows, free.spread, rows_of(middles, np.zeros((2, 1)), np.zeros((2, 1))))
+    assert tube(free).high[[1, -2]] == pytest.approx(TOP)
+    assert tube(held).high[[1, -2]] == pytest.approx(1.01 + 2 / K, abs=0.02)
+    assert tube(held).low[[1, -2]] == pytest.approx(0.99 - 2 / K, abs=0.02)
