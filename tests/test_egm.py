@@ -159,20 +159,17 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def when_listened(port: int, action) -> threading.Thread:
-    """Run an action as soon as somebody listens on the port."""
+def when_listened(monkeypatch, action) -> threading.Thread:
+    """Run an action as soon as the recorder listens; to ask the port itself would take it from the recorder."""
+    listens = threading.Event()
 
-    def wait() -> None:
-        for _ in range(3000):
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                try:
-                    probe.bind(("", port))
-                except OSError:
-                    break
-            time.sleep(0.01)
-        action()
+    def told(*words) -> socket.socket:
+        listener = listen(*words)
+        listens.set()
+        return listener
 
-    thread = threading.Thread(target=wait)
+    monkeypatch.setattr(egm_recorder, "listen", told)
+    thread = threading.Thread(target=lambda: listens.wait(30) and action())
     thread.start()
     return thread
 
@@ -181,10 +178,10 @@ def recorded(port: int, *words: str):
     return CliRunner().invoke(app, ["record", "irb2400", "--egm", "--port", str(port), "--wait", "3", *words])
 
 
-def test_a_stream_of_garbage_is_rejected_with_a_count(tmp_path):
+def test_a_stream_of_garbage_is_rejected_with_a_count(tmp_path, monkeypatch):
     port, rng = free_port(), np.random.default_rng(3)
     rubbish = [(0.001 * k, rng.bytes(100)) for k in range(300)]
-    sender = when_listened(port, lambda: list(send(rubbish, ("127.0.0.1", port))))
+    sender = when_listened(monkeypatch, lambda: list(send(rubbish, ("127.0.0.1", port))))
     result = recorded(port, "--units", "angle=deg", "--out", str(tmp_path / "log.csv"))
     sender.join()
     assert isinstance(result.exception, RobodynError)
@@ -192,12 +189,12 @@ def test_a_stream_of_garbage_is_rejected_with_a_count(tmp_path):
     assert not (tmp_path / "log.csv").exists()
 
 
-def test_commands_stream_and_record(robot, tmp_path):
+def test_commands_stream_and_record(robot, tmp_path, monkeypatch):
     write_log(tmp_path / "played.csv", made_log(1.0), robot, "SIMULATED")
     port = free_port()
     words = ["stream", "irb2400", str(tmp_path / "played.csv"), "--port", str(port), "--dropped", "0.1", "--json"]
     answers = []
-    sender = when_listened(port, lambda: answers.append(CliRunner().invoke(app, words)))
+    sender = when_listened(monkeypatch, lambda: answers.append(CliRunner().invoke(app, words)))
     result = recorded(port, "--units", "angle=deg,torque=N m", "--out", str(tmp_path / "log.csv"))
     sender.join()
     assert result.exit_code == 0
