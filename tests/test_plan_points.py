@@ -76,3 +76,13 @@ def test_where_friction_turns_a_motion_is_looked_at_closely_and_held_on_both_sid
     b = inner.terms.c[:, 1]  # of the limit of 2 N m
     assert (b.min(), b.max()) == pytest.approx((-0.25, 0.25), abs=0.01)
     assert np.all((inner.places > 0) & (inner.places < 1))
+
+
+@pytest.mark.parametrize(
+    ("friction", "exact"), [(lambda v: np.tanh(v / 1e-3) / 2 + v / 5, True), (lambda v: v**3, False)]
+)
+def test_terms_are_exact_for_dry_and_viscous_friction_only(friction, exact):
+    path = lines(("a",), np.array([[0.0], [1.0]]), np.zeros(1, bool), 0.0)
+    limits = Limits((symmetric("torque", ("a",), np.array([1.0])),))
+    model = Callback(lambda q, v, a: a + friction(v), 1)
+    assert Problem(model, path, limits, Grading(("free", "free")), Space(20, 0)).exact == exact
