@@ -7,6 +7,8 @@ import numpy as np
 
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA
 
+_FROM_PSEUDO_INERTIA = np.linalg.pinv(PSEUDO_INERTIA)
+
 
 def ball(mass: float, radius: float) -> np.ndarray:
     """Parameters (10,) of a solid ball about its centre: a neutral body that says little. Radius 0: a point."""
@@ -30,6 +32,14 @@ def moved(x: np.ndarray, by: np.ndarray) -> np.ndarray:
     inertia = np.trace(second) * np.eye(3) - second
     rows, columns = [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]
     return np.concatenate([[m], h + m * c, x[4:] + inertia[rows, columns]])
+
+
+def in_other_frame(H: np.ndarray) -> np.ndarray:
+    """A (10, 10) with x' = A x: parameters in the frame in which theirs has the homogeneous placement H (4, 4) [m].
+
+    P' = H P H' for the pseudo-inertia P, whose last row and column are those of the mass.
+    """
+    return np.asarray(_FROM_PSEUDO_INERTIA @ np.kron(H, H) @ PSEUDO_INERTIA)
 
 
 def nearest_body(x: np.ndarray, eigenvalue: float) -> np.ndarray:

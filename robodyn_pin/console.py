@@ -57,7 +57,7 @@ def print_result(result: "Result", folder: Path) -> None:
         of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
         print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
     if payload := result.robot_before.payload:
-        print_table(f"Payload {payload.name!r} on {payload.link}, in the frame of {payload.frame}", [
+        print_table(f"Payload {payload.name!r}, in the frame of {payload.link}", [
             {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
              "WLS": "not shown" if q.wls is None else f"{q.wls:.4g}",
              "standard deviation": "" if q.deviation is None else f"{q.deviation:.2g}"}

@@ -1,7 +1,7 @@
 """A payload: a body fixed to a link in some logs only, so that the rest tell it from the link; and known ones, and tools.
 
 The rows of unloaded and loaded logs are [W_a 0; W_b W_l], Briot et al. (DualV), equation 49. The columns W_l are those of
-a body on the joint that moves the link; all its numbers count in that joint's frame.
+a body on the joint that moves the link. All numbers of a payload count in the frame of the link, or of the frame, that is named.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ QUANTITIES = {
 
 
 class LoadSpec(ShapeSpec):
-    """A known payload, for simulation: a body of simple shape on a link."""
+    """A known payload, for simulation: a body of simple shape on a link or frame, along and from its axes."""
 
     link: str
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number of a payload, in the frame of the joint that moves it."""
+    """One number of a payload, in the frame of the link that it is fixed to."""
 
     name: str
     unit: str
@@ -49,22 +49,24 @@ def carrying(robot: Robot, name: str, link: str) -> Robot:
     """The robot with ten more columns, those of an unknown payload on a link, after its own bodies.
 
     Raises:
-        UnknownName: no such link. BadFile: the link does not move; the name is taken.
+        UnknownName: no such link or frame. BadFile: it does not move; the name is taken.
     """
-    joint = _joint(robot, link)
+    place = _place(robot, link)
     if name in {f.name for f in robot.model.frames}:
         raise BadFile(f"the payload is called {name!r} like a part of robot {robot.name!r}; give it another 'name'")
-    return replace(robot, payload=Payload(name, link, joint, body_name(robot.model, joint)))
+    body = body_name(robot.model, place.parentJoint)
+    return replace(robot, payload=Payload(name, link, body, place.parentJoint, place.placement))
 
 
 def loaded(robot: Robot, load: LoadSpec) -> Robot:
     """The robot with a known payload in its URDF.
 
     Raises:
-        UnknownName: no such link. BadFile: the link does not move.
+        UnknownName: no such link or frame. BadFile: it does not move.
     """
-    name = f"payload_{robot.model.nframes}"  # another one for a second payload
-    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), name, shape(load))
+    place, name = _place(robot, load.link), f"payload_{robot.model.nframes}"  # another one for a second payload
+    body = body_name(robot.model, place.parentJoint)
+    urdf = loaded_urdf(robot.urdf_xml, body, name, shape(load), place.placement)
     return build(robot.name, robot.file, urdf, robot.urdf_path)
 
 
@@ -78,13 +80,14 @@ def with_tool(robot: Robot, tool: ToolFile) -> Robot:
     return build(robot.name, file, robot.urdf_xml, robot.urdf_path)
 
 
-def _joint(robot: Robot, link: str) -> int:
-    links = {f.name: f.parentJoint for f in robot.model.frames if f.type == pin.FrameType.BODY}
-    if link not in links:
-        raise UnknownName("link", link, f"robot {robot.name!r}, which the payload is on", list(links))
-    if links[link] == 0:
-        raise BadFile(f"the payload is on link {link!r} of robot {robot.name!r}, which never moves; no log shows it")
-    return int(links[link])
+def _place(robot: Robot, link: str) -> pin.Frame:
+    """Where a payload sits: on a link, or at a frame of the robot file or of a tool."""
+    places = {f.name: f for f in robot.model.frames if f.type in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)}
+    if link not in places:
+        raise UnknownName("link or frame", link, f"robot {robot.name!r}, which the payload is on", list(places))
+    if places[link].parentJoint == 0:
+        raise BadFile(f"the payload is on {link!r} of robot {robot.name!r}, which never moves; no log shows it")
+    return places[link]
 
 
 def check_sign(robot: Robot, wls: BaseEstimate) -> None:
@@ -131,7 +134,7 @@ def payload_summary(
         return None
     own = range(*robot.payload_columns.indices(robot.payload_columns.stop))
     return {
-        "name": robot.payload.name, "link": robot.payload.link, "frame": robot.payload.frame,
+        "name": robot.payload.name, "link": robot.payload.link, "frame": robot.payload.link,
         "shown": [label for column, label in zip(base.columns, labels, strict=True) if column in own],
         "quantities": {
             q.name: {"unit": q.unit, "feasible": q.feasible, "wls": q.wls, "deviation": q.deviation} for q in found

@@ -12,6 +12,7 @@ from robodyn_pin.closures.projection import tangents
 from robodyn_pin.effort_models import FREE_SIGN
 from robodyn_pin.efforts import Effort
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.shapes import in_other_frame
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.urdf_tree import body_joints, body_name
 
@@ -74,6 +75,10 @@ def state_regressor(robot: Robot, state: State) -> np.ndarray:
     unknown = [e for e in robot.efforts if not e.spec.known]
     begin = 10 * len(robot.body_groups)
     W = _bodies(robot, state.q, state.v, state.a, state.T, sum(len(e.labels) for e in unknown))
+    if robot.payload:  # its parameters count in its link's frame, not in the joint's
+        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ in_other_frame(
+            robot.payload.placement.homogeneous
+        )
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)

@@ -167,7 +167,7 @@ class Result:
         }
         if carried := self.robot_before.payload:
             x = self.feasible.values[self.robot_before.payload_columns]
-            texts[f"{self.name}_loaded.urdf"] = loaded_urdf(urdf, carried.frame, carried.name, x)
+            texts[f"{self.name}_loaded.urdf"] = loaded_urdf(urdf, carried.body, carried.name, x, carried.placement)
             texts[f"{self.name}_loaded.yaml"] = texts[f"{name}.yaml"].replace(
                 f"{name}.urdf", f"{self.name}_loaded.urdf"
             )

@@ -48,9 +48,10 @@ class Payload:
     """An unknown body that the robot carries in some logs only."""
 
     name: str
-    link: str  # that it is fixed to
-    joint: int  # that moves the link
-    frame: str  # link whose frame is the joint's: there the payload's parameters count
+    link: str  # or frame, that it is fixed to
+    body: str  # link of the joint that moves it
+    joint: int  # that joint
+    placement: pin.SE3  # of the link in the joint's frame; the payload's parameters count in the link's frame
 
 
 @dataclass(frozen=True)

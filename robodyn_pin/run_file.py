@@ -45,7 +45,7 @@ class PosesSpec(Strict):
 class PayloadSpec(Strict):
     """An unknown body that the robot carries in the loaded logs; `prior`, `bounds` and `symmetry` know it by its name."""
 
-    link: str  # any that moves
+    link: str  # or frame, any that moves: the payload's numbers count in its frame
     name: str = "payload"
 
 
@@ -67,8 +67,8 @@ class ShapeSpec(Strict):
     radius: NotNegative = 0.1  # [m], 0: a point, where other parts have extent
     length: Positive | None = None  # [m]
     inner: Positive | None = None  # [m] radius of the hole
-    axis: Literal["x", "y", "z"] = "z"  # of the joint's frame, along the cylinder
-    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] centre in the joint's frame
+    axis: Literal["x", "y", "z"] = "z"  # along the cylinder; of the joint's frame, of a payload of its link's
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] centre in the same frame
 
     @model_validator(mode="after")
     def _exists(self) -> Self:

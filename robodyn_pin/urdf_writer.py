@@ -61,13 +61,12 @@ def inertial(body: pin.Inertia) -> ET.Element:
     return element
 
 
-def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray) -> str:
-    """The text of a URDF with one more link, fixed to `link`: a body x (10,) about that link's frame."""
+def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray, placement: pin.SE3 | None = None) -> str:
+    """The text of a URDF with one more link, fixed to `link`: a body x (10,) about a frame placed in that link's."""
     root = ET.fromstring(urdf)
     ET.SubElement(root, "link", name=name).append(inertial(pin.Inertia.FromDynamicParameters(x)))
     joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
-    ET.SubElement(joint, "parent", link=link)
-    ET.SubElement(joint, "child", link=name)
+    _ends(joint, link, name, placement or pin.SE3.Identity())
     ET.indent(root)
     return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 

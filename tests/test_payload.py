@@ -8,19 +8,23 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+import robodyn_pin as rp
 from robodyn_pin.closures import fast
 from robodyn_pin.dynamics import coordinate_efforts
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.identification.base import base_set
+from robodyn_pin.knowledge import shape
 from robodyn_pin.motion import Log
 from robodyn_pin.observations import Preparation, observe
-from robodyn_pin.payload import LoadSpec, about_centre, carrying, loaded
+from robodyn_pin.payload import LoadSpec, about_centre, carrying, loaded, with_tool
 from robodyn_pin.regression import columns, state_regressor
-from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot import Robot, build, load
+from robodyn_pin.robot_file import FrameSpec
 from robodyn_pin.run import Selected, estimate
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.tool import ToolFile
 
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])
 TOOL = LoadSpec(link="end_effector", mass=2.5, radius=0.05, length=0.12, at=(0.03, -0.02, -0.06))
@@ -47,8 +51,62 @@ def identified(robot: Robot, empty: Log, full: Log, run: dict):
     return estimate(robot, run, [Selected(x, 0, cut) for x in logs], [Selected(x, cut, x.size) for x in logs])
 
 
+HELD = np.array([0.1, 0.0, 0.2])  # [m] of a point of 10 kg, from the frame that is named
+PLACES = {
+    "flange": ("flange", np.eye(4)),  # fixed to link 6, 85 mm from its frame
+    "link6": ("link6", np.eye(4)),
+    "tcp": ("flange", pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.5, 0.7), np.array([0.02, 0.03, 0.15])).homogeneous),
+    "tip": ("flange", pin.SE3(pin.rpy.rpyToMatrix(0.0, np.pi / 2, 0.0), np.array([0.0, 0.0, 0.3])).homogeneous),
+}
+
+
+def arm_with_frames() -> Robot:
+    """The IRB 2400 with a frame of its file, and one of a tool that weighs next to nothing."""
+    arm = load("irb2400")
+    tool = ToolFile.model_validate({
+        "name": "gripper", "link": "flange", "mass": 1e-12, "centre": [0, 0, 0],
+        "inertia": {"xx": 1e-12, "yy": 1e-12, "zz": 1e-12}, "frames": {"tip": {"at": [0, 0, 0.3], "rpy": [0, np.pi / 2, 0]}},
+    })  # fmt: skip
+    file = arm.file.model_copy(
+        update={"frames": {"tcp": FrameSpec(link="flange", at=(0.02, 0.03, 0.15), rpy=(0.3, -0.5, 0.7))}}
+    )
+    return with_tool(build(arm.name, file, arm.urdf_xml, arm.urdf_path), tool)
+
+
+def weight_of_the_point(arm: Robot, place: str, c: np.ndarray) -> np.ndarray:
+    """Motor torques (6,) that 10 kg at HELD ask at rest: the slope of m g z, by central differences of the height."""
+    link, placed = PLACES[place]
+    point = (placed @ np.append(HELD, 1.0))[:3]
+    model, data = arm.model, arm.model.createData()
+
+    def height(c: np.ndarray) -> float:
+        pin.framesForwardKinematics(model, data, arm.close(c[None], 0 * c[None], 0 * c[None]).q[0])
+        return float(data.oMf[model.getFrameId(link)].act(point)[2])
+
+    step = 1e-5
+    return np.array([10 * 9.81 * (height(c + step * e) - height(c - step * e)) / (2 * step) for e in np.eye(len(c))])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_payload_hangs_where_the_link_or_frame_is_that_its_file_names(place):
+    arm = arm_with_frames()
+    c = np.array([[0.3, 0.4, -0.2, 0.5, 0.6, -0.4]])
+    expected = weight_of_the_point(arm, place, c[0])
+    assert np.abs(expected).max() > 50  # N m
+    body = LoadSpec(link=place, mass=10, radius=0, at=tuple(HELD))
+    known = rp.inverse_dynamics(loaded(arm, body), c, 0 * c, 0 * c) - rp.inverse_dynamics(arm, c, 0 * c, 0 * c)
+    np.testing.assert_allclose(known[0], expected, rtol=1e-7, atol=1e-7)
+    unknown = carrying(arm, "payload", place)
+    x = np.zeros(columns(unknown).layout.size)
+    x[unknown.payload_columns] = shape(body)
+    for path in ("kernel", "pinocchio"):
+        with fast.forced(path):
+            columns_of_payload = state_regressor(unknown, arm.close(c, 0 * c, 0 * c))
+        np.testing.assert_allclose((columns_of_payload @ x)[0], expected, rtol=1e-7, atol=1e-7)
+
+
 def test_columns_of_a_payload_give_the_torques_of_the_robot_whose_urdf_has_it():
-    robot, other = carrying(load("dualv"), "payload", "platform_c12"), load("dualv_payload")
+    robot, other = carrying(load("dualv"), "payload", "platform"), load("dualv_payload")
     rng = np.random.default_rng(0)
     c, cd, cdd = (rng.uniform(-0.1, 0.1, (20, 3)) for _ in range(3))
     state = other.close(c, cd, cdd)
@@ -204,7 +262,7 @@ def test_logs_of_one_kind_are_refused(text, message):
 def test_a_payload_on_nothing_that_moves_is_refused():
     with pytest.raises(UnknownName, match="did you mean 'end_effector'"):
         carrying(IRB360, "payload", "end_efector")
-    with pytest.raises(BadFile, match="link 'base' of robot 'irb360', which never moves"):
+    with pytest.raises(BadFile, match="on 'base' of robot 'irb360', which never moves"):
         carrying(IRB360, "payload", "base")
     with pytest.raises(BadFile, match="called 'platform' like a part"):
         carrying(IRB360, "platform", "end_effector")

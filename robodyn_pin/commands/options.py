@@ -30,7 +30,7 @@ ToolOption = Annotated[
 PayloadOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Body on a link, in its joint's frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
+        help="Body on a link or frame, placed from it (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
     ),
 ]
 

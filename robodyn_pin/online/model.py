@@ -112,14 +112,15 @@ def _equalities(robot: Robot, settings: TrackFile, pi: np.ndarray) -> list[Equal
 
 def _payload(robot: Robot, spec: CarriedSpec, link: str, rows: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
     """One kilogram at a point of a link, in tracked parameters, where these can show it."""
-    frames = {f.name: f.parentJoint for f in robot.model.frames}
-    if link not in frames or frames[link] == 0:
+    frames = {f.name: f for f in robot.model.frames}
+    if link not in frames or frames[link].parentJoint == 0:
         raise UnknownName("moving link", link, f"robot {robot.name!r}, which payloads are on", loadable(robot))
-    body = body_name(robot.model, frames[link])
+    body = body_name(robot.model, frames[link].parentJoint)
     place = next((i for i, group in enumerate(robot.body_groups) if group == (body,)), None)
     if place is None:
         return None
-    column = rows[:, 10 * place : 10 * place + 10] @ point_mass(spec.at)
+    at = frames[link].placement.act(np.array(spec.at, float))
+    column = rows[:, 10 * place : 10 * place + 10] @ point_mass(at)
     direction = np.linalg.lstsq(Z, column, rcond=None)[0]
     left = np.linalg.norm(column - Z @ direction)
     return direction if left <= SHOWN * np.linalg.norm(column) else None

@@ -18,7 +18,7 @@ class CarriedSpec(Strict):
         0.0,
         0.0,
         0.0,
-    )  # [m] centre of mass, in the frame of the joint that moves the link
+    )  # [m] centre of mass, in the link's frame
     smallest: Positive | None = None  # [kg] that must be noticed; default: what shifts the torques by twice their noise
     duration: Positive = 1.0  # [s] over which a change is measured
 
