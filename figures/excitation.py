@@ -15,7 +15,8 @@ from robodyn_pin.excitation_result import Excitation
 from robodyn_pin.excitation_run import ExcitationFile
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.least_squares import known_noise
-from robodyn_pin.limits import limited, limits_of
+from robodyn_pin.limits import limits_of
+from robodyn_pin.loads import limited
 from robodyn_pin.observations import Job, fold_log
 from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import State

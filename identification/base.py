@@ -7,6 +7,10 @@ from scipy.linalg import qr, solve_triangular
 
 # Structural dependence leaves round-off (about 1e-13), the weakest excited column of our logs 1e-5 of its own length.
 INDEPENDENT = 1e-8
+# Of columns scaled by kind. The numbers of a URDF are often rounded, and a parallelogram or a right angle is then not quite one:
+# six digits leave up to 4e-6 in columns that should be zero, while the weakest real one of our robots has 2e-3.
+ROUNDED = 1e-4
+KINDS = np.array([0, *[1] * 3, *[2] * 6])  # mass, first moments, inertias: entries of a body that have one unit
 TIE = 1e-6  # columns as close as this are a tie: far above round-off, far below what would matter
 SHARE = 1e-3  # of a dependence that a column must have to be deleted for it; the others would get weights of 1 / SHARE
 
@@ -27,6 +31,11 @@ class BaseSet:
     def of(self, x: np.ndarray) -> np.ndarray:
         """Base parameters (r,) of a full vector x (p,)."""
         return x[self.columns] + self.regroup @ x[self.dropped]
+
+    def cleaned(self, R: np.ndarray) -> np.ndarray:
+        """Rows R (n, p + ...) whose first p columns depend on each other exactly as this base set says."""
+        p = len(self.columns) + len(self.dropped)
+        return np.concatenate([R[:, self.columns] @ self.matrix, R[:, p:]], axis=1)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -56,7 +65,22 @@ def base_set(R: np.ndarray, order: np.ndarray | None = None) -> BaseSet:
     decided by pivoting, and which ones, too; with `order`, a permutation of the p columns, a column is deleted where it
     depends on those before it, as in Briot et al. (DualV), section 4.1.
     """
-    length = np.linalg.norm(R, axis=0)
+    return _base_set(R, np.linalg.norm(R, axis=0), INDEPENDENT, order)
+
+
+def bodies_base_set(R: np.ndarray) -> BaseSet:
+    """Base set of the columns of b bodies, rows with triangular factor R (n, 10 b) that are richly excited.
+
+    Columns are scaled by the longest of their kind, not each to length one: one that is zero but for rounded numbers in a
+    URDF stays small, and counts as zero.
+    """
+    length = np.linalg.norm(R, axis=0).reshape(-1, 10)
+    by_kind = np.array([length[:, kind == KINDS].max(initial=0.0) for kind in range(3)])
+    return _base_set(R, np.tile(by_kind[KINDS], len(length)), ROUNDED)
+
+
+def _base_set(R: np.ndarray, length: np.ndarray, independent: float, order: np.ndarray | None = None) -> BaseSet:
+    """As `base_set`, columns scaled by `length` (p,), less than the share `independent` of the longest counts as nothing."""
     alive = np.flatnonzero(length > 1e-12 * length.max(initial=0.0))
     zero = np.setdiff1d(np.arange(R.shape[1]), alive)
     if not len(alive):
@@ -65,7 +89,7 @@ def base_set(R: np.ndarray, order: np.ndarray | None = None) -> BaseSet:
     # Symmetric motion makes columns that are equal but for round-off: the earlier one is kept, on every machine.
     triangular, pivots = qr(scaled * (1 - TIE * alive / R.shape[1]), mode="r", pivoting=True)[:2]
     diagonal = np.abs(np.diag(triangular))
-    rank = int((diagonal > INDEPENDENT * diagonal[0]).sum())
+    rank = int((diagonal > independent * diagonal[0]).sum())
     keep, drop = np.sort(pivots[:rank]), np.sort(pivots[rank:])
     if order is not None:
         drop = _last_dependent(_null_space(scaled, keep, drop), np.argsort(np.argsort(order)[alive]))

@@ -4,16 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.base_parameters import bodies_base, random_rows
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import why_not_physical
-from robodyn_pin.regression import columns, state_regressor
+from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot
 from robodyn_pin.urdf_tree import body_joints, body_name
-
-STATES = 400  # random states that show which parameters can be told apart
-AROUND = 0.3  # [rad or m] of home
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,8 @@ class Report:
 def check(robot: Robot, seed: int = 0) -> Report:
     """Examine a robot; the base parameters come from random states near home."""
     layout = columns(robot).layout
-    base = base_set(triangle(random_rows(robot, np.random.default_rng(seed))), layout.order)
+    rows = random_rows(robot, np.random.default_rng(seed))
+    base = base_set(bodies_base(robot, rows).cleaned(triangle(rows)), layout.order)
     bodies = {
         body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
     }
@@ -52,19 +50,3 @@ def check(robot: Robot, seed: int = 0) -> Report:
         not_physical={name: reason for name, reason in reasons.items() if reason},
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
     )
-
-
-def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
-    """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer."""
-    d = len(robot.coordinates.names)
-    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
-    c, around = np.empty((0, d)), AROUND
-    while True:
-        c = home + around * rng.uniform(-1, 1, (STATES, d))
-        try:
-            state = robot.close(c, rng.normal(size=c.shape), rng.normal(size=c.shape))
-        except ClosureFailed:
-            around /= 2
-            continue
-        W = state_regressor(robot, state)
-        return W.reshape(-1, W.shape[2])

@@ -18,7 +18,7 @@ from robodyn_pin.control import (
 )
 from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, state_mass_matrix
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch
-from robodyn_pin.limits import limits_of
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.simulation import FourierMotion, Motion, course, encoded, runge_kutta
 
@@ -123,7 +123,7 @@ def track(
         ClosureFailed: the robot cannot be where the reference starts.
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
-    limits, pushes = torque_limits(robot, spec), disturbances(robot, controller)
+    limits, pushes = saturation(robot, spec), disturbances(robot, controller)
     verdict, steps = stability(robot, controller), integration_steps(robot, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
@@ -169,16 +169,12 @@ def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int
     return state
 
 
-def torque_limits(robot: Robot, spec: ControllerFile) -> np.ndarray:
-    """Largest torque of each motor (n,), infinite without limit."""
+def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:
+    """Largest torque that each motor gives (n,), infinite without limit."""
     if isinstance(spec.torque_limits, dict):
         given = by_motor(spec.torque_limits, robot, "torque_limits")
         return np.where(given > 0, given, np.inf)
-    found = np.full(len(robot.motors.names), np.inf)
-    for bounds in limits_of(robot, {}, 0.0).bounds if spec.torque_limits else ():
-        if bounds.kind == "torque":
-            found[[robot.motors.names.index(name) for name in bounds.names]] = bounds.half
-    return found
+    return torque_limits(robot) if spec.torque_limits else np.full(len(robot.motors.names), np.inf)
 
 
 def disturbances(robot: Robot, controller: Controller) -> np.ndarray:

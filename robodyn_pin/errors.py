@@ -31,6 +31,10 @@ class BadLog(BadFile):
     """A motion log with a missing column, a wrong unit, a broken clock, ...; names file, column and row."""
 
 
+class BeyondLimits(BadFile):
+    """A motion that the robot does not survive: a joint, motor or strut outside its limits; names sample, axis and limits."""
+
+
 class ShapeMismatch(RobodynError):
     """Arrays whose shapes do not fit the robot or each other."""
 

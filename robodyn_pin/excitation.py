@@ -24,7 +24,7 @@ from robodyn_pin.identification.excitation import (
     scaled,
 )  # fmt: skip
 from robodyn_pin.identification.fold import absorb
-from robodyn_pin.limits import limits_of
+from robodyn_pin.limits import limits_of, torque_limits
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import DESCRIPTIONS, Robot, load
 from robodyn_pin.simulation import FourierMotion
@@ -190,9 +190,8 @@ def _noise(run: ExcitationFile, robot: Robot) -> np.ndarray:
         if missing:
             raise BadFile(f"noise of the run file: {', '.join(missing)} missing; name all of {', '.join(names)}")
         return np.array([run.noise[name] for name in names])
-    limits = {name: half for b in limits_of(robot, run.limits, 0.0).bounds if b.kind == "torque"
-              for name, half in zip(b.names, b.half, strict=True)}  # fmt: skip
-    if any(name not in limits for name in names):
+    limits = dict(zip(robot.motors.names, torque_limits(robot, run.limits), strict=True))
+    if not all(np.isfinite(limits.get(name, np.inf)) for name in names):
         raise BadFile(f"the run file needs 'noise' of {', '.join(names)} [N m or N]: not all have a torque limit")
     return np.array([ASSUMED_NOISE * limits[name] for name in names])
 

@@ -12,7 +12,8 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.excitation import Sampled
-from robodyn_pin.limits import Limits, limited
+from robodyn_pin.limits import Limits
+from robodyn_pin.loads import limited
 from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.whitening import whitened

@@ -1,17 +1,23 @@
-"""What a robot survives: limits of joints, motors and struts, and how much of them a motion uses."""
+"""What a robot survives: limits of joints, motors and struts, from the robot file, the URDF or a run file.
 
-from collections.abc import Callable, Mapping
+One answer for all: exciting motions, plans, simulated and measured logs, jogging. A joint keeps the limits of the URDF also
+where a geared motor drives it; the motor's own, of the robot file, count on the motor's side of the gear.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_pin.axes import joint_index
-from robodyn_pin.dynamics import motor_torques, tree_efforts
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.forces import closure_forces, multipliers
-from robodyn_pin.robot import Robot, State
+from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
-from robodyn_pin.struts import axial_forces
+
+ENDLESS = 1e9  # [rad or m, per s, N m or N] what a URDF has to say of a joint without limits
+ENDS = ("lower", "upper")  # of a strut: that which a closure holds, that which the tree carries
+MOTION = ("position", "velocity", "acceleration")
+KINDS = (*MOTION, "torque", "force")
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,9 @@ class Bounds:
 
     kind: str  # position, velocity, acceleration, torque, force
     names: tuple[str, ...]
-    S: np.ndarray  # (k, nv) joints and motors in the tree's joints; (k, n_motors), (k, struts): which of them
+    S: (
+        np.ndarray
+    )  # (k, nv) of the joints' motion; (k, n_motors) of the torques; (k, 2 struts), lower ends first, of the forces
     centre: np.ndarray  # (k,)
     half: np.ndarray  # (k,) positive
 
@@ -30,6 +38,10 @@ class Limits:
     """All limits of a robot, and the share of them that may be used."""
 
     bounds: tuple[Bounds, ...]
+
+    def of(self, kinds: Collection[str]) -> "Limits":
+        """Those of some kinds."""
+        return Limits(tuple(b for b in self.bounds if b.kind in kinds))
 
     @property
     def labels(self) -> list[tuple[str, str]]:
@@ -47,69 +59,150 @@ class Limits:
         return np.concatenate([b.centre for b in self.bounds]), np.concatenate([b.half for b in self.bounds])
 
 
+def said(label: tuple[str, str]) -> str:
+    """A limited quantity in a sentence, from its kind and axis."""
+    kind, name = label
+    if kind != "force":
+        return f"the {kind} of {name!r}"
+    strut, end = name.rsplit(" ", 1)
+    return f"the force at the {end} end of {strut!r}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A motor, or a joint that is no motor itself, and what is known of its limits."""
+
+    name: str  # a joint whose name is also that of a geared motor is called `joint NAME`
+    row: np.ndarray  # (nv,) x = row q + offset
+    offset: float
+    torques: np.ndarray  # (n_motors,) its torque from those of the motors
+    limit: Limit
+
+
+Range = tuple[str, np.ndarray, float, float]  # name, row of S, least, greatest
+
+
 def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits:
-    """Limits of all joints, motors and struts: `given`, else those of the robot file, else of the URDF.
+    """Limits of all joints and motors, and of the struts at both ends.
 
     Args:
-        given: limits of a run file by joint, motor or strut; `struts` for all that have none of their own.
+        given: limits of a run file by joint, motor or strut, `struts` for all that have none of their own; they count before
+            those of the robot file, and these before the URDF's.
         margin: part of every limit that is kept free, 0 to 1.
 
     Raises:
         UnknownName: limits of something that is not there. BadFile: a range without room, a limit that limits nothing.
     """
-    motors, struts = robot.motors, list(robot.file.struts)
-    axes = dict(zip(motors.names, zip(motors.S, motors.offset, strict=True), strict=True))
-    for name, row in zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True):
-        axes.setdefault(name, (row, 0.0))
-    _check_given(robot, given, list(axes))
-    found: dict[str, list[Range]] = {kind: [] for kind in ("position", "velocity", "acceleration", "torque", "force")}
-    for name, (row, offset) in axes.items():
-        limit = _limit(robot, given, name)
-        low, high = limit.position or (-np.inf, np.inf)
-        found["position"].append((name, row, low - offset, high - offset))
-        for kind, most in (("velocity", limit.velocity), ("acceleration", limit.acceleration)):
-            found[kind].append((name, row, -(most or np.inf), most or np.inf))
-    for name, row in zip(motors.names, np.eye(len(motors.names)), strict=True):
-        most = _limit(robot, given, name).torque or np.inf
-        found["torque"].append((name, row, -most, most))
-    for name, row in zip(struts, np.eye(len(struts)), strict=True):
-        own = given[name].force if name in given else None
-        most = own or _limit(robot, given, "struts").force or np.inf
-        found["force"].append((name, row, -most, most))
+    axes = list(_axes(robot, given))
+    _check_given(robot, given, axes)
+    found: dict[str, list[Range]] = {kind: [] for kind in KINDS}
+    for axis in axes:
+        low, high = axis.limit.position or (-np.inf, np.inf)
+        found["position"].append((axis.name, axis.row, low - axis.offset, high - axis.offset))
+        for kind, most in (("velocity", axis.limit.velocity), ("acceleration", axis.limit.acceleration)):
+            found[kind].append((axis.name, axis.row, *_around_zero(most)))
+        if axis.torques.any():
+            found["torque"].append((axis.name, axis.torques, *_around_zero(axis.limit.torque)))
+    struts = len(robot.file.struts)
+    for k, (name, most) in enumerate(strut_limits(robot, given).items()):
+        for end, row in zip(ENDS, np.eye(2 * struts)[[k, struts + k]], strict=True):
+            found["force"].append((f"{name} {end}", row, *_around_zero(most)))
+    found["force"].sort(key=lambda r: not r[0].endswith(ENDS[0]))
     return Limits(tuple(b for kind, ranges in found.items() if (b := _bounds(kind, ranges, margin)).names))
 
 
-def _check_given(robot: Robot, given: Mapping[str, Limit], axes: list[str]) -> None:
-    """No limit without a meaning: torques are of motors, forces of struts."""
+def strut_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> dict[str, float | None]:
+    """Largest axial force of each strut at either end [N]; None: no limit is known."""
+    found = {}
+    for name in robot.file.struts:
+        said = (s[key].force for key in (name, "struts") for s in (given or {}, robot.file.limits) if key in s)
+        found[name] = next((force for force in said if force is not None), None)
+    return found
+
+
+def torque_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> np.ndarray:
+    """Largest torque of each motor (n,) [N m or N] by its own limit and that of a joint that it drives alone; infinite without."""
+    found = np.full(len(robot.motors.names), np.inf)
+    for axis in _axes(robot, given or {}):
+        (driving,) = np.nonzero(axis.torques)
+        if len(driving) == 1 and axis.limit.torque is not None:
+            k = int(driving[0])
+            found[k] = min(found[k], axis.limit.torque / abs(axis.torques[k]))
+    return found
+
+
+def speed_limits(robot: Robot) -> np.ndarray:
+    """Greatest speed of each motor (n,) [rad/s or m/s] by its own limit and those of the joints that it turns; infinite without."""
+    own = np.full(len(robot.motors.names), np.inf)
+    joints = np.full(robot.model.nv, np.inf)
+    for axis in _axes(robot, {}):
+        most = np.inf if axis.limit.velocity is None else axis.limit.velocity
+        if axis.name in robot.motors.names:
+            own[robot.motors.names.index(axis.name)] = most
+        if np.count_nonzero(axis.row) == 1:
+            j = int(np.flatnonzero(axis.row)[0])
+            joints[j] = min(joints[j], most / abs(axis.row[j]))
+    by_joints = [sum(abs(k) * joints[j] for j, k in enumerate(row) if k) for row in robot.motors.S]
+    return np.minimum(own, np.array(by_joints, float))
+
+
+def _axes(robot: Robot, given: Mapping[str, Limit]) -> Iterator[Axis]:
+    """All motors, then the joints that are no motor themselves."""
+    motors, joints = robot.motors, list(robot.model.names)[1:]
+    units = dict(zip(joints, np.eye(robot.model.nv), strict=True))
+    direct = {
+        name for name, row, offset in zip(motors.names, motors.S, motors.offset, strict=True)
+        if name in units and offset == 0 and np.array_equal(row, units[name])
+        and np.count_nonzero(motors.S @ units[name]) == 1
+    }  # fmt: skip
+    sources = (robot.file.limits, given)
+    for k, name in enumerate(motors.names):
+        limit = _merged(_of_urdf(robot, name) if name in direct else Limit(), name, sources)
+        yield Axis(name, motors.S[k], float(motors.offset[k]), np.eye(len(motors.names))[k], limit)
+    for j, name in enumerate(joints):
+        if name in direct:
+            continue
+        taken = name in motors.names  # then robot and run file speak of the motor
+        limit = _merged(_of_urdf(robot, name), name, () if taken else sources)
+        yield Axis(f"joint {name}" if taken else name, units[name], 0.0, motors.S[:, j], limit)
+
+
+def _of_urdf(robot: Robot, joint: str) -> Limit:
+    """A URDF writes 0 where it knows no speed or effort, and a huge number where a joint has no limit."""
+    model, i = robot.model, joint_index(robot.model, joint)
+    low, high = float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])
+    velocity, effort = float(model.upperVelocityLimit[i]), float(model.upperEffortLimit[i])
+    return Limit(
+        position=None if low <= -ENDLESS and high >= ENDLESS else (low, high),
+        velocity=velocity if 0 < velocity < ENDLESS else None,
+        torque=effort if 0 < effort < ENDLESS else None,
+    )
+
+
+def _merged(limit: Limit, name: str, sources: tuple[Mapping[str, Limit], ...]) -> Limit:
+    for source in sources:
+        if name in source:
+            limit = limit.model_copy(update=source[name].model_dump(exclude_none=True))
+    return limit
+
+
+def _check_given(robot: Robot, given: Mapping[str, Limit], axes: list[Axis]) -> None:
+    """No limit without a meaning: torques are of motors and of joints that they drive, forces of struts."""
+    driven = {axis.name: bool(axis.torques.any()) for axis in axes}
     struts = [*robot.file.struts, "struts"] if robot.file.struts else []
     for name, limit in given.items():
-        meant = ["position", "velocity", "acceleration", "jerk"] if name in axes else []
-        meant += ["torque"] * (name in robot.motors.names) + ["force"] * (name in struts)
+        meant = ["position", "velocity", "acceleration", "jerk"] if name in driven else []
+        meant += ["torque"] * driven.get(name, False) + ["force"] * (name in struts)
         if not meant:
-            known = [*axes, *struts]
+            known = [*driven, *struts]
             raise UnknownName("joint, motor or strut", name, f"robot {robot.name!r}, which 'limits' names", known)
         for kind in limit.model_dump(exclude_none=True):
             if kind not in meant:
                 raise BadFile(f"limits: {kind!r} of {name!r} would limit nothing; it has {', '.join(meant)}")
 
 
-Range = tuple[str, np.ndarray, float, float]  # name, row of S, least, greatest
-
-
-def _limit(robot: Robot, given: Mapping[str, Limit], name: str) -> Limit:
-    """What the run file says of an axis, what it leaves open from the robot file, then from the URDF."""
-    model, limit = robot.model, Limit()
-    if model.existJointName(name):
-        i = joint_index(model, name)
-        limit = Limit(  # a URDF writes 0 where it knows no speed or effort
-            position=(float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])),
-            velocity=float(model.upperVelocityLimit[i]) or None,
-            torque=float(model.upperEffortLimit[i]) or None,
-        )
-    for source in (robot.file.limits, given):
-        if name in source:
-            limit = limit.model_copy(update=source[name].model_dump(exclude_none=True))
-    return limit
+def _around_zero(most: float | None) -> tuple[float, float]:
+    return (-np.inf, np.inf) if most is None else (-most, most)
 
 
 def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:
@@ -129,30 +222,3 @@ def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:
     least, most = (np.array([r[k] for r in kept]) for k in (2, 3))
     rows = np.array([r[1] for r in kept]) if kept else np.zeros((0, 0))
     return Bounds(kind, tuple(r[0] for r in kept), rows, (least + most) / 2, (1 - margin) * (most - least) / 2)
-
-
-def limited(robot: Robot, limits: Limits, state: State) -> np.ndarray:
-    """The limited quantities of N samples (N, m), columns as `limits.labels`."""
-    kinds = {b.kind for b in limits.bounds}
-    of: dict[str, np.ndarray] = {"position": state.q, "velocity": state.v, "acceleration": state.a}
-    if kinds & {"torque", "force"}:
-        asked = tree_efforts(robot, state)
-        of["torque"] = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))
-    if "force" in kinds:
-        lam = multipliers(robot, state, asked - of["torque"] @ robot.motors.S)
-        of["force"] = np.stack([*axial_forces(robot, state, closure_forces(robot, lam)).values()], axis=1)
-    return np.concatenate([of[b.kind] @ b.S.T for b in limits.bounds], axis=1)
-
-
-def check_positions(robot: Robot, q: np.ndarray, label: Callable[[int], str]) -> None:
-    """Raise BadFile for the first of N positions of all joints (N, nv) that is beyond a limit, and name the limit."""
-    for bounds in limits_of(robot, {}, 0.0).bounds:
-        if bounds.kind != "position":
-            continue
-        excess = np.abs(q @ bounds.S.T - bounds.centre) - bounds.half
-        for i, k in np.argwhere(excess > 1e-9):
-            low, high = bounds.centre[k] - bounds.half[k], bounds.centre[k] + bounds.half[k]
-            raise BadFile(
-                f"{label(int(i))} is out of reach: {bounds.names[k]} would be at {q[i] @ bounds.S[k]:.4g}, its limits are {low:.4g} and "
-                f"{high:.4g} rad or m"
-            )

@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import write_whole
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.motion import (
     IRREGULAR,
     NOTE,
@@ -21,7 +22,6 @@ from robodyn_pin.motion import (
     notes_of,
     read_log,
     readable,
-    torque_limits,
     uniform,
 )  # fmt: skip
 from robodyn_pin.quality import Quality, counted, merged, span_of

@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.limits import speed_limits, torque_limits
 from robodyn_pin.quality import Quality, counted, merged
 from robodyn_pin.robot import Robot
 
@@ -270,20 +271,6 @@ def check_speed(log: Log, robot: Robot, units: Units) -> None:
                 f"{worst + log.first_row}, its limit is {limit:.4g}; are the angles in another unit than {units.angle!r}? "
                 "Declare 'units: {angle: deg}' in the run file"
             )
-
-
-def speed_limits(robot: Robot) -> np.ndarray:
-    """Speed limit of each motor (n,) [rad/s or m/s], from the robot file, else the URDF; infinite where none is given."""
-    joint_limits = np.where(robot.model.upperVelocityLimit > 0, robot.model.upperVelocityLimit, np.inf)
-    from_urdf = [sum(abs(k) * limit for k, limit in zip(row, joint_limits, strict=True) if k) for row in robot.motors.S]
-    given = [robot.file.limits.get(m) for m in robot.motors.names]
-    return np.array([g.velocity if g and g.velocity else u for g, u in zip(given, from_urdf, strict=True)], float)
-
-
-def torque_limits(robot: Robot) -> np.ndarray:
-    """Torque limit of each motor (n,) [N m or N] from the robot file; infinite where none is given."""
-    given = [robot.file.limits.get(m) for m in robot.motors.names]
-    return np.array([g.torque if g and g.torque else np.inf for g in given])
 
 
 def quality_of(log: Log, robot: Robot) -> Quality:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.base_parameters import bodies_base
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.diagnosis import diagnose
 from robodyn_pin.differentiation import rates_of
@@ -155,7 +156,8 @@ def estimate(
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
-    base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1], layout.order)
+    rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
+    base = base_set(rows, layout.order)
     ols = ordinary(groups, base)
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     check_sign(robot, wls)

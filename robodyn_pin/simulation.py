@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from robodyn_pin.dynamics import Wrench, coordinate_efforts, forward_dynamics, m
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
 from robodyn_pin.internal import smooth_torque
+from robodyn_pin.limits import limits_of
+from robodyn_pin.loads import check_motion
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.steps import StepMotion, stepped
@@ -113,10 +116,17 @@ def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, 
     return t, c, cd, cdd
 
 
-def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[float], None] = lambda share: None) -> Log:
+def simulate(
+    robot: Robot,
+    motion: Motion,
+    noise: Noise,
+    progress: Callable[[float], None] = lambda share: None,
+    ignore_limits: bool = False,
+) -> Log:
     """A log of the robot with the parameters of its files; called simulated.
 
     Raises:
+        BeyondLimits: the motion leaves a limit of a joint, motor or strut; names axis and time.
         ClosureFailed: the motion leaves the workspace.
         UnknownName, WrongMobility: the motion's coordinates are not there, or do not determine the robot.
         RobodynError: as many noise figures as motors are expected; internal torque without a motor too many.
@@ -134,12 +144,20 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     errors = noise.of(len(t), rng)
     internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(errors)
     q, tau = [], []
+    limits = limits_of(robot, {}, 0.0)
     for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
+        if not ignore_limits:
+            check_motion(robot, limits, state, partial(leaving, "simulated motion", t[part]))
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
         tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
         progress(min(1.0, part.stop / len(t)))
     torque = np.concatenate(tau) + errors
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
+
+
+def leaving(what: str, t: np.ndarray, i: int) -> str:
+    """How to begin the message that a motion leaves a limit at sample i of times t (N,)."""
+    return f"the {what} leaves a limit at t = {t[i]:.4g} s (--ignore-limits goes on)"
 
 
 def check_noise(robot: Robot, noise: Noise) -> None:

@@ -1,6 +1,5 @@
 """Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.forces import constraint_forces_at
+from robodyn_pin.loads import check_positions
 from robodyn_pin.motion import Log, resample, uniform
 from robodyn_pin.observations import blocks, close_log
 from robodyn_pin.reduced import Lump, reduced_model, tree_forces
@@ -74,7 +74,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
         part, keep = even.section(low, high), slice(begin - low, end - low)
         state = close_log(robot, part, rates)
-        check_reach(robot, state.q, part.row)
+        check_positions(robot, state.q, part.row)
         if model is None:
             loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
             lower[begin:end], upper[begin:end] = loads.lower[keep], loads.upper[keep]
@@ -84,27 +84,6 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     if even is not log:
         lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
     return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper, rates.reach)
-
-
-def check_reach(robot: Robot, q: np.ndarray, label: Callable[[int], str]) -> None:
-    """Joints and motors at q (N, nv) inside the positions that the robot file allows.
-
-    Raises:
-        BadLog: outside; calls sample i label(i) and names the joint.
-    """
-    rows = dict(zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True))
-    rows |= dict(zip(robot.motors.names, robot.motors.S, strict=True))
-    for name, limit in robot.file.limits.items():
-        if name in rows and limit.position:
-            shift = robot.motors.offset[robot.motors.names.index(name)] if name in robot.motors.names else 0.0
-            at = q @ rows[name] + shift
-            beyond = np.maximum(limit.position[0] - at, at - limit.position[1])
-            i = int(beyond.argmax())
-            if beyond[i] > 0:
-                raise BadLog(
-                    f"{label(i)}: {name!r} stands at {at[i]:.4g} rad or m, outside its limits {limit.position[0]:g} to "
-                    f"{limit.position[1]:g}; the robot cannot be there"
-                )
 
 
 def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:

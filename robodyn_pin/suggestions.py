@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.base_parameters import bodies_base
 from robodyn_pin.closures.projection import project
 from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.dynamics import motor_map
@@ -45,7 +46,8 @@ def known(
     rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation, noise).items()}
     R = weighted(groups, estimate.sigma)[:, :-1]
     size = np.linalg.norm(R) or 1.0
-    base = base_set(triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())])))
+    shown = triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())]))
+    base = base_set(bodies_base(robot).cleaned(shown))
     kept = base.columns
     count = sum(g.rows for g in groups)
     gain = gains(R[:, kept] * np.sqrt(independent), {name: W[:, kept] for name, W in rows.items()}, independent * count)

@@ -1,6 +1,7 @@
 """A controlled motion as files: the log that it leaves, the tracking errors beside it as table, summary and plot."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 from robodyn_pin.closed_loop import Tracking, prepare, track
 from robodyn_pin.control import ControllerFile
 from robodyn_pin.files import resolve, write_json, write_text
+from robodyn_pin.limits import MOTION, limits_of
+from robodyn_pin.loads import check_motion, check_positions
 from robodyn_pin.log_files import write_log, write_table
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot, load
-from robodyn_pin.simulation import Motion, Noise, check_noise
+from robodyn_pin.simulation import Motion, Noise, check_noise, leaving
 
 
 def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
@@ -29,7 +32,7 @@ def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
 
 def controlled_log(
     robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, noise: Noise, out: Path, note: str,
-    progress: Callable[[float], None] = lambda share: None,
+    progress: Callable[[float], None] = lambda share: None, ignore_limits: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Simulate the robot under the controller, write log, tracking errors and plot, and return the summary.
 
@@ -37,11 +40,19 @@ def controlled_log(
         model: robot that the controller knows. note: of the log, says that it is simulated.
 
     Raises:
+        BeyondLimits: the reference leaves the robot's limits, or the robot its positions.
         RobodynError: as `prepare` and `track`; nothing is written then.
     """
     check_noise(robot, noise)
     robot, controller = prepare(robot, model, motion, spec)
+    ref, t = controller.reference, np.arange(len(controller.reference.c)) / spec.rate
+    limits = limits_of(robot, {}, 0.0).of(MOTION)
+    if not ignore_limits:  # torques are cut at their limits, and that is reported
+        for part, state in robot.close_parts(ref.c, ref.cd, ref.cdd, lambda i: f"t = {t[i]:.4g} s"):
+            check_motion(robot, limits, state, partial(leaving, "reference", t[part]))
     found = track(robot, controller, noise.encoder_bits, progress)
+    if not ignore_limits:
+        check_positions(robot, found.joints, partial(leaving, "controlled robot", t))
     summary = summarise(robot, model, spec, found, out)
     _write(robot, found, round(spec.rate / motion.rate), noise, summary, out, note)
     return summary

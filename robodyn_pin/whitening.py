@@ -9,6 +9,7 @@ carry independent noise of equal size: then it does not matter any more which co
 import numpy as np
 
 from robodyn_pin.errors import BadFile
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 
@@ -17,7 +18,7 @@ def motor_noise(run: RunFile, robot: Robot) -> np.ndarray | None:
     """Standard deviations (n_motors,) of the motors' noise that rows are whitened by; None: rows stay as projected.
 
     Up to a common factor, which the residuals give, unless the run file names the noise of every motor: in proportion to the
-    torque limits where the robot file has them, else all alike.
+    torque limits where all have one, else all alike.
 
     Raises:
         BadFile: `noise: limits` and a motor without limit.
@@ -36,7 +37,10 @@ def motor_noise(run: RunFile, robot: Robot) -> np.ndarray | None:
 
 
 def torque_limit(robot: Robot, name: str) -> float:
-    """Torque [N m] or force [N] limit of a motor or coordinate in the robot's file; zero: none."""
+    """Largest torque [N m] or force [N] of a motor, or of a coordinate as the robot's file says; zero: not known."""
+    if name in robot.motors.names:
+        most = float(torque_limits(robot)[robot.motors.names.index(name)])
+        return most if np.isfinite(most) else 0.0
     limit = robot.file.limits.get(name)
     return float((limit and (limit.torque or limit.force)) or 0.0)
 

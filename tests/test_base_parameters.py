@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from workspaces import WORKSPACES
 
+import robodyn_pin as rp
 from robodyn_pin.check import check
 from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.regression import regressor
 from robodyn_pin.robot import Robot, build, load
+from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.urdf import catalogue
 
 # A passive joint at the platform is cut: its rate is that of the platform less those of the leg.
 ENDS = [{"phi": 1.0, f"A{k}": -1.0, f"B{k}": -1.0} for k in (1, 2, 3, 4)]
@@ -93,3 +96,29 @@ def test_a_rotor_of_the_dualv_joins_its_leg_as_printed():
 def test_panda_shows_the_43_parameters_of_its_published_identification(measured_logs: Path):
     report = check(load(measured_logs / "panda_gaz2019" / "panda.urdf"))
     assert len(report.base.columns) == report.inertial == 43
+
+
+def rounded(name: str, digits: int) -> Robot:
+    """A catalogue robot, every number of its URDF rounded to so many decimals: right angles are not quite right any more."""
+    return variant(name, urdf=lambda text: re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda m: f"{float(m[0]):.{digits}f}", text))
+
+
+@pytest.mark.parametrize("digits", [6, 9, 12])
+@pytest.mark.parametrize("name", catalogue())
+def test_rounding_the_numbers_of_a_urdf_changes_no_count(name, digits):
+    found, exact = check(rounded(name, digits)), check(load(name))
+    assert (found.base.size, found.inertial) == (exact.base.size, exact.inertial)
+    assert found.base.condition < 3 * exact.base.condition
+
+
+@pytest.mark.parametrize("digits", [6, 11])
+@pytest.mark.parametrize("name", ["irb360", "irb2400"])
+def test_check_fit_and_report_count_the_same_base_parameters_of_a_rounded_urdf(name, digits):
+    robot, exact = rounded(name, digits), check(load(name))
+    rng, names = np.random.default_rng(3), robot.coordinates.names
+    amplitude = {n: list(0.2 * rng.normal(size=5) / np.arange(1, 6)) for n in names}
+    motion = FourierMotion(rate=250, duration=8, period=4, centre=dict.fromkeys(names, 0.2), sin=amplitude)
+    log = simulate(robot, motion, Noise(np.full(len(names), 0.1), seed=1))
+    result = rp.identify(robot, log)
+    assert result.wls.base.size == result.diagnosis.known.base.size == check(robot).base.size == exact.base.size
+    assert result.wls.base.condition < 1e4

@@ -136,7 +136,7 @@ def test_a_link_without_inertia_carries_as_well_as_the_body_it_is_part_of(path):
 
 def test_the_log_without_payload_has_zeros_in_its_columns():
     robot, motion = carrying(IRB360, "payload", "end_effector"), course(IRB360, 0.1, 0.1, 0.25, 0)
-    log = simulate(IRB360, motion, Noise(0 * SIGMA))
+    log = simulate(IRB360, motion, Noise(0 * SIGMA), ignore_limits=True)
     (block,) = observe(robot, log, Preparation(), [])
     assert not block.W[:, :, robot.payload_columns].any()
     assert block.W[:, :, : robot.payload_columns.start].any()
@@ -232,7 +232,8 @@ def test_two_logs_without_payload_differ_by_noise_and_are_not_called_swapped():
 def test_swapped_logs_show_in_the_inertia_where_no_mass_is_seen():
     arm = load("irb2400")
     motion, exact = course(arm, 2, 0.25, 0.2, 6), Noise(np.zeros(6))
-    empty, full = (simulate(r, motion, exact) for r in (arm, loaded(arm, TOOL.model_copy(update={"link": "link1"}))))
+    robots = arm, loaded(arm, TOOL.model_copy(update={"link": "link1"}))
+    empty, full = (simulate(r, motion, exact, ignore_limits=True) for r in robots)
     with pytest.raises(BadLog, match=r"payload Izz is negative .*swapped"):
         identified(arm, full, empty, {"payload": {"link": "link1"}})
 

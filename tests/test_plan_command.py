@@ -156,7 +156,7 @@ LINES = {
         ({"path": LINES | {"points": [[0, 0, 0, 0], [0, 1.2, 0, 0]]}}, "leaves the workspace at s = "),
         ({"path": U_TURN["path"] | {"up": [0, 0, 0, 0]}}, "'up' of the U-turn has no length"),
         ({"path": U_TURN["path"] | {"spacing": 9.0}}, "leaves the U-turn 4 control points: it needs 6"),
-        ({"payload": [{"link": "hand"}]}, "no link 'hand'"),
+        ({"payload": [{"link": "hand"}]}, "no link or frame 'hand'"),
         ({"limits": {"phi9": {"torque": 3}}}, "no joint, motor or strut 'phi9' in robot 'irb360', which 'limits' names"),
         ({"limits": {"phi1": {"force": 20}}}, "'force' of 'phi1' would limit nothing; it has position, velocity, acceleration, jerk, torque"),
         ({"limits": {"strut_1a": {"torque": 20}}}, "'torque' of 'strut_1a' would limit nothing; it has force"),

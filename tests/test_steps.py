@@ -59,7 +59,7 @@ def held(robot, poses, seed, **noise):
 
 def test_noise_of_poses_is_found_where_the_robot_stands_still():
     robot = load("irb360_arms")
-    log = held(robot, [{"phi1": x, "phi2": 0.1, "phi3": -x} for x in (-0.5, 0.3, 1.2)], 4, a=1.5, b=1.5, c=1.6, d=0.16)
+    log = held(robot, [{"phi1": x, "phi2": 0.1, "phi3": -x} for x in (-0.5, 0.3, 0.6)], 4, a=1.5, b=1.5, c=1.6, d=0.16)
     poses = poses_of(robot, log)
     assert len(poses) == 3
     for k, pose in enumerate(poses):

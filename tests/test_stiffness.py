@@ -136,7 +136,7 @@ BAD = [
     (lambda t: t.with_columns(fx=0.0, fy=0.0, fz=0.0), "measurement 1 of measurements.csv: the force is zero"),
     (lambda t: t.with_columns(pl.col("^d.$") * 1000), "deviations are in metres, is this in millimetres"),
     (lambda t: t.with_columns(pl.col("^q.$") * 180 / np.pi), "positions are in radians, is this in degrees"),
-    (lambda t: t.with_columns(q2=1.6), "measurement 1 of measurements.csv is out of reach: m2 would be at 1.6, its limits are -0.733 and 1.484"),
+    (lambda t: t.with_columns(q2=1.6), "measurement 1 of measurements.csv: the position of 'm2' is 1.6 rad, outside its limits -0.733 to 1.4835 rad"),
     (lambda t: t.with_columns(sigma=0.0), "a sensor has a positive standard deviation"),
     (lambda t: t.with_columns(q3=None), "column 'q3' is not a number in 5 rows"),
     (lambda t: t.drop("sigma"), "no column 'sigma'"),

@@ -17,11 +17,11 @@ import pinocchio as pin
 
 from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.loads import check_positions
 from robodyn_pin.motion import read_log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.strut_forces import check_reach
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
 from robodyn_pin.viz.page import track
@@ -58,7 +58,7 @@ def film_of(
     log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
     preparation = run.preparation if run else Preparation()
     t, q = played(robot, log, preparation)
-    check_reach(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
+    check_positions(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
     of_struts = bool(robot.file.struts or reduced)
     loads = (
         strut_loads(robot, log, preparation, limit, reduced)

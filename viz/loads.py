@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.limits import strut_limits, torque_limits
 from robodyn_pin.motion import Log, uniform
 from robodyn_pin.prediction import predict
 from robodyn_pin.reduced import Lump
@@ -61,20 +62,19 @@ class Loads:
 def strut_loads(
     robot: Robot, log: Log, preparation: Preparation, limit: float | None, reduced: Lump | None = None
 ) -> Loads:
-    """Forces along the struts inside a log's edges; limit [N], else the robot file's. Raises as `strut_history`."""
+    """Forces along the struts inside a log's edges; limit [N], else the robot's. Raises as `strut_history`."""
     history = strut_history(robot, log, preparation, reduced)
-    if limit is None and "struts" in robot.file.limits:
-        limit = robot.file.limits["struts"].force
     inside, k = _inside(len(history.t), history.edge), len(history.names)
     ends = np.stack([history.upper[inside], history.lower[inside]])
     what = f"axial strut force, {history.model} model"
-    return Loads(what, history.names, ("N",) * k, history.t[inside], ends, (limit,) * k)
+    limits = tuple(strut_limits(robot).values()) if limit is None else (limit,) * k
+    return Loads(what, history.names, ("N",) * k, history.t[inside], ends, limits)
 
 
 def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
-    """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot file's. Raises as `predict`."""
-    tau, motors, known = predict(robot, log, preparation), robot.motors, robot.file.limits
-    limits = tuple(limit or (known[name].torque if name in known else None) for name in motors.names)
+    """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot's. Raises as `predict`."""
+    tau, motors = predict(robot, log, preparation), robot.motors
+    limits = tuple(limit or (most if np.isfinite(most) else None) for most in torque_limits(robot).tolist())
     units = tuple(effort_unit(robot.model, row) for row in motors.S)
     inside = _inside(len(tau), rates_of(uniform(log), preparation).reach)
     return Loads("motor torque", motors.names, units, log.t[inside], tau[None, inside], limits)

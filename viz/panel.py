@@ -17,6 +17,7 @@ from robodyn_pin.jog import (
     ranges,
     static_loads,
 )
+from robodyn_pin.limits import strut_limits
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz import readout
 from robodyn_pin.viz.served import Served
@@ -31,8 +32,7 @@ class Panel(Served):
         self._lock = threading.RLock()  # sliders of several pages arrive in threads of their own
         self._choices, self._bounds = coordinate_choices(robot), position_bounds(robot)
         self._pulled = loadable(robot)
-        strut_limit = robot.file.limits.get("struts")
-        self._strut_limit = strut_limit.force if strut_limit else None
+        self._strut_limit = next(iter(strut_limits(robot).values()), None)
         self.robot, self.pose = robot, pose_at(robot, robot.home)
         self._at_home, self._reason = self.pose.singularity, ""
         super().__init__(robot, port)

@@ -5,6 +5,7 @@ import html
 import numpy as np
 
 from robodyn_pin.jog import Nearness, Pose, StaticLoads
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz.units import effort_unit
 
@@ -118,10 +119,10 @@ def loads(robot: Robot, found: StaticLoads, limit: float | None) -> str:
             f'<table id="closures" style="{TABLE}">{head}{rows}</table>'
             f"<p style=\"{CAPTION}\">on the closure's second body, along the world's axes</p>"
         )
+    limits = [most if np.isfinite(most) else None for most in torque_limits(robot).tolist()]
     torques = "".join(
-        _cells(name, f"{_signed(tau, 2)} {effort_unit(robot.model, row)}", _share(tau, _torque_limit(robot, name)),
-               colour=_over(abs(tau), _torque_limit(robot, name)))
-        for name, tau, row in zip(robot.motors.names, found.torques, robot.motors.S, strict=True)
+        _cells(name, f"{_signed(tau, 2)} {effort_unit(robot.model, row)}", _share(tau, most), colour=_over(abs(tau), most))
+        for name, tau, row, most in zip(robot.motors.names, found.torques, robot.motors.S, limits, strict=True)
     )  # fmt: skip
     parts.append(f'<div style="{TITLE}">Motors hold</div><table id="torques" style="{TABLE}">{torques}</table>')
     if (
@@ -190,10 +191,6 @@ def _verdict(joint: Nearness) -> str:
 def colour(joint: Nearness) -> str:
     """Of a joint that has reached a limit, or is beyond it."""
     return OVER if abs(joint.share) > 1 + 1e-6 else NEAR
-
-
-def _torque_limit(robot: Robot, name: str) -> float | None:
-    return robot.file.limits[name].torque if name in robot.file.limits else None
 
 
 def _share(value: float, limit: float | None) -> str:

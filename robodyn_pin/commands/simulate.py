@@ -53,9 +53,12 @@ def simulate(
             help="Controller (.yaml) that moves the robot along the motion; without one the log follows the motion exactly."
         ),
     ] = None,
+    ignore_limits: Annotated[
+        bool, typer.Option("--ignore-limits", help="Go on where the motion leaves limits of the robot.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a log of the robot; the file says that it is simulated.
+    """Simulate a log of the robot; the file says that it is simulated. A motion outside the robot's limits is refused.
 
     With a controller, tracking errors (.csv or .parquet, .svg, .json) go beside the log; a loop that is unstable about
     home ends with exit code 3.
@@ -86,7 +89,7 @@ def simulate(
     )
     if controller is None:
         with bar("simulating") as step:
-            log = run_simulation(model, course, disturbed, step)
+            log = run_simulation(model, course, disturbed, step, ignore_limits)
         write_log(out, log, model, note)
         summary: dict[str, Any] = {"robot": model.name, "simulated": True, "rows": len(log.t), "out": str(out)}
         answer(as_json, summary, print, f"{out}: {len(log.t)} rows, {log.t[-1]:.4g} s, SIMULATED{carried}")
@@ -99,6 +102,6 @@ def simulate(
     note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"
     knows = known_model(law, controller.parent, empty)
     with bar("simulating") as step:
-        summary = controlled_log(model, knows, course, law, disturbed, out, note, step)
+        summary = controlled_log(model, knows, course, law, disturbed, out, note, step, ignore_limits)
     answer(as_json, summary, print_tracking, summary, out, carried)
     verdict(summary["stable"])

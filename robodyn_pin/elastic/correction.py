@@ -15,7 +15,7 @@ from robodyn_pin.elastic.run_file import Vector
 from robodyn_pin.elastic.springs import Placed, Springs, coordinates_of, place
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
-from robodyn_pin.limits import check_positions
+from robodyn_pin.loads import check_positions
 from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import column, read_table
 

@@ -12,12 +12,12 @@ import yaml
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics import gravity
-from robodyn_pin.errors import ClosureFailed, RobodynError, UnknownName
+from robodyn_pin.errors import BeyondLimits, ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.friction.file import FrictionFile, SweepsSpec
 from robodyn_pin.friction.free import check_motors, unit_of
-from robodyn_pin.limits import limits_of
-from robodyn_pin.motion import speed_limits
+from robodyn_pin.limits import MOTION, limits_of, speed_limits
+from robodyn_pin.loads import check_motion
 from robodyn_pin.robot import Robot
 from robodyn_pin.sweeps import Sweep, SweepMotion, polynomial
 
@@ -27,8 +27,6 @@ AS_LOW = 0.01  # likewise, of the least load
 SLIGHT = 0.01  # [N m or N] likewise
 HEAVY = 1.0  # [N m or N] less is no load
 DENSE = 8  # times between two knots at which limits are looked at
-KINDS = {"position": ("reaches", "rad or m"), "velocity": ("moves at", "rad/s or m/s"),
-         "acceleration": ("accelerates by", "rad/s^2 or m/s^2")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -193,17 +191,8 @@ def _check_limits(robot: Robot, motion: SweepMotion, what: str) -> None:
         state = robot.close(profile(t), profile(t, 1), profile(t, 2), label=lambda i: f"{what}, t = {t[i]:.4g} s")
     except ClosureFailed as error:
         raise RobodynError(f"{what} is out of reach: {error}; choose another 'sweeps: at' or 'pose'") from None
-    of = {"position": state.q, "velocity": state.v, "acceleration": state.a}
-    for bounds in limits_of(robot, {}, 0.0).bounds:
-        if bounds.kind not in KINDS:
-            continue
-        x = of[bounds.kind] @ bounds.S.T
-        used = np.abs(x - bounds.centre) / bounds.half
-        i, axis = np.unravel_index(int(used.argmax()), used.shape)
-        if used[i, axis] > 1 + 1e-9:
-            low, high = bounds.centre[axis] - bounds.half[axis], bounds.centre[axis] + bounds.half[axis]
-            does, unit = KINDS[bounds.kind]
-            raise RobodynError(
-                f"{what}: {bounds.names[axis]!r} {does} {x[i, axis]:.4g} {unit}, its {bounds.kind} limits are {low:.4g} to "
-                f"{high:.4g}; choose another 'sweeps: at', 'pose' or 'speeds', or a longer 'ramp'"
-            )
+    moving = limits_of(robot, {}, 0.0).of(MOTION)
+    try:
+        check_motion(robot, moving, state, lambda i: f"{what}, t = {t[i]:.4g} s")
+    except BeyondLimits as error:
+        raise BeyondLimits(f"{error}; choose another 'sweeps: at', 'pose' or 'speeds', or a longer 'ramp'") from None

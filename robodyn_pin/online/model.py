@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.check import random_rows
+from robodyn_pin.base_parameters import bodies_base, random_rows
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.bounds import Equality, equalities
@@ -74,7 +74,7 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     known = tuple(_equalities(robot, settings, pi))
     found = structure(known, layout.bodies, layout.size)
     rows = random_rows(robot, np.random.default_rng(0))
-    base = base_set(triangle(rows @ found.matrix))
+    base = base_set(triangle(bodies_base(robot, rows).cleaned(rows) @ found.matrix))
     values = base.of(pi[found.free])
     Z = rows @ found.matrix[:, base.columns]
     effort = np.sqrt(np.mean((rows @ pi) ** 2)) or 1.0

@@ -6,7 +6,8 @@ import numpy as np
 
 from robodyn_pin.axes import Axes
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
-from robodyn_pin.motion import TOO_FAST, Log, speed_limits
+from robodyn_pin.limits import speed_limits
+from robodyn_pin.motion import TOO_FAST, Log
 from robodyn_pin.observations import close_motors
 from robodyn_pin.online.causal import CausalRates, Moments
 from robodyn_pin.online.model import Tracked

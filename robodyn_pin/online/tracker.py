@@ -10,7 +10,7 @@ from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.identification.change import Change, ChangeDetector
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.identification.trend import Trend
-from robodyn_pin.motion import torque_limits
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.online.model import Tracked
 from robodyn_pin.online.sample import SampleRows
 from robodyn_pin.online.settings import TrackFile

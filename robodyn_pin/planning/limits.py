@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from robodyn_pin import limits
 from robodyn_pin.errors import BadFile
-from robodyn_pin.limits import Bounds, Limits, limits_of
+from robodyn_pin.limits import Bounds, Limits
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
 
@@ -31,7 +32,7 @@ def planning_limits(
         UnknownName, BadFile: as `limits_of`; a margin outside 0 to 1.
     """
     bounds = [
-        *map(_both_ends, map(_once, limits_of(robot, given, 0.0).bounds)),
+        *map(_once, limits.limits_of(robot, given, 0.0).bounds),
         *map(_once, _jerks(robot, given)),
         *_carried(end_effector or {}),
     ]
@@ -56,18 +57,7 @@ def _once(bounds: Bounds) -> Bounds:
 def said(label: tuple[str, str]) -> str:
     """A limited quantity in a sentence."""
     kind, name = label
-    if kind == "force":
-        strut, end = name.rsplit(" ", 1)
-        return f"the force at the {end} end of {strut!r}"
-    return f"the {name} in the end-effector's joint" if kind == "end_effector" else f"the {kind} of {name!r}"
-
-
-def _both_ends(bounds: Bounds) -> Bounds:
-    """Struts are limited at the ends that a closure holds (lower) and at those that the tree carries (upper)."""
-    if bounds.kind != "force":
-        return bounds
-    names = tuple(f"{name} {end}" for end in ("lower", "upper") for name in bounds.names)
-    return Bounds("force", names, np.kron(np.eye(2), bounds.S), np.tile(bounds.centre, 2), np.tile(bounds.half, 2))
+    return f"the {name} in the end-effector's joint" if kind == "end_effector" else limits.said(label)
 
 
 def _jerks(robot: Robot, given: Mapping[str, Limit]) -> list[Bounds]:

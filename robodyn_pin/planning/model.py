@@ -6,13 +6,11 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.dynamics import motor_torques, tree_efforts
 from robodyn_pin.errors import ShapeMismatch
-from robodyn_pin.forces import closure_forces, multipliers
+from robodyn_pin.loads import loads
 from robodyn_pin.planning.path import Geometry
 from robodyn_pin.reduced import ReducedModel, reduced_model, tree_forces
 from robodyn_pin.robot import Robot, State
-from robodyn_pin.struts import strut_loads
 
 STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
 
@@ -127,14 +125,8 @@ class Mechanism:
 
     def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
         """Loads (N, m) of the kinds that are limited, for ds/dt and its derivative (N,)."""
-        found, robot, state = {}, self.robot, posture.moving(rate, acceleration)
-        if self.kinds & {"torque", "force"}:
-            asked = tree_efforts(robot, state)
-            found["torque"] = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))
-        if "force" in self.kinds and not self.reduced_struts:
-            lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
-            struts = strut_loads(robot, state, closure_forces(robot, lam))
-            found["force"] = np.hstack([struts.lower, struts.upper])
+        robot, state = self.robot, posture.moving(rate, acceleration)
+        found = loads(robot, state, self.kinds - {"force"} if self.reduced_struts else self.kinds)
         if self.reduced is not None:
             forces = tree_forces(self.reduced, state.q, state.v, state.a)
             found["end_effector"] = forces.end_effector

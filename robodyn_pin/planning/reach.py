@@ -6,8 +6,8 @@ import numpy as np
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.closures.singularity import smallest_singular_values
-from robodyn_pin.errors import BadPath
-from robodyn_pin.limits import limits_of
+from robodyn_pin.errors import BadPath, BeyondLimits
+from robodyn_pin.loads import check_positions
 from robodyn_pin.planning.path import Path
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
@@ -32,29 +32,15 @@ def check_path(robot: Robot, path: Path, given: Mapping[str, Limit] | None = Non
     S, offset = robot.coordinates.S, robot.coordinates.offset
     q, closed = reachable(robot.loops, S, offset, c, robot.home)
     end = points if closed.all() else int(closed.argmin())
-    _check_positions(robot, q[:end], given or {}, place)
+    try:
+        check_positions(robot, q[:end], lambda i: f"the path leaves the workspace {place(i)}", given)
+    except BeyondLimits as error:
+        raise BadPath(str(error)) from None
     _check_singular(robot, q[:end], place)
     if end < points:
         raise BadPath(
             f"the path leaves the workspace {place(end)}: the loops of robot {robot.name!r} cannot close there"
         )
-
-
-def _check_positions(robot: Robot, q: np.ndarray, given: Mapping[str, Limit], place: Callable[[int], str]) -> None:
-    for bounds in limits_of(robot, given, 0.0).bounds if len(q) else ():
-        if bounds.kind != "position":
-            continue
-        share = np.abs(q @ bounds.S.T - bounds.centre) / bounds.half
-        if (share > 1).any():
-            i = int((share > 1).any(axis=1).argmax())
-            k = int(share[i].argmax())
-            shift = dict(zip(robot.motors.names, robot.motors.offset, strict=True)).get(bounds.names[k], 0.0)
-            at, centre, half = q[i] @ bounds.S[k] + shift, bounds.centre[k] + shift, bounds.half[k]
-            unit = "m" if robot.slides(bounds.S)[k] else "rad"
-            raise BadPath(
-                f"the path leaves the workspace {place(i)}: {bounds.names[k]!r} would stand at {at:.6g} {unit}, outside its "
-                f"limits {centre - half:.6g} to {centre + half:.6g}"
-            )
 
 
 def _check_singular(robot: Robot, q: np.ndarray, place: Callable[[int], str]) -> None:

@@ -10,7 +10,7 @@ from robodyn_pin.closed_loop import Tracking, controlled, track
 from robodyn_pin.control import ControllerFile
 from robodyn_pin.dynamics import accelerations
 from robodyn_pin.kinematics import frame_accelerations
-from robodyn_pin.limits import limits_of
+from robodyn_pin.limits import torque_limits
 from robodyn_pin.planning.planned import Planned
 from robodyn_pin.planning.table import motion_at
 from robodyn_pin.robot import Robot
@@ -86,5 +86,6 @@ def _torque_limits(planned: Planned, spec: ControllerFile) -> bool | dict[str, f
     """By motor: the robot's, where the plan file gives none; without the margins of the plan."""
     if spec.torque_limits is not True:
         return spec.torque_limits
-    bounds = limits_of(planned.task.robot, planned.task.settings.limits, 0.0).bounds
-    return {name: float(most) for b in bounds if b.kind == "torque" for name, most in zip(b.names, b.half, strict=True)}
+    robot, given = planned.task.robot, planned.task.settings.limits
+    found = dict(zip(robot.motors.names, torque_limits(robot, given).tolist(), strict=True))
+    return {name: most for name, most in found.items() if np.isfinite(most)}
