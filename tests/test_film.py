@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from conftest import WAIT
+from conftest import wait_until
 from test_scene import at, is_inside, pixels, robot_pixels, wait_for_animation
 
 from robodyn_pin.differentiation import Preparation
@@ -201,7 +201,6 @@ def test_motors_carry_arrows_of_their_torques(look, tmp_path):
     wait_for_animation(page)
     tau, row = predict(arm, log, Preparation()), 400
     before = at(page, float(log.t[row] - motor_loads(arm, log, Preparation(), None).t[0]))  # the edges are not shown
-    page.wait_for_timeout(200)
     for k, name in enumerate(arm.motors.names):
         share = tau[row, k] / arm.file.limits[name].torque
         path = f"['meshcat', 'world', 'loads', '{name}', 'motor', 'turn'"
@@ -259,12 +258,11 @@ def test_legend_says_limit_and_unit_and_the_slider_moves_the_robot(look, film, t
     page.evaluate(
         "() => { const s = document.querySelector('#film-time input'); s.value = 12; s.dispatchEvent(new Event('input')); }"
     )
-    page.wait_for_timeout(200)
-    assert page.evaluate("() => viewer.animator.actions[0].time") == pytest.approx(12, abs=0.02)
+    wait_until(page, lambda: abs(page.evaluate("() => viewer.animator.actions[0].time") - 12) < 0.02)
     assert not page.evaluate("() => viewer.animator.playing")
     page.click("#film .row >> nth=2")  # goes to the largest load of the third strut, and says that it is near or over
     marked = "() => /near|over/.test(document.querySelectorAll('#film .row')[2].className)"
-    page.wait_for_function(marked, timeout=WAIT)
+    page.wait_for_function(marked)
 
 
 @pytest.mark.parametrize(("rows", "said"), [(400, r"1\.5\d* s.*'phi1'.*1\.745"), (600, r"t = 2\.\d+ s.*out of reach")])

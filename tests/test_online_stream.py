@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import leaves
+from conftest import leaves, new_page
 from online_motions import NOISE, RATE, SETTINGS, delta, motor_motion, rich
 from typer.testing import CliRunner
 
@@ -367,7 +367,7 @@ def test_live_page_follows_a_log(log_file, model, browser):
 
     run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))
     with LivePage(run.stream.tracker, run.simulated, port=0) as live:
-        page, problems = browser.new_page(viewport={"width": 1000, "height": 900}), []
+        page, problems = new_page(browser, viewport={"width": 1000, "height": 900}), []
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
         page.goto(live.url)
@@ -380,4 +380,4 @@ def test_live_page_follows_a_log(log_file, model, browser):
         assert f"m(platform)\t{estimate:.4g}" in shown
         assert page.locator("canvas").count() >= 3  # the robot and two charts
         assert not problems
-        page.close()
+        page.context.close()

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 import polars as pl
 import pytest
+from conftest import new_page
 
 from robodyn_pin.console import print_result
 from robodyn_pin.identification.feasible import Bounds
@@ -52,7 +53,6 @@ FILE = {
     ],
     "sources": {"length 0.3": "assumed: read off a photograph", "masses": "datasheet: page <3> & 4"},
 }
-WAIT = 20_000  # [ms]
 
 
 def slider(**changes: object) -> Robot:
@@ -319,8 +319,7 @@ def opened(browser, result, tmp_path_factory):
     """The page in a browser without a net; errors and requests that would leave it end in `problems`."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(result, path)
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, offline=True)
-    page = context.new_page()
+    page = new_page(browser, viewport={"width": 1366, "height": 768}, offline=True)
     page.problems = problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
@@ -329,10 +328,10 @@ def opened(browser, result, tmp_path_factory):
     assert not page.frames[1].evaluate("() => 'viewer' in window")  # not before a reader comes there
     page.evaluate("() => document.querySelector('iframe').scrollIntoView()")
     frame = page.frames[1]
-    frame.wait_for_function("() => window.viewer && viewer.animator.time > 0", timeout=WAIT)  # it plays by itself
+    frame.wait_for_function("() => window.viewer && viewer.animator.time > 0")  # it plays by itself
     frame.evaluate("() => { viewer.animator.pause(); viewer.renderer.setSize(300, 150, false) }")  # software is slow
     yield page
-    context.close()
+    page.context.close()
 
 
 def leaves(url: str) -> bool:
