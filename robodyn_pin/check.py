@@ -30,6 +30,7 @@ class Report:
     inertial: int  # base parameters of bodies; the others are friction and the like
     not_physical: dict[str, str]  # body -> reason
     assumed: list[str]
+    unused: list[str]  # what the URDF says and nothing here reads
 
 
 def check(robot: Robot, seed: int = 0) -> Report:
@@ -51,6 +52,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
         inertial=int((base.columns < layout.first_scalar).sum()),
         not_physical={name: reason for name, reason in reasons.items() if reason},
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
+        unused=list(robot.unused),
     )
 
 

@@ -21,6 +21,7 @@ from robodyn_pin.frames import name_frames
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.tool import equipped
+from robodyn_pin.urdf_joints import coupled, rubbing, split
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 PART = 5000  # samples of a long motion that are closed at once
@@ -68,6 +69,7 @@ class Robot:
     efforts: tuple[Effort, ...]
     home: np.ndarray  # (nv,) closed
     payload: Payload | None = None
+    unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(
         self,
@@ -249,11 +251,13 @@ def find(source: str | Path) -> Path:
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
+    urdf, sayings = split(urdf, urdf_path)
     file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
     model.gravity.linear = np.array(file.gravity)
     name_frames(model, file.frames, where)
     joints = list(model.names)[1:]
+    file, kept = coupled(file, sayings, joints)
     motor_specs = joints if file.motors is None else file.motors
     motors = resolve_axes(model, motor_specs, None)
     loops = Loops(model, [_closure(spec) for spec in file.closures])
@@ -264,9 +268,13 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
-    efforts = tuple(resolve_effort(spec, model, motors, loops, where) for spec in file.efforts)
+    named = [resolve_effort(spec, model, motors, loops, where) for spec in file.efforts]
+    losses, silenced = rubbing(model, named, sayings)
+    efforts = (*named, *(resolve_effort(spec, model, motors, loops, where) for spec in losses))
+    file = file.model_copy(update={"efforts": [*file.efforts, *losses]})
     _check_names(model, motors, file, where)
-    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home)
+    unused = (*sayings.unused, *kept, *silenced)
+    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
 
 
 def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:

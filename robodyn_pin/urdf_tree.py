@@ -1,5 +1,6 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
+import math
 import xml.etree.ElementTree as ET
 from collections import Counter
 from difflib import get_close_matches
@@ -27,12 +28,7 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
     Raises:
         BadFile: not a URDF; a link with two parents, a loop, several roots; a joint with several degrees of freedom.
     """
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise BadFile(f"{path} is not XML: {error}") from None
-    if root.tag != "robot":
-        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>")
+    root = read_urdf(text, path)
     _check_tree(root, path)
     for part in (*root.findall("link"), *root.findall("joint")):
         _check_numbers(part, path)
@@ -44,6 +40,37 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
     except (ValueError, RuntimeError) as error:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
     return model, text
+
+
+def read_urdf(text: str, path: Path) -> ET.Element:
+    """The <robot> of a URDF; `path` names it in messages.
+
+    Raises:
+        BadFile: not XML, or not a URDF.
+    """
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise BadFile(f"{path} is not XML: {error}") from None
+    if root.tag != "robot":
+        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>")
+    return root
+
+
+def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
+    """The number that an attribute is, or its default.
+
+    Raises:
+        BadFile: it is no number.
+    """
+    text = element.get(key)
+    try:
+        value = default if text is None else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadFile(f"{path}: {where}: {key} of <{element.tag}> is {text!r}, expected a number")
+    return value
 
 
 def _check_tree(root: ET.Element, path: Path) -> None:
