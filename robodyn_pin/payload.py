@@ -64,8 +64,9 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
         UnknownName: no such link. BadFile: the link does not move.
     """
     name = f"payload_{robot.model.nframes}"  # another one for a second payload
-    urdf = loaded_urdf(robot.urdf_xml, body_name(robot.model, _joint(robot, load.link)), name, shape(load))
-    return build(robot.name, robot.file, urdf, robot.urdf_path)
+    body = body_name(robot.model, _joint(robot, load.link))
+    urdf = loaded_urdf(robot.urdf_xml, body, name, shape(load))
+    return build(robot.name, robot.file.apart(body), urdf, robot.urdf_path)
 
 
 def with_tool(robot: Robot, tool: ToolFile) -> Robot:

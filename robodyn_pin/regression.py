@@ -23,7 +23,7 @@ class Columns:
     """Which parameters the columns of W stand for, and their values in the robot's files."""
 
     layout: Layout
-    values: np.ndarray  # (p,) from URDF and `initial`; of identical bodies the first one's
+    values: np.ndarray  # (p,) from URDF and `initial`; of identical bodies their mean
 
 
 def columns(robot: Robot) -> Columns:
@@ -34,7 +34,9 @@ def columns(robot: Robot) -> Columns:
     model = robot.model
     joint_of = {body_name(model, j): j for j in body_joints(model)}
     inertial = [
-        model.inertias[joint_of[group[0]]].toDynamicParameters() if group[0] in joint_of else np.zeros(10)
+        np.mean([model.inertias[joint_of[name]].toDynamicParameters() for name in group], axis=0)
+        if group[0] in joint_of
+        else np.zeros(10)
         for group in robot.body_groups
     ]
     unknown = [e for e in robot.efforts if not e.spec.known]

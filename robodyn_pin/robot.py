@@ -18,6 +18,7 @@ from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
+from robodyn_pin.identical import check_identical
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.tool import equipped
@@ -225,7 +226,9 @@ def load(source: str | Path) -> Robot:
         WrongMobility: the coordinates do not determine the mechanism.
     """
     path = find(source)
-    return build(path.stem, *describe(path))
+    robot = build(path.stem, *describe(path))
+    check_identical(robot.model, robot.body_groups, f"robot {robot.name!r}")
+    return robot
 
 
 def find(source: str | Path) -> Path:
@@ -252,8 +255,12 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
     urdf, sayings = split(urdf, urdf_path)
+    carriers = [tool.link for tool in file.tools.values() if not tool.unknown]
     file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
+    for link in carriers:
+        if (joint := model.frames[model.getFrameId(link)].parentJoint) > 0:
+            file = file.apart(body_name(model, joint))
     model.gravity.linear = np.array(file.gravity)
     name_frames(model, file.frames, where)
     joints = list(model.names)[1:]
