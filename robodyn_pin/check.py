@@ -22,6 +22,7 @@ class Report:
 
     joints: int
     mobility: int
+    motors: int
     closure_rows: int
     redundant_rows: int
     residual: float  # largest closure residual at home [m or rad]
@@ -44,6 +45,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
     return Report(
         joints=robot.model.nv,
         mobility=len(robot.coordinates.names),
+        motors=len(robot.motors.names),
         closure_rows=robot.loops.size,
         redundant_rows=robot.redundancy,
         residual=float(np.abs(robot.loops.evaluate(robot.home[None]).phi).max(initial=0.0)),

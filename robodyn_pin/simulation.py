@@ -136,7 +136,16 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     q, tau = [], []
     for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
-        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
+        when = t[part]
+        tau.append(
+            motor_torques(
+                robot,
+                state,
+                coordinate_efforts(robot, state),
+                internal[part],
+                lambda i, when=when: f"t = {when[i]:.4g} s",
+            )
+        )
         progress(min(1.0, part.stop / len(t)))
     torque = np.concatenate(tau) + errors
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)

@@ -38,7 +38,8 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
 
     found = examine(load(robot))
     facts: dict[str, Any] = {
-        "tree joints": found.joints, "degrees of freedom": found.mobility, "closure equations": found.closure_rows,
+        "tree joints": found.joints, "degrees of freedom": found.mobility, "motors": found.motors,
+        "closure equations": found.closure_rows,
         "redundant closure equations": found.redundant_rows, "closure residual at home [m or rad]": found.residual,
         "base parameters": found.base.size, "of bodies": found.inertial,
         "of friction and the like": found.base.size - found.inertial,
@@ -52,6 +53,11 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
 def _print_check(found: "Report", facts: dict[str, Any]) -> None:
     for what, value in facts.items():
         print(f"{what:38s}{value:.3g}" if isinstance(value, float) else f"{what:38s}{value}")
+    if found.motors < found.mobility:
+        print(
+            f"{found.motors} motor{'s' if found.motors != 1 else ''} for {found.mobility} degrees of freedom: only motions that "
+            "these can make have torques; for a log, name what else is measured under 'motors' too, with torques of zero"
+        )
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
     print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
