@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text, resolve
 from robodyn_pin.mjcf import read_mjcf
-from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.robot_file import MotorSpec, RobotFile
+
+CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
 
 
 class GepettoFile(Strict):
@@ -32,7 +35,7 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     """What a file says of a robot: robot file, text of the URDF, path for messages and meshes.
 
     A URDF or MJCF alone, one of our YAML files beside either, or Gepetto's YAML beside a URDF. What our YAML
-    says counts more than what MJCF says; closures of both count.
+    says counts more than what MJCF says; closures of both count, and efforts of MJCF that the YAML does not name.
 
     Raises:
         BadFile, UnknownName: the file does not exist or contradicts itself.
@@ -50,8 +53,20 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     found, urdf = read_mjcf(tree)
     said = {key: getattr(file, key) for key in file.model_fields_set}
     said["closures"] = [*found.closures, *file.closures]
+    said["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
     said["sources"] = found.sources | file.sources
     return found.model_copy(update=said), urdf, tree
+
+
+def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
+    """Efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
+    motors = {motor.name: list(motor.of) for motor in file.motors or [] if isinstance(motor, MotorSpec)}
+    named: set[tuple[str, str]] = set()
+    for spec in file.efforts:
+        along = spec.of if isinstance(spec.of, list | dict) else [spec.of]
+        joints = [joint for name in along for joint in motors.get(name, [name])]
+        named |= {(kind, joint) for kind in CONTAINED.get(spec.model, (spec.model,)) for joint in joints}
+    return [spec for spec in efforts if (spec.model, str(spec.of)) not in named]
 
 
 def _gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:

@@ -31,7 +31,7 @@ def check_identical(model: pin.Model, groups: Sequence[Sequence[str]], where: st
 def _difference(a: pin.Inertia, b: pin.Inertia) -> tuple[float, str]:
     """The largest difference of two bodies, as a share of their size, and a half sentence that says it."""
     mass = max(abs(a.mass), abs(b.mass))
-    inertias = [about_joint(body) for body in (a, b)]
+    inertias = [_about_joint(body) for body in (a, b)]
     turning = max(np.abs(I).max() for I in inertias)
     found = [(abs(a.mass - b.mass), mass, f"their masses are {a.mass:.6g} and {b.mass:.6g} kg")]
     moments = a.mass * a.lever, b.mass * b.lever
@@ -46,7 +46,8 @@ def _difference(a: pin.Inertia, b: pin.Inertia) -> tuple[float, str]:
     return max((difference / whole if whole else 0.0, what) for difference, whole, what in found)
 
 
-def about_joint(body: pin.Inertia) -> np.ndarray:
+def _about_joint(body: pin.Inertia) -> np.ndarray:
     """Rotational inertia (3, 3) about the joint's frame [kg m^2]."""
-    c = pin.skew(body.lever)
-    return np.asarray(body.inertia - body.mass * c @ c)
+    return np.asarray(
+        body.inertia + body.mass * (body.lever @ body.lever * np.eye(3) - np.outer(body.lever, body.lever))
+    )

@@ -1,5 +1,6 @@
 """An MJCF file made simple, so that Pinocchio reads all of it: one body in the world, one joint a body, all named."""
 
+import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -7,9 +8,17 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text
+from robodyn_pin.mjcf_inertia import weigh
+from robodyn_pin.mjcf_places import MAIN, Classes, classes_of, in_degrees, numbers, turn_to_quaternions
 
-PLACEMENT = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "childclass")
+PLACEMENT = ("pos", "quat")
 REFUSED = ("tendon", "deformable", "frame", "replicate", "attach", "composite", "flexcomp")
+NUMBERS = {
+    "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "fromto", "size", "mass", "density", "diaginertia",
+    "fullinertia", "group", "inertiagrouprange", "settotalmass", "boundmass", "boundinertia", "gravity", "stiffness",
+    "springdamper", "damping", "frictionloss", "armature", "gravcomp", "ref", "range", "axis", "qpos", "anchor", "relpose",
+    "polycoef", "viscosity",
+}  # fmt: skip
 SHELL = "world_base"  # the one body of the world that holds all others
 
 
@@ -21,18 +30,10 @@ def simple_tree(path: Path) -> tuple[ET.Element, bool]:
     """
     root = _merged(path)
     _check(root, path)
-    return root, _simplify(root, path)
-
-
-def numbers(element: ET.Element, key: str, default: str = "") -> list[float]:
-    """The numbers of an attribute."""
-    return [float(x) for x in element.get(key, default).split()]
-
-
-def in_degrees(root: ET.Element) -> bool:
-    """Whether angles are in degrees, as they are by default."""
-    compiler = root.find("compiler")
-    return compiler is None or compiler.get("angle") != "radian"
+    turn_to_quaternions(root, path)
+    classes = classes_of(root)
+    weigh(root, classes, path)
+    return root, _simplify(root, classes)
 
 
 def _merged(path: Path) -> ET.Element:
@@ -55,7 +56,19 @@ def _merged(path: Path) -> ET.Element:
     return root
 
 
+def _place_sites(parent: ET.Element, childclass: str, classes: Classes) -> None:
+    """Give sites the places of their classes."""
+    for site in parent.findall("site"):
+        placed = classes.resolved(site, childclass)
+        site.attrib.update({key: placed[key] for key in PLACEMENT if key in placed})
+    for body in parent.findall("body"):
+        _place_sites(body, body.get("childclass", childclass), classes)
+
+
 def _check(root: ET.Element, path: Path) -> None:
+    _check_numbers(root, path)
+    if root.find("worldbody") is None:
+        raise BadFile(f"{path}: no <worldbody>")
     for joint in root.iter():
         if joint.tag == "freejoint" or (joint.tag == "joint" and joint.get("type") == "free"):
             raise BadFile(
@@ -67,20 +80,65 @@ def _check(root: ET.Element, path: Path) -> None:
             raise BadFile(
                 f"{path}: <{tag}> is not read; loops are made of <connect>, <weld> and <joint> under <equality>"
             )
-    for tag, key in (("joint", "stiffness"), ("joint", "springdamper"), ("body", "gravcomp")):
-        for element in root.iter(tag):
-            if any(numbers(element, key)):
-                what = f"{tag} {element.get('name', 'of a default class')!r}"
-                raise BadFile(f"{path}: {key!r} of {what} is not read; give a spring under 'efforts' of a robot file")
+    _check_forces(root, path)
     if any("ref" in joint.attrib for joint in root.findall(".//default/joint")):
         raise BadFile(f"{path}: 'ref' of a default class is not read; write it at the joints")
 
 
-def _simplify(root: ET.Element, path: Path) -> bool:
+def _check_forces(root: ET.Element, path: Path) -> None:
+    """No force acts that is not read, and what it would take instead."""
+    for joint in root.iter("joint"):
+        what = f"joint {joint.get('name', 'of a default class')!r}"
+        for key in ("stiffness", "springdamper"):
+            if any(numbers(joint, key)):
+                start = ", rest: ..." if joint.get("springref", "0") != "0" else ""
+                spring = f"{{of: {joint.get('name', 'JOINT')}, model: spring, initial: {numbers(joint, 'stiffness', '0')[0]:g}{start}}}"
+                raise BadFile(
+                    f"{path}: {key!r} of {what} is not read; take it out here and name the spring under 'efforts' of a robot file "
+                    f"whose 'urdf' is this file: {spring}"
+                )
+        if any(numbers(joint, "damping")[1:]):
+            raise BadFile(
+                f"{path}: 'damping' of {what} is a polynomial of the rate; one number is read, N m s/rad or N s/m"
+            )
+    for body in root.iter("body"):
+        if any(numbers(body, "gravcomp")):
+            raise BadFile(
+                f"{path}: 'gravcomp' of body {body.get('name', 'without a name')!r} is not read: no force here takes a share of a "
+                "body's weight; take it out, and the motors carry all of the weight"
+            )
+    option = root.find("option")
+    for key in ("density", "viscosity"):
+        if option is not None and any(numbers(option, key)):
+            raise BadFile(f"{path}: {key!r} of <option> is not read: there are no forces of a fluid here; take it out")
+    for actuator in (*root.iterfind("actuator/*"), *root.iterfind(".//default/*")):
+        if actuator.tag in ("joint", "tendon"):
+            continue
+        for key in ("armature", "damping"):
+            if any(numbers(actuator, key)):
+                name = actuator.get("name", "without a name")
+                raise BadFile(f"{path}: {key!r} of actuator {name!r} is not read; give it to the joint that it drives")
+
+
+def _check_numbers(root: ET.Element, path: Path) -> None:
+    """What is read as numbers is made of numbers."""
+    for element in root.iter():
+        for key in NUMBERS & element.attrib.keys() if element.tag != "flag" else ():
+            try:
+                fine = all(math.isfinite(x) for x in numbers(element, key))
+            except ValueError:
+                fine = False
+            if not fine:
+                raise BadFile(
+                    f"{path}: {key} of <{element.tag}> {element.get('name', '')!r} is {element.get(key)!r}, expected numbers"
+                )
+
+
+def _simplify(root: ET.Element, classes: Classes) -> bool:
     """One body in the world, one joint a body, names for all; whether ball joints were replaced."""
     world = root.find("worldbody")
-    if world is None:
-        raise BadFile(f"{path}: no <worldbody>")
+    assert world is not None
+    _place_sites(world, MAIN, classes)
     shell = ET.Element("body", name=SHELL)
     for part in [x for x in world if x.tag in ("body", "site")]:
         world.remove(part)
@@ -92,7 +150,7 @@ def _simplify(root: ET.Element, path: Path) -> bool:
             joint.set("name", joint.get("name", f"{body.get('name')}_joint{i or ''}"))
     tied = {x.get(key) for x in root.iterfind("equality/*") for key in ("site1", "site2")} - {None}
     for site in [x for x in shell.iter("site") if x.get("name") in tied]:  # as bodies, Pinocchio keeps them everywhere
-        site.tag, site.attrib = "body", {k: v for k, v in site.attrib.items() if k in ("name", *PLACEMENT[:-1])}
+        site.tag, site.attrib = "body", {k: v for k, v in site.attrib.items() if k in ("name", *PLACEMENT)}
     balls = False
     for parent in list(shell.iter("body")):
         for k, body in enumerate(list(parent)):
@@ -112,7 +170,8 @@ def _simplify(root: ET.Element, path: Path) -> bool:
                 outer.insert(0, joint)
                 inner = outer
             if outer is not body:
-                outer.attrib.update({key: body.attrib.pop(key) for key in PLACEMENT if key in body.attrib})
+                moved = (*PLACEMENT, "childclass")
+                outer.attrib.update({key: body.attrib.pop(key) for key in moved if key in body.attrib})
                 parent[k] = outer
     return balls
 
