@@ -8,6 +8,7 @@ from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import why_not_physical
+from robodyn_pin.masses import any_parameter
 from robodyn_pin.regression import columns, state_regressor
 from robodyn_pin.robot import Robot
 from robodyn_pin.urdf_tree import body_joints, body_name
@@ -26,6 +27,7 @@ class Report:
     closure_rows: int
     redundant_rows: int
     residual: float  # largest closure residual at home [m or rad]
+    bodies: int  # with inertia
     base: BaseSet
     base_labels: list[str]
     inertial: int  # base parameters of bodies; the others are friction and the like
@@ -36,8 +38,7 @@ class Report:
 
 def check(robot: Robot, seed: int = 0) -> Report:
     """Examine a robot; the base parameters come from random states near home."""
-    layout = columns(robot).layout
-    base = base_set(triangle(random_rows(robot, np.random.default_rng(seed))), layout.order)
+    base, labels, inertial = _base(robot, seed)
     bodies = {
         body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
     }
@@ -50,12 +51,23 @@ def check(robot: Robot, seed: int = 0) -> Report:
         redundant_rows=robot.redundancy,
         residual=float(np.abs(robot.loops.evaluate(robot.home[None]).phi).max(initial=0.0)),
         base=base,
-        base_labels=base.labels(layout.labels),
-        inertial=int((base.columns < layout.first_scalar).sum()),
+        base_labels=labels,
+        inertial=inertial,
+        bodies=len(bodies),
         not_physical={name: reason for name, reason in reasons.items() if reason},
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
         unused=list(robot.unused),
     )
+
+
+def _base(robot: Robot, seed: int) -> tuple[BaseSet, list[str], int]:
+    """The base set, its labels, and how many of it are of bodies; all empty where there is nothing to identify."""
+    if not any_parameter(robot):
+        none = np.zeros(0, int)
+        return BaseSet(none, none, np.zeros((0, 0)), 1.0), [], 0
+    layout = columns(robot).layout
+    base = base_set(triangle(random_rows(robot, np.random.default_rng(seed))), layout.order)
+    return base, base.labels(layout.labels), int((base.columns < layout.first_scalar).sum())
 
 
 def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:

@@ -13,8 +13,8 @@ from robodyn_pin.closures import fast
 from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch, Underactuated
 from robodyn_pin.frames import frame_number
+from robodyn_pin.masses import check_known
 from robodyn_pin.robot import Robot, State
-from robodyn_pin.tool import check_weighed
 
 NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
@@ -52,9 +52,9 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
     """What bodies and all other efforts ask of the tree's joints (N, nv), as if there were no loops.
 
     Raises:
-        BadFile: the robot carries a tool of unknown inertia.
+        BadFile: as `check_known`.
     """
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     total = _body_efforts(robot, state)
     on_axes, in_closures = robot.effort_stacks
     for stack in on_axes:
@@ -217,7 +217,7 @@ def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
 
 def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
     """What holding the bodies against gravity takes along the coordinates (N, d)."""
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     state = _at_rest(robot, c)
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
@@ -270,7 +270,7 @@ def _at_rest(robot: Robot, c: np.ndarray) -> State:
 
 def _tree_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Mass matrices of the tree (N, nv, nv) with the armature efforts of the robot file."""
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     model, data = robot.model, robot.model.createData()
     M = np.empty((len(q), model.nv, model.nv))
     for i, sample in enumerate(q):

@@ -30,6 +30,8 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
     """
     root, balls = simple_tree(path)
     names, q0 = joints_as_drawn(root, path)
+    if not names:
+        raise BadFile(f"{path}: nothing moves, no body has a joint; a robot here has a hinge or a slide")
     model, visuals = _read(root, path)
     for j in range(1, model.njoints):
         if model.joints[j].nq != 1:

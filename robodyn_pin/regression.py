@@ -12,6 +12,7 @@ from robodyn_pin.closures.projection import tangents
 from robodyn_pin.effort_models import FREE_SIGN
 from robodyn_pin.efforts import Effort
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.masses import any_parameter, check_known
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.urdf_tree import body_joints, body_name
 
@@ -30,7 +31,12 @@ def columns(robot: Robot) -> Columns:
     """Labels and file values of the columns of `regressor`: ten per group of identical bodies, then the efforts.
 
     The values of a payload are zero: files say nothing of it.
+
+    Raises:
+        BadFile: the robot has neither bodies with inertia nor efforts.
     """
+    if not any_parameter(robot):
+        check_known(robot)
     model = robot.model
     joint_of = {body_name(model, j): j for j in body_joints(model)}
     inertial = [

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -136,19 +137,15 @@ def simulate(robot: Robot, motion: Motion, noise: Noise, progress: Callable[[flo
     q, tau = [], []
     for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
-        when = t[part]
-        tau.append(
-            motor_torques(
-                robot,
-                state,
-                coordinate_efforts(robot, state),
-                internal[part],
-                lambda i, when=when: f"t = {when[i]:.4g} s",
-            )
-        )
+        when = partial(_time, t[part])
+        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part], when))
         progress(min(1.0, part.stop / len(t)))
     torque = np.concatenate(tau) + errors
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
+
+
+def _time(t: np.ndarray, i: int) -> str:
+    return f"t = {t[i]:.4g} s"
 
 
 def check_noise(robot: Robot, noise: Noise) -> None:

@@ -39,6 +39,16 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         model = pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
+    if model.nv == 0:
+        count = len(root.findall("joint"))
+        found = (
+            f"its {count} joints are all fixed"
+            if count > 1
+            else "its one joint is fixed"
+            if count
+            else "it has no joint"
+        )
+        raise BadFile(f"{path}: nothing moves, {found}; a robot here has a revolute, continuous or prismatic joint")
     return model, text
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import viser
 
 from robodyn_pin.dynamics import Wrench
-from robodyn_pin.errors import ClosureFailed, Underactuated
+from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.jog import (
     coordinate_choices,
     loadable,
@@ -141,7 +141,7 @@ class Panel(Served):
         if wanted:
             try:
                 loads = static_loads(self.robot, self.pose, Wrench(pull[0], np.array([*pull[1], 0.0, 0.0, 0.0])))
-            except Underactuated as error:  # nothing holds this pose
+            except RobodynError as error:  # nothing holds this pose, or nothing is known of it
                 lacking = readout.unheld(str(error))
         marked = {
             joint.name: readout.MARKS[readout.colour(joint)]

@@ -60,7 +60,10 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
         )
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
-    print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+    if not found.bodies:
+        print("no link that moves has an <inertial>: the robot can be shown and closed, its torques are not known")
+    else:
+        print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
     if found.unused:
         print(f"not used of the URDF: {'; '.join(found.unused)}")
     if found.assumed:
