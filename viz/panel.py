@@ -37,6 +37,11 @@ class Panel(Served):
         self._at_home, self._reason = self.pose.singularity, ""
         super().__init__(robot, port)
 
+    @property
+    def remark(self) -> str:
+        """What is not drawn, one sentence."""
+        return self._stage.remark
+
     def move(self, c: np.ndarray, held: object = None) -> None:
         """Lead the robot to coordinates c (d,); where they cannot be reached it stays, and the panel says why.
 
