@@ -14,6 +14,7 @@ from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text, resolve
 from robodyn_pin.mjcf import read_mjcf
 from robodyn_pin.robot_file import MotorSpec, RobotFile
+from robodyn_pin.urdf_tree import read_urdf, read_xml
 
 CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
 
@@ -48,8 +49,9 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
         tree = resolve(path.parent, file.urdf)
     else:
         file, tree = RobotFile(urdf=Path(path.name)), path
-    if tree.suffix != ".xml":
-        return file, read_text(tree), tree
+    text = read_text(tree)
+    if tree.suffix != ".xml" or read_xml(text, tree).tag == "robot":
+        return file, text, tree
     found, urdf = read_mjcf(tree)
     said = {key: getattr(file, key) for key in file.model_fields_set}
     said["closures"] = [*found.closures, *file.closures]
@@ -87,10 +89,7 @@ def _gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
         if kind not in ("3d", "6d"):
             raise BadFile(f"{path}: type {kind!r} of the loop {' - '.join(ends)} is neither 3d nor 6d")
         closures.append({"name": "C".join(ends), "kind": "point" if kind == "3d" else "frame", "between": ends})
-    try:
-        root = ET.fromstring(read_text(beside[0]))
-    except ET.ParseError as error:
-        raise BadFile(f"{beside[0]} is not XML: {error}") from None
+    root = read_urdf(read_text(beside[0]), beside[0])
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
     for name, kind in zip(file.joint_name, file.joint_type, strict=True):
         if name not in joints:

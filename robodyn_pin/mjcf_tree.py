@@ -10,6 +10,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text
 from robodyn_pin.mjcf_inertia import weigh
 from robodyn_pin.mjcf_places import MAIN, Classes, classes_of, in_degrees, numbers, turn_to_quaternions
+from robodyn_pin.urdf_tree import OTHERS, read_xml
 
 PLACEMENT = ("pos", "quat")
 REFUSED = ("tendon", "deformable", "frame", "replicate", "attach", "composite", "flexcomp")
@@ -38,15 +39,15 @@ def simple_tree(path: Path) -> tuple[ET.Element, bool]:
 
 def _merged(path: Path) -> ET.Element:
     """The file with its includes in place and every section once."""
-    try:
-        root = ET.fromstring(read_text(path))
-        if root.tag != "mujoco":
-            raise BadFile(f"{path}: expected MJCF, <mujoco>, or a URDF, <robot>; found <{root.tag}>")
-        while (parent := root.find(".//include/..")) is not None:
-            k, include = next((k, x) for k, x in enumerate(parent) if x.tag == "include")
-            parent[k : k + 1] = list(ET.fromstring(read_text(path.parent / include.get("file", ""))))
-    except ET.ParseError as error:
-        raise BadFile(f"{path} is not XML: {error}") from None
+    root = read_xml(read_text(path), path)
+    if root.tag != "mujoco":
+        raise BadFile(
+            f"{path}: expected MJCF, <mujoco>, or a URDF, <robot>; found <{root.tag}>{OTHERS.get(root.tag, '')}"
+        )
+    while (parent := root.find(".//include/..")) is not None:
+        k, include = next((k, x) for k, x in enumerate(parent) if x.tag == "include")
+        included = path.parent / include.get("file", "")
+        parent[k : k + 1] = list(read_xml(read_text(included), included))
     for section in list(root):
         first = root.find(section.tag)
         if first is not None and first is not section:
@@ -72,8 +73,8 @@ def _check(root: ET.Element, path: Path) -> None:
     for joint in root.iter():
         if joint.tag == "freejoint" or (joint.tag == "joint" and joint.get("type") == "free"):
             raise BadFile(
-                f"{path}: joint {joint.get('name', 'without a name')!r} is free; write it as three slides and three "
-                "hinges, so that the pose can be chosen as coordinates"
+                f"{path}: joint {joint.get('name', 'without a name')!r} is free; take it out where the base stands still, else write "
+                "it as three slides and three hinges, so that the pose can be chosen as coordinates"
             )
     for tag in REFUSED:
         if root.find(f".//{tag}") is not None:

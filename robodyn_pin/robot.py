@@ -27,6 +27,13 @@ from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 PART = 5000  # samples of a long motion that are closed at once
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
+OTHER_FORMATS = {
+    ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
+    ".sdf": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".world": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".mjcf": "MJCF is read from files that end in .xml; rename it",
+    ".usd": "USD is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+}
 
 
 @dataclass(frozen=True)
@@ -243,6 +250,8 @@ def find(source: str | Path) -> Path:
         return found[0]
     if path.suffix in DESCRIPTIONS:
         return path
+    if path.suffix in OTHER_FORMATS:
+        raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
     robots = catalogue()
     if str(source) not in robots:
         raise UnknownName(

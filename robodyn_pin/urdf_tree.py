@@ -1,6 +1,7 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
 import math
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from difflib import get_close_matches
@@ -18,6 +19,16 @@ NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, wit
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+}
+XACRO = "{http://www.ros.org/wiki/xacro}"
+PREFIXES = {
+    "drake": 'write <robot xmlns:drake="http://drake.mit.edu" ...>, or take its elements out: they are not used here',
+    "xacro": "it holds macros: expand them first, xacro FILE.xacro > FILE.urdf",
+}
+OTHERS = {  # roots of files that are no URDF
+    "sdf": "; SDF is not read: load the URDF or MJCF of this robot",
+    "mujoco": "; MJCF files end in .xml",
+    "gazebo": "; SDF is not read: load the URDF or MJCF of this robot",
 }
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
@@ -58,13 +69,40 @@ def read_urdf(text: str, path: Path) -> ET.Element:
     Raises:
         BadFile: not XML, or not a URDF.
     """
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise BadFile(f"{path} is not XML: {error}") from None
+    root = read_xml(text, path)
     if root.tag != "robot":
-        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>")
+        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>{OTHERS.get(root.tag, '')}")
+    if any(str(element.tag).startswith(XACRO) for element in root.iter()):
+        raise BadFile(
+            f"{path} holds xacro macros; expand them first: xacro {path.name} > {path.stem.split('.')[0]}_plain.urdf"
+        )
     return root
+
+
+def read_xml(text: str, path: Path) -> ET.Element:
+    """The root of an XML file.
+
+    Raises:
+        BadFile: not XML; says what is wrong where that is known.
+    """
+    text = text.removeprefix("\ufeff")  # the byte order mark of some editors
+    try:
+        return ET.fromstring(text)
+    except ET.ParseError as error:
+        line = error.position[0]
+        if "XML or text declaration not at start" in str(error):
+            raise BadFile(
+                f"{path}: the XML declaration <?xml ...?> stands in line {line}, expected at the very beginning; take out what "
+                "stands before it"
+            ) from None
+        found = re.search(r"[<\s]/?([\w.-]+):", text.splitlines()[line - 1][error.position[1] :] if text else "")
+        if "unbound prefix" in str(error) and found:
+            prefix = found.group(1)
+            what = PREFIXES.get(
+                prefix, f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
+            )
+            raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
+        raise BadFile(f"{path} is not XML: {error}") from None
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
@@ -138,9 +176,10 @@ def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
         raise BadFile(f"{path}: joint {joint.get('name')!r} has an axis of length zero")
     if kind in ("floating", "planar"):
         raise BadFile(
-            f"{path}: joint {joint.get('name')!r} is {kind}; write it as a chain of prismatic and revolute joints with "
-            "massless links between, so that the pose can be chosen as coordinates"
+            f'{path}: joint {joint.get("name")!r} is {kind}; write type="fixed" where the base stands still, else write it as a '
+            "chain of prismatic and revolute joints with massless links between, so that the pose can be chosen as coordinates"
         )
+    _check_limit(joint, str(kind), path)
     if kind == "continuous":  # Pinocchio would give it two position numbers (cos, sin)
         joint.set("type", "revolute")
         limit = joint.find("limit")
@@ -148,6 +187,19 @@ def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
             limit = ET.SubElement(joint, "limit", effort="0", velocity="0")
         limit.set("lower", f"-{ENDLESS}")
         limit.set("upper", ENDLESS)
+
+
+def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
+    """A joint that moves has the limits that a URDF must give it."""
+    limit, what = joint.find("limit"), f"{path}: joint {joint.get('name')!r} is {kind}"
+    if limit is None and kind in ("revolute", "prismatic"):
+        instead = ', or type="continuous" for a joint that turns for ever' if kind == "revolute" else ""
+        raise BadFile(
+            f"{what} and has no <limit>; give it lower, upper, effort and velocity (0 where the last two are not known){instead}"
+        )
+    for key in ("effort", "velocity") if limit is not None and kind != "fixed" else ():
+        if limit.get(key) is None:
+            raise BadFile(f"{what} and its <limit> has no {key!r}; give it, 0 where it is not known")
 
 
 def body_joints(model: pin.Model) -> list[int]:
