@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.axes import joint_index
+from robodyn_pin.closures.kinds import Coupling
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
@@ -14,6 +16,9 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.urdf_tree import body_joints, body_name
 
 STATES = 400  # random states that show which parameters can be told apart
+MOVED = (
+    1e-3  # [rad or m] by which closing the loops may move a joint at home: far above the round-off of written numbers
+)
 AROUND = 0.3  # [rad or m] of home
 
 
@@ -27,6 +32,8 @@ class Report:
     closure_rows: int
     redundant_rows: int
     residual: float  # largest closure residual at home [m or rad]
+    shift: float  # how far closing the loops moved home, of the joint that moved most [rad or m]
+    moved: dict[str, tuple[float, float]]  # joint -> position asked for and found, where they differ by more than MOVED
     bodies: int  # with inertia
     base: BaseSet
     base_labels: list[str]
@@ -42,6 +49,8 @@ def check(robot: Robot, seed: int = 0) -> Report:
     bodies = {
         body_name(robot.model, j): robot.model.inertias[j].toDynamicParameters() for j in body_joints(robot.model)
     }
+    names, asked = list(robot.model.names)[1:], asked_home(robot)
+    away = np.abs(robot.home - asked)
     reasons = {name: why_not_physical(x) for name, x in bodies.items()}
     return Report(
         joints=robot.model.nv,
@@ -50,6 +59,8 @@ def check(robot: Robot, seed: int = 0) -> Report:
         closure_rows=robot.loops.size,
         redundant_rows=robot.redundancy,
         residual=float(np.abs(robot.loops.evaluate(robot.home[None]).phi).max(initial=0.0)),
+        shift=float(away.max()),
+        moved={names[k]: (float(asked[k]), float(robot.home[k])) for k in np.flatnonzero(away > MOVED)},
         base=base,
         base_labels=labels,
         inertial=inertial,
@@ -58,6 +69,22 @@ def check(robot: Robot, seed: int = 0) -> Report:
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
         unused=list(robot.unused),
     )
+
+
+def asked_home(robot: Robot) -> np.ndarray:
+    """Joint positions (nv,) that the files ask for: zero or `home`, and what couplings make of them.
+
+    A coupling with an offset moves a joint as it is told to; a loop that closes somewhere else may be mistyped.
+    """
+    q = np.array([robot.file.home.get(name, 0.0) for name in list(robot.model.names)[1:]])
+    couplings = [closure for closure in robot.loops.closures if isinstance(closure, Coupling)]
+    rows, missing = np.zeros((len(couplings), len(q))), np.zeros(len(couplings))
+    for row, coupling in zip(rows, couplings, strict=True):
+        for joint, factor in coupling.joints.items():
+            row[joint_index(robot.model, joint)] += factor
+    missing[:] = [coupling.offset for coupling in couplings] - rows @ q
+    K = np.concatenate([rows, robot.coordinates.S])
+    return np.asarray(q + np.linalg.lstsq(K, np.concatenate([missing, np.zeros(len(K) - len(rows))]))[0])
 
 
 def _base(robot: Robot, seed: int) -> tuple[BaseSet, list[str], int]:
