@@ -197,8 +197,8 @@ def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
         raise BadFile(
             f"{what} and has no <limit>; give it lower, upper, effort and velocity (0 where the last two are not known){instead}"
         )
-    for key in ("effort", "velocity") if limit is not None and kind != "fixed" else ():
-        if limit.get(key) is None:
+    for key in ("effort", "velocity") if limit is not None else ():
+        if limit.get(key) is None:  # type: ignore[union-attr]
             raise BadFile(f"{what} and its <limit> has no {key!r}; give it, 0 where it is not known")
 
 
