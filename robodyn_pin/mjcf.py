@@ -95,7 +95,7 @@ def _gravity(root: ET.Element) -> tuple[float, ...]:
 def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | None]:
     """Pinocchio's tree, and its shapes where their files are found."""
     kept = ET.Element("mujoco", root.attrib)
-    parts = (root.find(tag) for tag in ("compiler", "default", "asset", "worldbody"))
+    parts = (root.find(tag) for tag in ("compiler", "asset", "worldbody"))
     kept.extend(part for part in parts if part is not None)
     compiler = kept.find("compiler")
     if compiler is None:
@@ -164,6 +164,10 @@ def _equalities(
         joint_b, b = place(tie.get("site2" if sites else "body2", SHELL))
         at_a, at_b = a, b
         if not sites and tie.tag == "connect":  # the second point is where the first one is as drawn
+            if "anchor" not in tie.attrib:
+                raise BadFile(
+                    f"{path}: connect {name!r} has no 'anchor', the point where its bodies meet; give it, or two sites"
+                )
             at_a = at_b = a * pin.SE3(np.eye(3), np.array(numbers(tie, "anchor")))
         elif not sites:
             relative = np.array(numbers(tie, "relpose", "0 1 0 0 0 0 0"))

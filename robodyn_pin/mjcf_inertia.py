@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.mjcf_places import Classes, attribute, from_z, numbers, turned
+from robodyn_pin.mjcf_places import attribute, from_z, numbers, turned
 
 DENSITY = "1000"  # [kg/m^3] of a shape that names none
 SETTINGS = ("inertiafromgeom", "inertiagrouprange", "settotalmass", "boundmass", "boundinertia", "balanceinertia")
@@ -30,8 +30,9 @@ class Mass:
     inertia: np.ndarray  # (3, 3) [kg m^2]
 
 
-def weigh(root: ET.Element, classes: Classes, path: Path) -> None:
-    """Give every body its <inertial>, and take the shapes' masses out of the file; placements are quaternions already.
+def weigh(root: ET.Element, path: Path) -> None:
+    """Give every body its <inertial>, and take the shapes' masses out of the file; classes are written out and
+    placements are quaternions already.
 
     Raises:
         BadFile: a mass that only a mesh, or the shell of a shape, can tell.
@@ -40,10 +41,10 @@ def weigh(root: ET.Element, classes: Classes, path: Path) -> None:
     assert world is not None
     total = attribute(root, "compiler", "settotalmass", -1.0)
     found: dict[ET.Element, Mass] = {}
-    for body, childclass, moves in _bodies(world, "main", False):
+    for body, moves in _bodies(world, False):
         if not moves and total <= 0 and body.find("inertial") is None:
             continue  # what never moves has no use for a mass
-        if (mass := _mass_of(root, body, childclass, classes, path)) is not None:
+        if (mass := _mass_of(root, body, path)) is not None:
             found[body] = _bounded(root, mass)
     whole = sum(mass.mass for mass in found.values())
     scale = total / whole if total > 0 and whole > 0 else 1.0
@@ -61,22 +62,22 @@ def weigh(root: ET.Element, classes: Classes, path: Path) -> None:
         body.insert(0, ET.Element("inertial", said))
 
 
-def _bodies(parent: ET.Element, childclass: str, moves: bool) -> Iterator[tuple[ET.Element, str, bool]]:
-    """Every body, the class of its elements, and whether a joint moves it."""
+def _bodies(parent: ET.Element, moves: bool) -> Iterator[tuple[ET.Element, bool]]:
+    """Every body, and whether a joint moves it."""
     for body in parent.findall("body"):
-        own, moving = body.get("childclass", childclass), moves or body.find("joint") is not None
-        yield body, own, moving
-        yield from _bodies(body, own, moving)
+        moving = moves or body.find("joint") is not None
+        yield body, moving
+        yield from _bodies(body, moving)
 
 
-def _mass_of(root: ET.Element, body: ET.Element, childclass: str, classes: Classes, path: Path) -> Mass | None:
+def _mass_of(root: ET.Element, body: ET.Element, path: Path) -> Mass | None:
     """Of one body, before bounds; None where it has no mass."""
     compiler = root.find("compiler")
     rule = "auto" if compiler is None else compiler.get("inertiafromgeom", "auto")
     given = body.find("inertial")
     if rule == "true" or (rule == "auto" and given is None):
         low, high = (0.0, 5.0) if compiler is None else numbers(compiler, "inertiagrouprange", "0 5")
-        shapes = (classes.resolved(geom, childclass) for geom in body.findall("geom"))
+        shapes = [geom.attrib for geom in body.findall("geom")]
         heavy = [s for s in shapes if low <= float(s.get("group", 0)) <= high and _weighs(s)]
         parts = [_shape(geom, str(body.get("name")), path) for geom in heavy]
         if sum(part.mass for part in parts) > LEAST:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import BadFile, UnknownName
 
 TURNS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # attribute -> how many numbers
 PLACED = ("body", "geom", "site", "inertial")
@@ -64,6 +64,36 @@ def classes_of(root: ET.Element) -> Classes:
         walk(top, MAIN, {})
         found[top.get("class", MAIN)] = found[MAIN]
     return Classes(found)
+
+
+def write_defaults(root: ET.Element, path: Path) -> None:
+    """Write into every joint, shape and site what its class says, and take classes and defaults out of the file.
+
+    Raises:
+        UnknownName: a class that is not there.
+    """
+    classes = classes_of(root)
+
+    def walk(parent: ET.Element, childclass: str) -> None:
+        for element in parent:
+            name = (
+                element.attrib.pop("childclass", childclass)
+                if element.tag == "body"
+                else element.get("class", childclass)
+            )
+            if name not in classes.defaults:
+                raise UnknownName("default class", name, str(path), classes.defaults)
+            if element.tag == "body":
+                walk(element, name)
+            elif element.tag in ("joint", "geom", "site"):
+                element.attrib.update(classes.resolved(element, childclass))
+                element.attrib.pop("class", None)
+
+    world = root.find("worldbody")
+    if world is not None:
+        walk(world, MAIN)
+    for default in root.findall("default"):
+        root.remove(default)
 
 
 def turn_to_quaternions(root: ET.Element, path: Path) -> None:

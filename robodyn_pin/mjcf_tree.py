@@ -9,17 +9,20 @@ import numpy as np
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text
 from robodyn_pin.mjcf_inertia import weigh
-from robodyn_pin.mjcf_places import MAIN, Classes, classes_of, in_degrees, numbers, turn_to_quaternions
+from robodyn_pin.mjcf_places import in_degrees, numbers, turn_to_quaternions, write_defaults
 from robodyn_pin.urdf_tree import OTHERS, read_xml
 
 PLACEMENT = ("pos", "quat")
 REFUSED = ("tendon", "deformable", "frame", "replicate", "attach", "composite", "flexcomp")
-NUMBERS = {
-    "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "fromto", "size", "mass", "density", "diaginertia",
-    "fullinertia", "group", "inertiagrouprange", "settotalmass", "boundmass", "boundinertia", "gravity", "stiffness",
-    "springdamper", "damping", "frictionloss", "armature", "gravcomp", "ref", "range", "axis", "qpos", "anchor", "relpose",
-    "polycoef", "viscosity",
+NUMBERS = {  # attribute -> how many numbers, at least and at most
+    **dict.fromkeys(("pos", "zaxis", "euler", "axis", "gravity", "diaginertia", "anchor"), (3, 3)),
+    **dict.fromkeys(("quat", "axisangle"), (4, 4)), **dict.fromkeys(("xyaxes", "fromto", "fullinertia"), (6, 6)),
+    **dict.fromkeys(("mass", "density", "viscosity", "group", "settotalmass", "boundmass", "boundinertia"), (1, 1)),
+    **dict.fromkeys(("frictionloss", "armature", "gravcomp", "ref", "springref"), (1, 1)),
+    **dict.fromkeys(("range", "inertiagrouprange", "springdamper"), (2, 2)), **dict.fromkeys(("size", "damping", "stiffness"), (1, 3)),
+    "relpose": (7, 7), "polycoef": (0, 5), "qpos": (0, 10**6),
 }  # fmt: skip
+READ = ("joint", "geom", "body", "inertial", "site", "compiler", "option", "key", "connect", "weld")
 SHELL = "world_base"  # the one body of the world that holds all others
 
 
@@ -32,9 +35,9 @@ def simple_tree(path: Path) -> tuple[ET.Element, bool]:
     root = _merged(path)
     _check(root, path)
     turn_to_quaternions(root, path)
-    classes = classes_of(root)
-    weigh(root, classes, path)
-    return root, _simplify(root, classes)
+    write_defaults(root, path)
+    weigh(root, path)
+    return root, _simplify(root)
 
 
 def _merged(path: Path) -> ET.Element:
@@ -57,15 +60,6 @@ def _merged(path: Path) -> ET.Element:
     return root
 
 
-def _place_sites(parent: ET.Element, childclass: str, classes: Classes) -> None:
-    """Give sites the places of their classes."""
-    for site in parent.findall("site"):
-        placed = classes.resolved(site, childclass)
-        site.attrib.update({key: placed[key] for key in PLACEMENT if key in placed})
-    for body in parent.findall("body"):
-        _place_sites(body, body.get("childclass", childclass), classes)
-
-
 def _check(root: ET.Element, path: Path) -> None:
     _check_numbers(root, path)
     if root.find("worldbody") is None:
@@ -82,8 +76,6 @@ def _check(root: ET.Element, path: Path) -> None:
                 f"{path}: <{tag}> is not read; loops are made of <connect>, <weld> and <joint> under <equality>"
             )
     _check_forces(root, path)
-    if any("ref" in joint.attrib for joint in root.findall(".//default/joint")):
-        raise BadFile(f"{path}: 'ref' of a default class is not read; write it at the joints")
 
 
 def _check_forces(root: ET.Element, path: Path) -> None:
@@ -122,24 +114,26 @@ def _check_forces(root: ET.Element, path: Path) -> None:
 
 
 def _check_numbers(root: ET.Element, path: Path) -> None:
-    """What is read as numbers is made of numbers."""
+    """What is read as numbers is made of numbers, as many as there should be."""
     for element in root.iter():
-        for key in NUMBERS & element.attrib.keys() if element.tag != "flag" else ():
+        for key in NUMBERS.keys() & element.attrib.keys() if element.tag in READ else ():
+            least, most = NUMBERS[key]
             try:
-                fine = all(math.isfinite(x) for x in numbers(element, key))
+                found = numbers(element, key)
+                fine = least <= len(found) <= most and all(map(math.isfinite, found))
             except ValueError:
                 fine = False
             if not fine:
+                count = f"{least} number{'s' if least > 1 else ''}" if least == most else "numbers"
                 raise BadFile(
-                    f"{path}: {key} of <{element.tag}> {element.get('name', '')!r} is {element.get(key)!r}, expected numbers"
+                    f"{path}: {key} of <{element.tag}> {element.get('name', '')!r} is {element.get(key)!r}, expected {count}"
                 )
 
 
-def _simplify(root: ET.Element, classes: Classes) -> bool:
+def _simplify(root: ET.Element) -> bool:
     """One body in the world, one joint a body, names for all; whether ball joints were replaced."""
     world = root.find("worldbody")
     assert world is not None
-    _place_sites(world, MAIN, classes)
     shell = ET.Element("body", name=SHELL)
     for part in [x for x in world if x.tag in ("body", "site")]:
         world.remove(part)
@@ -171,8 +165,7 @@ def _simplify(root: ET.Element, classes: Classes) -> bool:
                 outer.insert(0, joint)
                 inner = outer
             if outer is not body:
-                moved = (*PLACEMENT, "childclass")
-                outer.attrib.update({key: body.attrib.pop(key) for key in moved if key in body.attrib})
+                outer.attrib.update({key: body.attrib.pop(key) for key in PLACEMENT if key in body.attrib})
                 parent[k] = outer
     return balls
 

@@ -157,7 +157,8 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
             try:
-                fine = text is None or len([float(x) for x in text.split()]) == count
+                found = [0.0] * count if text is None else [float(x) for x in text.split()]
+                fine = len(found) == count and (element.tag == "limit" or all(map(math.isfinite, found)))
             except ValueError:
                 fine = False
             if not fine:

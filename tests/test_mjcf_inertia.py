@@ -6,7 +6,7 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics import coordinate_efforts
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import RobodynError
 
 TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
@@ -62,7 +62,7 @@ def bodies(rng: np.random.Generator, count: int) -> str:
 
 
 DEFAULTS = """<default><geom density="800"/><default class="light"><geom density="90" rgba="1 0 0 1"/><joint damping="0.1"/>
-<default class="heavy"><geom mass="2.5"/></default></default></default>"""
+<site pos="1 2 3"/><default class="heavy"><geom mass="2.5"/></default></default></default>"""
 SETTINGS = {
     "plain": ("", ""),
     "radians": ('angle="radian"', ""),
@@ -154,13 +154,15 @@ def mesh_file(inside: str, compiler: str = "") -> str:
         (mesh_file('<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'), ["'gravcomp' of body 'a'", "weight"]),
         (mesh_file('<body name="a"><joint name="j" damping="1 2"/><geom size=".1"/></body>'), ["'damping' of joint 'j'"]),
         (mesh_file('<body name="a"><joint name="j" stiffness="7"/><geom size=".1"/></body>'), ["model: spring, initial: 7"]),
+        (mesh_file('<body name="a" childclass="no"><joint/><geom size=".1"/></body>'), ["no default class 'no'"]),
+        (mesh_file('<body name="a"><joint/><geom name="g" size=".1" density="1 2"/></body>'), ["density of <geom> 'g'", "1 number"]),
         (mesh_file("").replace("<asset>", '<option viscosity="1"/><asset>'), ["'viscosity'"]),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, parts):
     path = tmp_path / "robot.xml"
     path.write_text(text)
-    with pytest.raises(BadFile) as caught:
+    with pytest.raises(RobodynError) as caught:
         rp.load(path)
     assert "\n" not in str(caught.value)
     assert all(part in str(caught.value) for part in parts), caught.value
@@ -218,3 +220,10 @@ def test_switched_off_equalities_close_nothing(tmp_path):
     robot = rp.load(tmp_path / "robot.xml")
     assert robot.loops.size == 0
     assert robot.efforts == ()
+
+
+def test_joints_take_their_kind_axis_and_zero_from_their_class(tmp_path):
+    text = """<mujoco><default><default class="x"><joint type="slide" axis="1 0 1" armature="2" ref="0.3"/></default></default>
+    <worldbody><body name="a" childclass="x"><joint name="a"/><geom size=".1"/><body name="b" pos="0 0 1"><joint name="b"
+    type="hinge" axis="0 1 0" ref="10"/><geom size=".1" pos=".3 0 0"/></body></body></worldbody></mujoco>"""
+    compared(tmp_path, text, np.random.default_rng(1))
