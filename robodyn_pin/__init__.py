@@ -24,6 +24,7 @@ _PUBLIC = {
     "load": "robot",
     "Wrench": "dynamics",
     "inverse_dynamics": "dynamics",
+    "nearest_torques": "dynamics",
     "forward_dynamics": "dynamics",
     "mass_matrix": "dynamics",
     "coriolis": "dynamics",

@@ -3,6 +3,7 @@
 All of it is the tree's dynamics projected by T: M = T'MT, C = T'(C T + M dT/dt), so that dM/dt - 2 C is skew.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,12 @@ import pinocchio as pin
 
 from robodyn_pin.closures import fast
 from robodyn_pin.closures.projection import project
-from robodyn_pin.errors import ShapeMismatch
+from robodyn_pin.errors import ShapeMismatch, Underactuated
 from robodyn_pin.frames import frame_number
+from robodyn_pin.masses import check_known
 from robodyn_pin.robot import Robot, State
-from robodyn_pin.tool import check_weighed
+
+NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ def inverse_dynamics(
 
     With more motors than degrees of freedom: the torques of least norm, plus the part of `internal` (N, n_motors) that
     moves nothing (the null space of B').
+
+    Raises:
+        Underactuated: no motor torques make this motion.
     """
     state = robot.close(c, cd, cdd)
     efforts = coordinate_efforts(robot, state) - load(robot, state, wrench)
@@ -46,9 +52,9 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
     """What bodies and all other efforts ask of the tree's joints (N, nv), as if there were no loops.
 
     Raises:
-        BadFile: the robot carries a tool of unknown inertia.
+        BadFile: as `check_known`.
     """
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     total = _body_efforts(robot, state)
     on_axes, in_closures = robot.effort_stacks
     for stack in on_axes:
@@ -81,15 +87,70 @@ def motor_map(robot: Robot, state: State) -> np.ndarray:
     return robot.motors.S @ state.T
 
 
-def motor_torques(robot: Robot, state: State, efforts: np.ndarray, internal: np.ndarray | None = None) -> np.ndarray:
-    """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d), plus the null-space part of `internal`."""
+def motor_torques(
+    robot: Robot,
+    state: State,
+    efforts: np.ndarray,
+    internal: np.ndarray | None = None,
+    label: Callable[[int], str] = lambda i: f"sample {i}",
+) -> np.ndarray:
+    """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d), plus the null-space part of `internal`.
+
+    Args:
+        label: what to call sample i in an error.
+
+    Raises:
+        Underactuated: no torques do that; says what is missing most, and of which coordinate.
+    """
     B = motor_map(robot, state)
-    Bt = B.transpose(0, 2, 1)
     if B.shape[1] == B.shape[2]:
-        return np.linalg.solve(Bt, efforts[..., None])[..., 0]
-    inverse = np.linalg.pinv(Bt)
-    tau = (inverse @ efforts[..., None])[..., 0]
+        try:
+            return np.linalg.solve(B.transpose(0, 2, 1), efforts[..., None])[..., 0]
+        except np.linalg.LinAlgError:
+            pass  # a dead point of the motors: what they cannot do there is said below
+    tau, missing = _nearest(B, efforts)
+    sizes = np.abs(missing).max(axis=1, initial=0.0)
+    if (sizes > NEGLIGIBLE * max(1e-3, np.abs(efforts).max(initial=0.0))).any():
+        raise _underactuated(robot, missing, int(sizes.argmax()), label)
     return tau if internal is None else tau + internal_torques(robot, state, internal)
+
+
+def _nearest(B: np.ndarray, efforts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (N, n_motors) that come nearest to efforts (N, d), and what is missing (N, d)."""
+    tau = (np.linalg.pinv(B.transpose(0, 2, 1)) @ efforts[..., None])[..., 0]
+    return tau, efforts - np.einsum("nij,ni->nj", B, tau)
+
+
+def _underactuated(robot: Robot, missing: np.ndarray, i: int, label: Callable[[int], str]) -> Underactuated:
+    k, axes = int(np.abs(missing[i]).argmax()), robot.coordinates
+    unit = "N" if robot.slides(axes.S)[k] else "N m"
+    motors, d = ", ".join(robot.motors.names) or "none", len(axes.names)
+    has = "1 degree" if d == 1 else f"{d} degrees"
+    return Underactuated(
+        f"robot {robot.name!r} needs {abs(missing[i, k]):.4g} {unit} along {axes.names[k]!r} at {label(i)} that no motor gives "
+        f"(motors: {motors}; {has} of freedom): ask for a motion that the motors can make, name what drives "
+        f"{axes.names[k]!r} under 'motors', or take rp.nearest_torques",
+        i,
+        missing[i],
+    )
+
+
+@dataclass(frozen=True)
+class NearestTorques:
+    """The motor torques that come nearest to a motion, and what no motor gives."""
+
+    torques: np.ndarray  # (N, n_motors) [N m or N]
+    missing: np.ndarray  # (N, d) along the coordinates [N m or N], zero where the motors suffice
+
+
+def nearest_torques(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, wrench: Wrench | None = None
+) -> NearestTorques:
+    """As `inverse_dynamics`, of a robot with fewer motors than degrees of freedom: what is missing is returned, too."""
+    state = robot.close(c, cd, cdd)
+    return NearestTorques(
+        *_nearest(motor_map(robot, state), coordinate_efforts(robot, state) - load(robot, state, wrench))
+    )
 
 
 def internal_torques(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
@@ -156,7 +217,7 @@ def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
 
 def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
     """What holding the bodies against gravity takes along the coordinates (N, d)."""
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     state = _at_rest(robot, c)
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
@@ -209,7 +270,7 @@ def _at_rest(robot: Robot, c: np.ndarray) -> State:
 
 def _tree_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Mass matrices of the tree (N, nv, nv) with the armature efforts of the robot file."""
-    check_weighed(robot.file, robot.name)
+    check_known(robot)
     model, data = robot.model, robot.model.createData()
     M = np.empty((len(q), model.nv, model.nv))
     for i, sample in enumerate(q):

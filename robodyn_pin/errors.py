@@ -51,6 +51,14 @@ class WrongMobility(RobodynError):
     """Coordinates and closures that do not determine the mechanism."""
 
 
+class Underactuated(RobodynError):
+    """A motion that no motor torques make; carries the sample and what is missing along each coordinate."""
+
+    def __init__(self, message: str, sample: int, missing: Iterable[float]):
+        super().__init__(message)
+        self.sample, self.missing = sample, tuple(missing)
+
+
 class SolverFailed(RobodynError):
     """A convex program without a trustworthy answer; carries the solver's status."""
 

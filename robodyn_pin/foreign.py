@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text, resolve
 from robodyn_pin.mjcf import read_mjcf
-from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.robot_file import MotorSpec, RobotFile
+from robodyn_pin.urdf_tree import read_urdf, read_xml
+
+CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
 
 
 class GepettoFile(Strict):
@@ -32,7 +36,7 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     """What a file says of a robot: robot file, text of the URDF, path for messages and meshes.
 
     A URDF or MJCF alone, one of our YAML files beside either, or Gepetto's YAML beside a URDF. What our YAML
-    says counts more than what MJCF says; closures of both count.
+    says counts more than what MJCF says; closures of both count, and efforts of MJCF that the YAML does not name.
 
     Raises:
         BadFile, UnknownName: the file does not exist or contradicts itself.
@@ -45,13 +49,26 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
         tree = resolve(path.parent, file.urdf)
     else:
         file, tree = RobotFile(urdf=Path(path.name)), path
-    if tree.suffix != ".xml":
-        return file, read_text(tree), tree
+    text = read_text(tree)
+    if tree.suffix != ".xml" or read_xml(text, tree).tag == "robot":
+        return file, text, tree
     found, urdf = read_mjcf(tree)
     said = {key: getattr(file, key) for key in file.model_fields_set}
     said["closures"] = [*found.closures, *file.closures]
+    said["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
     said["sources"] = found.sources | file.sources
     return found.model_copy(update=said), urdf, tree
+
+
+def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
+    """Efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
+    motors = {motor.name: list(motor.of) for motor in file.motors or [] if isinstance(motor, MotorSpec)}
+    named: set[tuple[str, str]] = set()
+    for spec in file.efforts:
+        along = spec.of if isinstance(spec.of, list | dict) else [spec.of]
+        joints = [joint for name in along for joint in motors.get(name, [name])]
+        named |= {(kind, joint) for kind in CONTAINED.get(spec.model, (spec.model,)) for joint in joints}
+    return [spec for spec in efforts if (spec.model, str(spec.of)) not in named]
 
 
 def _gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
@@ -72,10 +89,7 @@ def _gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
         if kind not in ("3d", "6d"):
             raise BadFile(f"{path}: type {kind!r} of the loop {' - '.join(ends)} is neither 3d nor 6d")
         closures.append({"name": "C".join(ends), "kind": "point" if kind == "3d" else "frame", "between": ends})
-    try:
-        root = ET.fromstring(read_text(beside[0]))
-    except ET.ParseError as error:
-        raise BadFile(f"{beside[0]} is not XML: {error}") from None
+    root = read_urdf(read_text(beside[0]), beside[0])
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
     for name, kind in zip(file.joint_name, file.joint_type, strict=True):
         if name not in joints:

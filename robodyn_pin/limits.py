@@ -44,6 +44,11 @@ class Limits:
         return Limits(tuple(b for b in self.bounds if b.kind in kinds))
 
     @property
+    def kinds(self) -> set[str]:
+        """What is limited."""
+        return {b.kind for b in self.bounds}
+
+    @property
     def labels(self) -> list[tuple[str, str]]:
         """Kind and axis of each limited quantity."""
         return [(b.kind, name) for b in self.bounds for name in b.names]

@@ -17,16 +17,24 @@ ROUND_OFF = 1e-9  # of half a range
 PER = {"position": "", "velocity": "/s", "acceleration": "/s²"}
 
 
-def loads(robot: Robot, state: State, kinds: Collection[str]) -> dict[str, np.ndarray]:
+def loads(
+    robot: Robot,
+    state: State,
+    kinds: Collection[str],
+    internal: np.ndarray | None = None,
+    label: Callable[[int], str] = lambda i: f"sample {i}",
+) -> dict[str, np.ndarray]:
     """Of N samples, as far as `kinds` asks: torques (N, n_motors) [N m or N], forces (N, 2 struts) along the struts [N].
 
     The lower ends of all struts come first, those that a closure holds; then the upper ones, those that the tree carries.
+    `internal` and `label` as in `motor_torques`, raises as that.
     """
     found: dict[str, np.ndarray] = {}
     if not {"torque", "force"} & set(kinds):
         return found
     asked = tree_efforts(robot, state)
-    found["torque"] = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked))
+    efforts = np.einsum("nij,ni->nj", state.T, asked)
+    found["torque"] = motor_torques(robot, state, efforts, internal, label)
     if "force" in kinds:
         lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
         struts = strut_loads(robot, state, closure_forces(robot, lam))
@@ -36,8 +44,11 @@ def loads(robot: Robot, state: State, kinds: Collection[str]) -> dict[str, np.nd
 
 def limited(robot: Robot, limits: Limits, state: State) -> np.ndarray:
     """The limited quantities of N samples (N, m), columns as `limits.labels`."""
-    of = {"position": state.q, "velocity": state.v, "acceleration": state.a}
-    of |= loads(robot, state, {b.kind for b in limits.bounds})
+    return _limited(limits, state, loads(robot, state, limits.kinds))
+
+
+def _limited(limits: Limits, state: State, found: dict[str, np.ndarray]) -> np.ndarray:
+    of = {"position": state.q, "velocity": state.v, "acceleration": state.a} | found
     return np.concatenate([np.zeros((len(state.q), 0)), *(of[b.kind] @ b.S.T for b in limits.bounds)], axis=1)
 
 
@@ -94,13 +105,15 @@ def check_positions(
             raise BeyondLimits(f"{label(found.sample)}: {found}; the robot cannot be there")
 
 
-def check_motion(robot: Robot, limits: Limits, state: State, label: Callable[[int], str]) -> None:
-    """See that a robot survives N samples of a motion.
+def check_motion(
+    robot: Robot, limits: Limits, state: State, found: dict[str, np.ndarray], label: Callable[[int], str]
+) -> None:
+    """See that a robot survives N samples of a motion; `found`: its loads, as `loads` gives them for `limits.kinds`.
 
     Raises:
         BeyondLimits: the first sample that it does not; calls sample i label(i), names axis, value and limits.
     """
-    if found := first_beyond(robot, limits, limited(robot, limits, state)):
+    if found := first_beyond(robot, limits, _limited(limits, state, found)):
         raise BeyondLimits(f"{label(found.sample)}: {found}")
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.mjcf_tree import SHELL, in_degrees, joints_as_drawn, numbers, simple_tree
+from robodyn_pin.mjcf_places import in_degrees, numbers
+from robodyn_pin.mjcf_tree import SHELL, joints_as_drawn, simple_tree
 from robodyn_pin.robot_file import RobotFile
 from robodyn_pin.urdf_writer import urdf_text
 
@@ -29,6 +30,8 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
     """
     root, balls = simple_tree(path)
     names, q0 = joints_as_drawn(root, path)
+    if not names:
+        raise BadFile(f"{path}: nothing moves, no body has a joint; a robot here has a hinge or a slide")
     model, visuals = _read(root, path)
     for j in range(1, model.njoints):
         if model.joints[j].nq != 1:
@@ -51,30 +54,48 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
         raise BadFile(
             f"{path}: the first keyframe has {len(home)} positions, expected {len(names)}, one for each joint"
         )
-    option = root.find("option")
+    off = _switched_off(root)
+    losses = [
+        {"of": model.names[j], "model": kind, "initial": float(values[model.joints[j].idx_v])}
+        for kind, values in (
+            ("armature", model.armature), ("viscous", model.damping), ("coulomb", model.upperDryFrictionLimit),
+        )
+        for j in range(1, model.njoints)
+        if values[model.joints[j].idx_v] and kind not in off
+    ]  # fmt: skip
     file = {
         "urdf": path.name,
         "motors": _motors(root, path, names),
         "home": {name: value for name, value in zip(names, map(float, home), strict=True) if value},
-        "closures": closures,
-        "efforts": [
-            {"of": model.names[j], "model": kind, "initial": float(values[model.joints[j].idx_v])}
-            for kind, values in (
-                ("armature", model.armature), ("viscous", model.damping), ("coulomb", model.upperDryFrictionLimit),
-            )
-            for j in range(1, model.njoints)
-            if values[model.joints[j].idx_v]
-        ],
-        "gravity": (0, 0, -9.81) if option is None else tuple(numbers(option, "gravity", "0 0 -9.81")),
+        "closures": [] if "equality" in off else closures,
+        "efforts": losses,
+        "gravity": (0, 0, 0) if "gravity" in off else _gravity(root),
         "sources": {"everything": f"converted from {path.name}"},
     }  # fmt: skip
     return RobotFile.model_validate(file), urdf_text(root.get("model", path.stem), model, visuals, frames)
 
 
+SWITCHES = {  # flag of <option> -> what acts no more
+    "gravity": {"gravity"}, "damper": {"viscous"}, "frictionloss": {"coulomb"}, "equality": {"equality"},
+    "passive": {"viscous"}, "constraint": {"coulomb", "equality"},
+}  # fmt: skip
+
+
+def _switched_off(root: ET.Element) -> set[str]:
+    """What the flags of the file take away."""
+    flags = [(key, value) for flag in root.iterfind("option/flag") for key, value in flag.attrib.items()]
+    return set().union(*(SWITCHES.get(key, set()) for key, value in flags if value == "disable"))
+
+
+def _gravity(root: ET.Element) -> tuple[float, ...]:
+    option = root.find("option")
+    return (0.0, 0.0, -9.81) if option is None else tuple(numbers(option, "gravity", "0 0 -9.81"))
+
+
 def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | None]:
     """Pinocchio's tree, and its shapes where their files are found."""
     kept = ET.Element("mujoco", root.attrib)
-    parts = (root.find(tag) for tag in ("compiler", "default", "asset", "worldbody"))
+    parts = (root.find(tag) for tag in ("compiler", "asset", "worldbody"))
     kept.extend(part for part in parts if part is not None)
     compiler = kept.find("compiler")
     if compiler is None:
@@ -82,14 +103,18 @@ def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | 
     folder = compiler.get("meshdir", compiler.get("assetdir", ""))
     compiler.set("meshdir", str((path.parent / folder).resolve()))
     with tempfile.TemporaryDirectory() as scratch:
-        simple = Path(scratch) / "simple.xml"
+        simple, drawn = Path(scratch) / "simple.xml", Path(scratch) / "drawn.xml"
+        drawn.write_bytes(ET.tostring(kept))
+        for body in kept.iter("body"):  # else Pinocchio weighs the shapes of bodies without <inertial>
+            for geom in body.findall("geom"):
+                body.remove(geom)
         simple.write_bytes(ET.tostring(kept))
         try:
             model = pin.buildModelFromMJCF(str(simple))
         except (ValueError, RuntimeError, TypeError) as error:
             raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
         try:
-            return model, pin.buildGeomFromMJCF(model, str(simple), pin.GeometryType.VISUAL)
+            return model, pin.buildGeomFromMJCF(model, str(drawn), pin.GeometryType.VISUAL)
         except (ValueError, RuntimeError):
             return model, None  # dynamics does not need meshes
 
@@ -139,6 +164,10 @@ def _equalities(
         joint_b, b = place(tie.get("site2" if sites else "body2", SHELL))
         at_a, at_b = a, b
         if not sites and tie.tag == "connect":  # the second point is where the first one is as drawn
+            if "anchor" not in tie.attrib:
+                raise BadFile(
+                    f"{path}: connect {name!r} has no 'anchor', the point where its bodies meet; give it, or two sites"
+                )
             at_a = at_b = a * pin.SE3(np.eye(3), np.array(numbers(tie, "anchor")))
         elif not sites:
             relative = np.array(numbers(tie, "relpose", "0 1 0 0 0 0 0"))

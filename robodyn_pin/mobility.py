@@ -9,8 +9,10 @@ from robodyn_pin.closures.closing import newton
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.urdf_tree import body_name
 
 FREE = 1e-7  # singular values below this share of the largest count as zero when degrees of freedom are counted
+TRIES, STEPS, BESIDE = 10, 30, 0.3  # of a search for a regular pose; [rad or m] from home
 CLOSED = 1e-9  # [m or rad] residual at home that counts as closed
 
 
@@ -128,12 +130,92 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
     if full < model.nv:
         free = np.abs(Vt[full:]).max(axis=0)
         loose = [model.names[j] for j in range(1, model.njoints) if free[model.joints[j].idx_v] > 1e-6]
+        said = f"the coordinates ({names}) leave joints free to move: {', '.join(loose)}"
+        if (beside := _regular(loops, coordinates, home)) is not None:
+            raise WrongMobility(
+                f"robot {name!r}: its home pose is singular: there it has {freedom} degrees of freedom, beside it "
+                f"{model.nv - rank(loops.evaluate(beside[None]).J[0])}, and {said}; give a 'home' away from it"
+                f"{_example(model, loops, coordinates, home, beside)}"
+            )
         raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom; the coordinates ({names}) leave joints "
-            f"free to move: {', '.join(loose)}"
+            f"robot {name!r} has {freedom} degrees of freedom; {said}{_remedy(model, loops, coordinates, J, freedom, loose)}"
         )
     if freedom != wanted:
         raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom but {wanted} coordinates ({names}); "
-            f"name {freedom} independent joints or motors under 'coordinates'"
+            f"robot {name!r} has {freedom} degrees of freedom but {wanted} coordinates ({names}); name {freedom} independent joints "
+            f"or motors under 'coordinates', such as {', '.join(_independent(model, coordinates, J))}"
         )
+
+
+def _independent(model: pin.Model, coordinates: Axes, J: np.ndarray) -> list[str]:
+    """Coordinates that determine the mechanism: as many as may be of those given, then joints."""
+    rows, chosen = J, []
+    axes = dict(zip(coordinates.names, coordinates.S, strict=True))
+    for name, row in (axes | dict(zip(list(model.names)[1:], np.eye(model.nv), strict=True)) | axes).items():
+        more = np.concatenate([rows, row[None]])
+        if rank(more) > rank(rows):
+            rows = more
+            chosen.append(name)
+    return chosen
+
+
+def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, freedom: int, loose: list[str]) -> str:
+    """What would hold the joints that are free."""
+    enough, lacking = _independent(model, coordinates, J), freedom - len(coordinates.names)
+    held = f"; 'coordinates: [{', '.join(enough)}]' would determine it"
+    if lacking <= 0:
+        return f"; they depend on each other{held}"
+    ends = _ends(model, loops, loose)
+    loop = f"a closure of {ends} (planar_point takes 2, point 3, revolute 5, frame 6), or " if ends else ""
+    s = "s" if lacking > 1 else ""
+    return f"{held}; if {lacking} of these freedom{s} should not be there, add under 'closures' {loop}a coupling of these joints (1 each)"
+
+
+def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:
+    """The links at the ends of the free chains, which no closure ties yet."""
+    tied = {model.frames[model.getFrameId(f)].parentJoint for c in loops.closures if isinstance(c, Closure)
+            for f in (c.frame_a, c.frame_b)}  # fmt: skip
+    last = [model.getJointId(name) for name in loose if not len(model.children[model.getJointId(name)])]
+    links = [body_name(model, j) for j in last if j not in tied]
+    return (
+        " and ".join(repr(link) for link in links) + (" with the link that it is tied to" * (len(links) == 1))
+        if links
+        else ""
+    )
+
+
+def _regular(loops: Loops, coordinates: Axes, home: np.ndarray) -> np.ndarray | None:
+    """Closed joint positions (nv,) beside home that the coordinates determine, or with fewer freedoms; None: none found."""
+    if loops.size == 0:
+        return None
+    rng, fewer, at_home = np.random.default_rng(0), None, rank(loops.evaluate(home[None]).J[0])
+    for _ in range(TRIES):
+        q = home + BESIDE * rng.uniform(-1, 1, len(home))
+        for _ in range(STEPS):
+            rows = loops.evaluate(q[None])
+            q = q - np.linalg.lstsq(rows.J[0], rows.phi[0], rcond=1e-6)[0]
+        rows = loops.evaluate(q[None])
+        K = np.concatenate([rows.J[0], coordinates.S])
+        if not np.abs(rows.phi).max() < CLOSED:
+            continue
+        if rank(K) == len(home) and len(home) - rank(rows.J[0]) == len(coordinates.names):
+            return q
+        if rank(rows.J[0]) > at_home:
+            fewer = q
+    return fewer
+
+
+def _example(model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray, q: np.ndarray) -> str:
+    """A home, if a few joints say it: those that are coordinates, where they lead to a regular pose."""
+    joints = list(model.names)[1:]
+    named = [name for name in coordinates.names if name in joints]
+    start = home.copy()
+    for name in named:
+        start[joints.index(name)] = round(float(q[joints.index(name)]), 2)
+    c = coordinates.S @ start + coordinates.offset
+    found = newton(loops, coordinates.S, coordinates.offset, c[None], start[None], steps=100)[0]
+    rows = loops.evaluate(found[None])
+    full = rank(np.concatenate([rows.J[0], coordinates.S])) == model.nv
+    if not named or not full or not np.abs(rows.phi).max() < CLOSED:
+        return ""
+    return ", such as {" + ", ".join(f"{name}: {start[joints.index(name)]:g}" for name in named) + "}"

@@ -13,7 +13,7 @@ from robodyn_pin.closures.nearest import nearest
 from robodyn_pin.closures.projection import project, tangents
 from robodyn_pin.differentiation import Preparation, Rates, rates_of
 from robodyn_pin.dynamics import motor_map
-from robodyn_pin.errors import BadLog, ClosureFailed
+from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.log_files import AnyLog
@@ -61,8 +61,11 @@ def close_motors(
 
     Raises:
         ClosureFailed: positions out of reach; the coordinates do not determine a sample.
+        WrongMobility: fewer motors than degrees of freedom.
     """
     motors, chosen = robot.motors, robot.coordinates
+    if len(motors.names) < len(chosen.names):
+        raise _too_few(robot)
     if len(motors.names) == len(chosen.names):
         driven = robot if chosen.names == motors.names else robot.with_coordinates(motors.names)
         state = driven.close(q, dq, ddq, label=label)
@@ -72,6 +75,17 @@ def close_motors(
         )  # chosen ones may be singular on the way
         state = _least_squares(driven, q, dq, ddq, label)
     return state if driven.coordinates.names == chosen.names else _along_chosen(robot, driven, state, label)
+
+
+def _too_few(robot: Robot) -> WrongMobility:
+    """What a log of an under-actuated robot lacks: positions of the joints that no motor drives."""
+    motors, d = robot.motors.names, len(robot.coordinates.names)
+    passive = [name for name in robot.coordinates.names if name not in motors]
+    return WrongMobility(
+        f"robot {robot.name!r} has {d} degrees of freedom and {len(motors)} motor{'s' if len(motors) != 1 else ''} "
+        f"({', '.join(motors) or 'none'}): a log of the motors does not say where the robot is; name what else is measured "
+        f"({', '.join(passive)}) under 'motors' too, with torques of zero in the log"
+    )
 
 
 def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:

@@ -67,7 +67,7 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
     place, name = _place(robot, load.link), f"payload_{robot.model.nframes}"  # another one for a second payload
     body = body_name(robot.model, place.parentJoint)
     urdf = loaded_urdf(robot.urdf_xml, body, name, shape(load), place.placement)
-    return build(robot.name, robot.file, urdf, robot.urdf_path)
+    return build(robot.name, robot.file.apart(body), urdf, robot.urdf_path)
 
 
 def with_tool(robot: Robot, tool: ToolFile) -> Robot:

@@ -13,6 +13,7 @@ from robodyn_pin.effort_models import FREE_SIGN
 from robodyn_pin.efforts import Effort
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.shapes import in_other_frame
+from robodyn_pin.masses import any_parameter, check_known
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.urdf_tree import body_joints, body_name
 
@@ -24,18 +25,25 @@ class Columns:
     """Which parameters the columns of W stand for, and their values in the robot's files."""
 
     layout: Layout
-    values: np.ndarray  # (p,) from URDF and `initial`; of identical bodies the first one's
+    values: np.ndarray  # (p,) from URDF and `initial`; of identical bodies their mean
 
 
 def columns(robot: Robot) -> Columns:
     """Labels and file values of the columns of `regressor`: ten per group of identical bodies, then the efforts.
 
     The values of a payload are zero: files say nothing of it.
+
+    Raises:
+        BadFile: the robot has neither bodies with inertia nor efforts.
     """
+    if not any_parameter(robot):
+        check_known(robot)
     model = robot.model
     joint_of = {body_name(model, j): j for j in body_joints(model)}
     inertial = [
-        model.inertias[joint_of[group[0]]].toDynamicParameters() if group[0] in joint_of else np.zeros(10)
+        np.mean([model.inertias[joint_of[name]].toDynamicParameters() for name in group], axis=0)
+        if group[0] in joint_of
+        else np.zeros(10)
         for group in robot.body_groups
     ]
     unknown = [e for e in robot.efforts if not e.spec.known]

@@ -104,9 +104,11 @@ def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = T
     """Find the nearest bodies that can exist, and what they change over random motions within the limits.
 
     Raises:
-        BadFile: identical bodies that are not. ClosureFailed: no random motion stays on the loops.
+        BadFile: no bodies; identical bodies that are not. ClosureFailed: no random motion stays on the loops.
         SolverFailed: the metric `torque` found no optimum.
     """
+    if not robot.bodies:
+        raise BadFile(f"robot {robot.name!r}: no link that moves has an <inertial>, so there is nothing to repair")
     before, rng = _bodies(robot), np.random.default_rng(seed)
     W = np.concatenate([_motor_regressor(robot, random_motion(robot, rng)) for _ in range(MOTIONS)])
     rms = _rms(W @ before.ravel())

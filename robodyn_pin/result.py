@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -168,9 +168,10 @@ class Result:
         if carried := self.robot_before.payload:
             x = self.feasible.values[self.robot_before.payload_columns]
             texts[f"{self.name}_loaded.urdf"] = loaded_urdf(urdf, carried.body, carried.name, x, carried.placement)
-            texts[f"{self.name}_loaded.yaml"] = texts[f"{name}.yaml"].replace(
-                f"{name}.urdf", f"{self.name}_loaded.urdf"
-            )
+            robot = replace(self.robot_before, file=self.robot_before.file.apart(carried.body))
+            texts[f"{self.name}_loaded.yaml"] = identified_robot_file(
+                robot, self.layout, self.feasible.values, self.simulated
+            ).replace(f"{name}.urdf", f"{self.name}_loaded.urdf")
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
             unfinished = Path(scratch)
             for file, text in texts.items():

@@ -18,13 +18,22 @@ from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
 from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
+from robodyn_pin.identical import check_identical
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.tool import equipped
+from robodyn_pin.urdf_joints import coupled, rubbing, split
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 PART = 5000  # samples of a long motion that are closed at once
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
+OTHER_FORMATS = {
+    ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
+    ".sdf": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".world": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".mjcf": "MJCF is read from files that end in .xml; rename it",
+    ".usd": "USD is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Robot:
     efforts: tuple[Effort, ...]
     home: np.ndarray  # (nv,) closed
     payload: Payload | None = None
+    unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(
         self,
@@ -224,7 +234,9 @@ def load(source: str | Path) -> Robot:
         WrongMobility: the coordinates do not determine the mechanism.
     """
     path = find(source)
-    return build(path.stem, *describe(path))
+    robot = build(path.stem, *describe(path))
+    check_identical(robot.model, robot.body_groups, f"robot {robot.name!r}")
+    return robot
 
 
 def find(source: str | Path) -> Path:
@@ -239,6 +251,8 @@ def find(source: str | Path) -> Path:
         return found[0]
     if path.suffix in DESCRIPTIONS:
         return path
+    if path.suffix in OTHER_FORMATS:
+        raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
     robots = catalogue()
     if str(source) not in robots:
         raise UnknownName(
@@ -250,11 +264,17 @@ def find(source: str | Path) -> Path:
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
+    urdf, sayings = split(urdf, urdf_path)
+    carriers = [tool.link for tool in file.tools.values() if not tool.unknown]
     file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
+    for link in carriers:
+        if (joint := model.frames[model.getFrameId(link)].parentJoint) > 0:
+            file = file.apart(body_name(model, joint))
     model.gravity.linear = np.array(file.gravity)
     name_frames(model, file.frames, where)
     joints = list(model.names)[1:]
+    file, kept = coupled(file, sayings, joints)
     motor_specs = joints if file.motors is None else file.motors
     motors = resolve_axes(model, motor_specs, None)
     loops = Loops(model, [_closure(spec) for spec in file.closures])
@@ -265,9 +285,13 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
-    efforts = tuple(resolve_effort(spec, model, motors, loops, where) for spec in file.efforts)
+    named = [resolve_effort(spec, model, motors, loops, where) for spec in file.efforts]
+    losses, silenced = rubbing(model, named, sayings)
+    efforts = (*named, *(resolve_effort(spec, model, motors, loops, where) for spec in losses))
+    file = file.model_copy(update={"efforts": [*file.efforts, *losses]})
     _check_names(model, motors, file, where)
-    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home)
+    unused = (*sayings.unused, *kept, *silenced)
+    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
 
 
 def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:

@@ -126,6 +126,11 @@ class RobotFile(Strict):
     gravity: Vector = (0.0, 0.0, -9.81)
     sources: dict[str, str] = {}
 
+    def apart(self, body: str) -> "RobotFile":
+        """The same, a body no longer among the identical ones: it carries something that its copies do not."""
+        groups = [[name for name in group if name != body] for group in self.identical]
+        return self.model_copy(update={"identical": [group for group in groups if len(group) > 1]})
+
     @model_validator(mode="after")
     def _unique(self) -> "RobotFile":
         motors = [m if isinstance(m, str) else m.name for m in self.motors or []]

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field
 
-from robodyn_pin.dynamics import Wrench, coordinate_efforts, forward_dynamics, motor_torques
+from robodyn_pin.dynamics import Wrench, forward_dynamics
 from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
 from robodyn_pin.internal import smooth_torque
 from robodyn_pin.limits import limits_of
-from robodyn_pin.loads import check_motion
+from robodyn_pin.loads import check_motion, loads
 from robodyn_pin.motion import Log
 from robodyn_pin.robot import Robot
 from robodyn_pin.steps import StepMotion, stepped
@@ -146,10 +146,11 @@ def simulate(
     q, tau = [], []
     limits = limits_of(robot, {}, 0.0)
     for part, state in robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s"):
+        found = loads(robot, state, {"torque", *limits.kinds}, internal[part], partial(_time, t[part]))
         if not ignore_limits:
-            check_motion(robot, limits, state, partial(leaving, "simulated motion", t[part]))
+            check_motion(robot, limits, state, found, partial(leaving, "simulated motion", t[part]))
         q.append(state.q @ robot.motors.S.T + robot.motors.offset)
-        tau.append(motor_torques(robot, state, coordinate_efforts(robot, state), internal[part]))
+        tau.append(found["torque"])
         progress(min(1.0, part.stop / len(t)))
     torque = np.concatenate(tau) + errors
     return Log("simulated", t, encoded(robot, np.concatenate(q), noise.encoder_bits), torque, simulated=True)
@@ -158,6 +159,10 @@ def simulate(
 def leaving(what: str, t: np.ndarray, i: int) -> str:
     """How to begin the message that a motion leaves a limit at sample i of times t (N,)."""
     return f"the {what} leaves a limit at t = {t[i]:.4g} s (--ignore-limits goes on)"
+
+
+def _time(t: np.ndarray, i: int) -> str:
+    return f"t = {t[i]:.4g} s"
 
 
 def check_noise(robot: Robot, noise: Noise) -> None:

@@ -49,7 +49,7 @@ def controlled_log(
     limits = limits_of(robot, {}, 0.0).of(MOTION)
     if not ignore_limits:  # torques are cut at their limits, and that is reported
         for part, state in robot.close_parts(ref.c, ref.cd, ref.cdd, lambda i: f"t = {t[i]:.4g} s"):
-            check_motion(robot, limits, state, partial(leaving, "reference", t[part]))
+            check_motion(robot, limits, state, {}, partial(leaving, "reference", t[part]))
     found = track(robot, controller, noise.encoder_bits, progress)
     if not ignore_limits:
         check_positions(robot, found.joints, partial(leaving, "controlled robot", t))

@@ -1,5 +1,7 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
+import math
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from difflib import get_close_matches
@@ -18,6 +20,16 @@ NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, wit
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
 }
+XACRO = "{http://www.ros.org/wiki/xacro}"
+PREFIXES = {
+    "drake": 'write <robot xmlns:drake="http://drake.mit.edu" ...>, or take its elements out: they are not used here',
+    "xacro": "it holds macros: expand them first, xacro FILE.xacro > FILE.urdf",
+}
+OTHERS = {  # roots of files that are no URDF
+    "sdf": "; SDF is not read: load the URDF or MJCF of this robot",
+    "mujoco": "; MJCF files end in .xml",
+    "gazebo": "; SDF is not read: load the URDF or MJCF of this robot",
+}
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
@@ -27,12 +39,7 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
     Raises:
         BadFile: not a URDF; a link with two parents, a loop, several roots; a joint with several degrees of freedom.
     """
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise BadFile(f"{path} is not XML: {error}") from None
-    if root.tag != "robot":
-        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>")
+    root = read_urdf(text, path)
     _check_tree(root, path)
     for part in (*root.findall("link"), *root.findall("joint")):
         _check_numbers(part, path)
@@ -43,7 +50,75 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         model = pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
+    if model.nv == 0:
+        count = len(root.findall("joint"))
+        found = (
+            f"its {count} joints are all fixed"
+            if count > 1
+            else "its one joint is fixed"
+            if count
+            else "it has no joint"
+        )
+        raise BadFile(f"{path}: nothing moves, {found}; a robot here has a revolute, continuous or prismatic joint")
     return model, text
+
+
+def read_urdf(text: str, path: Path) -> ET.Element:
+    """The <robot> of a URDF; `path` names it in messages.
+
+    Raises:
+        BadFile: not XML, or not a URDF.
+    """
+    root = read_xml(text, path)
+    if root.tag != "robot":
+        raise BadFile(f"{path}: expected a URDF <robot>, found <{root.tag}>{OTHERS.get(root.tag, '')}")
+    if any(str(element.tag).startswith(XACRO) for element in root.iter()):
+        raise BadFile(
+            f"{path} holds xacro macros; expand them first: xacro {path.name} > {path.stem.split('.')[0]}_plain.urdf"
+        )
+    return root
+
+
+def read_xml(text: str, path: Path) -> ET.Element:
+    """The root of an XML file.
+
+    Raises:
+        BadFile: not XML; says what is wrong where that is known.
+    """
+    text = text.removeprefix("\ufeff")  # the byte order mark of some editors
+    try:
+        return ET.fromstring(text)
+    except ET.ParseError as error:
+        line = error.position[0]
+        if "XML or text declaration not at start" in str(error):
+            raise BadFile(
+                f"{path}: the XML declaration <?xml ...?> stands in line {line}, expected at the very beginning; take out what "
+                "stands before it"
+            ) from None
+        found = re.search(r"[<\s]/?([\w.-]+):", text.splitlines()[line - 1][error.position[1] :] if text else "")
+        if "unbound prefix" in str(error) and found:
+            prefix = found.group(1)
+            what = PREFIXES.get(
+                prefix, f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
+            )
+            raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
+        raise BadFile(f"{path} is not XML: {error}") from None
+
+
+def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
+    """The number that an attribute is, or its default.
+
+    Raises:
+        BadFile: it is no number.
+    """
+    text = element.get(key)
+    try:
+        value = default if text is None else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadFile(f"{path}: {where}: {key} of <{element.tag}> is {text!r}, expected a number")
+    return value
 
 
 def _check_tree(root: ET.Element, path: Path) -> None:
@@ -82,7 +157,8 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
             try:
-                fine = text is None or len([float(x) for x in text.split()]) == count
+                found = [0.0] * count if text is None else [float(x) for x in text.split()]
+                fine = len(found) == count and (element.tag == "limit" or all(map(math.isfinite, found)))
             except ValueError:
                 fine = False
             if not fine:
@@ -101,9 +177,10 @@ def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
         raise BadFile(f"{path}: joint {joint.get('name')!r} has an axis of length zero")
     if kind in ("floating", "planar"):
         raise BadFile(
-            f"{path}: joint {joint.get('name')!r} is {kind}; write it as a chain of prismatic and revolute joints with "
-            "massless links between, so that the pose can be chosen as coordinates"
+            f'{path}: joint {joint.get("name")!r} is {kind}; write type="fixed" where the base stands still, else write it as a '
+            "chain of prismatic and revolute joints with massless links between, so that the pose can be chosen as coordinates"
         )
+    _check_limit(joint, str(kind), path)
     if kind == "continuous":  # Pinocchio would give it two position numbers (cos, sin)
         joint.set("type", "revolute")
         limit = joint.find("limit")
@@ -111,6 +188,19 @@ def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
             limit = ET.SubElement(joint, "limit", effort="0", velocity="0")
         limit.set("lower", f"-{ENDLESS}")
         limit.set("upper", ENDLESS)
+
+
+def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
+    """A joint that moves has the limits that a URDF must give it."""
+    limit, what = joint.find("limit"), f"{path}: joint {joint.get('name')!r} is {kind}"
+    if limit is None and kind in ("revolute", "prismatic"):
+        instead = ', or type="continuous" for a joint that turns for ever' if kind == "revolute" else ""
+        raise BadFile(
+            f"{what} and has no <limit>; give it lower, upper, effort and velocity (0 where the last two are not known){instead}"
+        )
+    for key in ("effort", "velocity") if limit is not None else ():
+        if limit.get(key) is None:  # type: ignore[union-attr]
+            raise BadFile(f"{what} and its <limit> has no {key!r}; give it, 0 where it is not known")
 
 
 def body_joints(model: pin.Model) -> list[int]:

@@ -77,7 +77,7 @@ def text(numbers: Iterable[float]) -> str:
 
 
 def _joint(robot: ET.Element, model: pin.Model, j: int, links: dict[int, str], S: np.ndarray) -> None:
-    column = S[:, model.joints[j].idx_v]
+    column = S.reshape(6, model.nv)[:, model.joints[j].idx_v]  # with one joint Pinocchio gives a vector
     slides = np.abs(column[:3]).max() > 0.5
     joint = ET.SubElement(robot, "joint", name=model.names[j], type="prismatic" if slides else "revolute")
     _ends(joint, links[model.parents[j]], links[j], model.jointPlacements[j])

@@ -7,7 +7,7 @@ import pytest
 
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch, UnknownName, WrongMobility
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.robot import Robot, build
+from robodyn_pin.robot import Robot, build, load
 from robodyn_pin.robot_file import RobotFile
 
 INERTIA = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
@@ -246,3 +246,87 @@ def test_a_trajectory_into_a_dead_point_names_a_sample_beyond_it():
     assert c[caught.value.sample, 0] <= dead
     inside = np.linspace(1.5, dead + 1e-4, 300)[:, None]
     robot.close(inside, 0 * inside, 0 * inside)
+
+
+# A parallelogram, drawn flat: crank and follower 0.3, coupler and ground 0.5. At zero it may also fold over.
+FLAT = f"""<robot name="flat"><link name="base"/>
+<link name="crank">{BODY}</link><link name="coupler">{BODY}</link><link name="follower">{BODY}</link>
+{hinge("j_crank", "base", "crank", 0)}{hinge("j_coupler", "crank", "coupler", 0.3)}
+{hinge("j_follower", "base", "follower", 0.5)}</robot>"""
+PARALLEL = (
+    "urdf: flat.urdf\nmotors: [j_crank]\nclosures:\n"
+    "  - {name: pin, kind: planar_point, between: [coupler, follower], at: [[0.5, 0, 0], [0.3, 0, 0]]}\n"
+)
+
+
+def test_a_singular_home_asks_for_another_one_and_names_it():
+    with pytest.raises(WrongMobility) as caught:
+        build("flat", parse_yaml(PARALLEL, RobotFile, "flat.yaml"), FLAT, Path("flat.urdf"))
+    said = str(caught.value)
+    for part in ("its home pose is singular", "2 degrees of freedom, beside it 1", "'home'", "such as {j_crank: "):
+        assert part in said, said
+    home = said.split("such as ")[1]
+    robot = build("flat", parse_yaml(f"{PARALLEL}home: {home}\n", RobotFile, "flat.yaml"), FLAT, Path("flat.urdf"))
+    assert robot.coordinates.names == ("j_crank",)
+
+
+def test_joints_left_free_come_with_the_coordinates_and_the_closure_that_would_do():
+    with pytest.raises(WrongMobility) as caught:
+        four_bar(ROBOT[ROBOT.index("closures") :], "")
+    said = str(caught.value)
+    for part in (
+        "'coordinates: [j_crank, j_coupler, j_follower]'",
+        "closure of 'coupler' and 'follower'",
+        "planar_point takes 2",
+    ):
+        assert part in said, said
+    four_bar()  # with that closure
+    with pytest.raises(WrongMobility, match=r"2 coordinates .*, such as j_crank$"):
+        four_bar("coordinates: [j_crank]", "coordinates: [j_crank, j_follower]")
+
+
+LIMIT = '<limit lower="-4" upper="4" effort="9" velocity="9"/>'
+XML = {
+    "floating base": (lambda t: t.replace('"j_follower" type="revolute"', '"j_follower" type="floating"'), ['type="fixed"']),
+    "a late declaration": (lambda t: '\n<?xml version="1.0"?>' + t, ["<?xml ...?> stands in line 2", "very beginning"]),
+    "drake": (lambda t: t.replace("</robot>", '<drake:joint name="x"/></robot>'), ["'drake:'", 'xmlns:drake="http://drake']),
+    "another prefix": (lambda t: t.replace("</robot>", '<my:joint name="x"/></robot>'), ["'my:'", "xmlns:my="]),
+    "macros": (
+        lambda t: t.replace('<robot name="four_bar">', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">').replace(
+            "</robot>", '<xacro:macro name="x"/></robot>'
+        ),
+        ["xacro macros", "xacro four_bar.urdf >"],
+    ),
+    "SDF": (lambda t: "<sdf/>", ["found <sdf>", "SDF is not read"]),
+    "no limit": (lambda t: t.replace(LIMIT, "", 1), ["'j_crank' is revolute and has no <limit>", "continuous"]),
+    "no effort": (lambda t: t.replace(' effort="9"', "", 1), ["'j_crank'", "no 'effort'", "0 where"]),
+    "no velocity": (lambda t: t.replace(' velocity="9"', "", 1), ["'j_crank'", "no 'velocity'"]),
+    "an empty limit": (lambda t: t.replace('lower="-4"', 'lower=""', 1), ["'j_crank'", "lower of <limit> is ''"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", XML)
+def test_what_is_wrong_with_an_xml_file_is_its_own_sentence(case, capfd):
+    spoil, expected = XML[case]
+    with pytest.raises(BadFile) as caught:
+        four_bar(urdf=spoil(URDF))
+    assert "\n" not in str(caught.value)
+    for part in expected:
+        assert part in str(caught.value), caught.value
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a.urdf.xacro", "xacro FILE.xacro > FILE.urdf"), ("a.sdf", "SDF is not read"), ("a.mjcf", "rename it")],
+)
+def test_files_of_other_formats_are_refused_by_format(tmp_path, name, said):
+    (tmp_path / name).write_text("<x/>")
+    with pytest.raises(BadFile, match=said):
+        load(tmp_path / name)
+
+
+def test_a_urdf_in_an_xml_file_is_a_urdf_and_a_byte_order_mark_is_no_matter(tmp_path):
+    for name, text in (("a.xml", URDF), ("a.urdf", "\ufeff" + URDF)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert load(tmp_path / name).coordinates.names == ("j_crank", "j_coupler", "j_follower")

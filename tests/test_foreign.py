@@ -180,6 +180,10 @@ BAD = {
         lambda t: t.replace("</equality>", '<joint joint1="j_crank" joint2="j_coupler" polycoef="0 1 2"/></equality>'),
         "not linear",
     ),
+    "a point that nobody gives": (
+        lambda t: t.replace("</equality>", '<connect name="p" body1="crank" body2="follower"/></equality>'),
+        "'p' has no 'anchor'",
+    ),
     "a short keyframe": (lambda t: t.replace('qpos="1.0 -0.6 1.5"', 'qpos="1.0"'), "1 positions, expected 3"),
     "SDF": (lambda t: "<sdf/>", "expected MJCF"),
     "half a file": (lambda t: t[:100], "not XML"),

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from robodyn_pin.excitation_result import Excitation
 from robodyn_pin.viz.plots import STYLE, thinned
-from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.scene import Scene, scene_of_robot
 from robodyn_pin.workspace import Hemisphere, Workspace
 
 # Okabe and Ito's colours; dashes tell more lines apart.
@@ -67,7 +67,7 @@ def workspace_scene(found: Excitation) -> Scene:
     """The robot along the motion, inside the region that all joint limits allow, with the hemisphere in that region."""
     assert found.region is not None
     robot, thin = found.robot, slice(None, None, max(1, round(found.run.rate / 30)))
-    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=f"{robot.name}: workspace")
+    scene = scene_of_robot(robot, f"{robot.name}: workspace")
     draw_workspace(scene, found.region)
     scene.display(found.dense.q[0])
     scene.animate(found.dense.t[thin], found.dense.q[thin])

@@ -25,7 +25,7 @@ from robodyn_pin.run_file import RunFile
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
 from robodyn_pin.viz.page import track
-from robodyn_pin.viz.scene import Scene, clip, pose_tracks
+from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 from robodyn_pin.viz.show import played
 
 # From compression at its limit to tension at its limit: blue and red are told apart by all kinds of colour vision, and
@@ -85,13 +85,7 @@ def motion_film(
         about: goes behind the title. start: what the film's clock shows at time zero [s]. slow: how many times slower
             than the motion the film is.
     """
-    scene = Scene(
-        robot.model,
-        robot.urdf_xml,
-        [str(robot.urdf_path.parent)],
-        title=f"{robot.name}: {loads.what}{about}",
-        pale=True,
-    )
+    scene = scene_of_robot(robot, f"{robot.name}: {loads.what}{about}", pale=True)
     scene.display(q[0])
     t, loads = slow * t, replace(loads, t=slow * loads.t)
     draw = _struts if set(loads.names) == set(robot.file.struts) else _motors

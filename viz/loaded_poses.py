@@ -5,7 +5,7 @@ import numpy as np
 
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz.arrows import straight_arrow
-from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.scene import Scene, scene_of_robot
 
 HOLD = 2.0  # [s] at each pose of a tour
 MOVE = 1.0  # [s] between two
@@ -13,7 +13,7 @@ MOVE = 1.0  # [s] between two
 
 def loaded_scene(robot: Robot, q: np.ndarray, title: str, around: np.ndarray) -> Scene:
     """The robot going from pose to pose, q (N, nv); points around (n, 3) [m] stay in view."""
-    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=title)
+    scene = scene_of_robot(robot, title)
     scene.contain(around)
     scene.display(q[0])
     if len(q) > 1:

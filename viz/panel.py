@@ -6,7 +6,7 @@ import numpy as np
 import viser
 
 from robodyn_pin.dynamics import Wrench
-from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.jog import (
     coordinate_choices,
     loadable,
@@ -36,6 +36,11 @@ class Panel(Served):
         self.robot, self.pose = robot, pose_at(robot, robot.home)
         self._at_home, self._reason = self.pose.singularity, ""
         super().__init__(robot, port)
+
+    @property
+    def remark(self) -> str:
+        """What is not drawn, one sentence."""
+        return self._stage.remark
 
     def move(self, c: np.ndarray, held: object = None) -> None:
         """Lead the robot to coordinates c (d,); where they cannot be reached it stays, and the panel says why.
@@ -137,9 +142,12 @@ class Panel(Served):
 
     def _show(self) -> None:
         q, near, wanted = self.pose.state.q[0], nearest_limits(self.robot, self._bounds, self.pose), self._wanted.value
-        loads, pull = None, (self._body.value, np.array(self._pull.value))
+        loads, pull, lacking = None, (self._body.value, np.array(self._pull.value)), ""
         if wanted:
-            loads = static_loads(self.robot, self.pose, Wrench(pull[0], np.array([*pull[1], 0.0, 0.0, 0.0])))
+            try:
+                loads = static_loads(self.robot, self.pose, Wrench(pull[0], np.array([*pull[1], 0.0, 0.0, 0.0])))
+            except RobodynError as error:  # nothing holds this pose, or nothing is known of it
+                lacking = readout.unheld(str(error))
         marked = {
             joint.name: readout.MARKS[readout.colour(joint)]
             for joint in near
@@ -156,7 +164,9 @@ class Panel(Served):
             )
             for handle in (self._body, self._pull, self._loads):
                 handle.visible = wanted
-            self._loads.content = readout.page(readout.loads(self.robot, loads, self._strut_limit)) if loads else ""
+            self._loads.content = readout.page(
+                readout.loads(self.robot, loads, self._strut_limit) if loads else lacking
+            )
 
 
 def _rounded(value: float, low: float, high: float, step: float) -> float:

@@ -96,6 +96,11 @@ def limits(near: list[Nearness]) -> str:
     return f'{title}<table id="reached" style="{TABLE}">{lines}</table>'
 
 
+def unheld(reason: str) -> str:
+    """Why there are no forces that hold the pose."""
+    return f'<p style="{CAPTION};color:{OVER}">{html.escape(reason)}</p>'
+
+
 def loads(robot: Robot, found: StaticLoads, limit: float | None) -> str:
     """Forces that hold the pose at rest."""
     parts = []

@@ -19,6 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.files import write_text
+from robodyn_pin.robot import Robot
+from robodyn_pin.viz.meshes import drawable
 from robodyn_pin.viz.page import Animation, Page, track
 from robodyn_pin.viz.skeleton import visuals
 
@@ -48,6 +50,7 @@ class Scene:
             BadFile: the URDF has no visual body, or a mesh of it cannot be read.
         """
         self.title = title or model.name
+        self.remark = ""  # what is not drawn, one sentence
         self.overlay = ""  # HTML that lies over the picture; of a live page, what it is when its server starts
         self._model, self._data = model, model.createData()
         self._page = Page()
@@ -197,6 +200,14 @@ class Scene:
         grid = np.diag([cell / 0.5, cell / 0.5, cell / 0.5, 1.0])
         grid[:3, 3] = *(cell * np.round(centre[:2] / cell)), floor - 0.002 * distance
         self._grid.set_transform(world @ grid)
+
+
+def scene_of_robot(robot: Robot, title: str, pale: bool = False) -> Scene:
+    """A scene of a robot, without the meshes that are not there; `remark` of the scene says which."""
+    found = drawable(robot.urdf_xml, robot.urdf_path.parent)
+    scene = Scene(robot.model, found.urdf_xml, title=title, pale=pale)
+    scene.remark = found.remark
+    return scene
 
 
 def clip(node: meshcat.Visualizer, tracks: list[dict[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from robodyn_pin.motion import Log, read_log, uniform
 from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.scene import Scene, scene_of_robot
 
 FRAMES = 30.0  # pictures a second
 
@@ -24,7 +24,7 @@ def scene_of(robot: Robot, log_path: Path | None, run: RunFile | None) -> Scene:
     if log_path is not None:
         log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
         t, q = played(robot, log, run.preparation if run else Preparation())
-    scene = Scene(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)], title=robot.name)
+    scene = scene_of_robot(robot, robot.name)
     scene.display(q[0])
     if len(t) > 1:
         scene.animate(t, q)

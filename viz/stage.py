@@ -11,6 +11,7 @@ import viser
 from robodyn_pin.errors import BadFile
 from robodyn_pin.jog import StaticLoads
 from robodyn_pin.robot import Robot
+from robodyn_pin.viz.meshes import drawable
 from robodyn_pin.viz.readout import Colour, load_colour
 from robodyn_pin.viz.scene import FIELD_OF_VIEW, VIEW
 from robodyn_pin.viz.skeleton import visuals
@@ -27,7 +28,9 @@ class Stage:
         self._scene, self._server = server.scene, server
         self._model, self._data = robot.model, robot.model.createData()
         self._struts = robot.file.struts
-        geometry = visuals(robot.model, robot.urdf_xml, [str(robot.urdf_path.parent)])
+        found = drawable(robot.urdf_xml, robot.urdf_path.parent)
+        self.remark = found.remark  # what is not drawn, one sentence
+        geometry = visuals(robot.model, found.urdf_xml, [])
         self._joints: dict[int, viser.FrameHandle] = {}
         self._bodies: dict[int, list[viser.MeshHandle]] = {}
         self._paint: dict[str, Colour] = {}  # of the URDF, by body

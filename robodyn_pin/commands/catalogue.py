@@ -38,22 +38,50 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
 
     found = examine(load(robot))
     facts: dict[str, Any] = {
-        "tree joints": found.joints, "degrees of freedom": found.mobility, "closure equations": found.closure_rows,
+        "tree joints": found.joints, "degrees of freedom": found.mobility, "motors": found.motors,
+        "closure equations": found.closure_rows,
         "redundant closure equations": found.redundant_rows, "closure residual at home [m or rad]": found.residual,
+        "home moved by closing the loops [rad or m]": found.shift,
         "base parameters": found.base.size, "of bodies": found.inertial,
         "of friction and the like": found.base.size - found.inertial,
     }  # fmt: skip
-    summary = facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed}
+    moved = {name: {"asked": asked, "found": at} for name, (asked, at) in found.moved.items()}
+    summary = facts | {"moved": moved} | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed,
+                       "unused": found.unused}  # fmt: skip
     answer(as_json, summary, _print_check, found, facts)
     verdict(not found.not_physical)
 
 
 def _print_check(found: "Report", facts: dict[str, Any]) -> None:
     for what, value in facts.items():
-        print(f"{what:38s}{value:.3g}" if isinstance(value, float) else f"{what:38s}{value}")
+        print(f"{what:45s}{value:.3g}" if isinstance(value, float) else f"{what:45s}{value}")
+    if found.moved:
+        _print_moved(found)
+    if found.motors < found.mobility:
+        print(
+            f"{found.motors} motor{'s' if found.motors != 1 else ''} for {found.mobility} degrees of freedom: only motions that "
+            "these can make have torques; for a log, name what else is measured under 'motors' too, with torques of zero"
+        )
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
-    print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+    if not found.bodies:
+        print("no link that moves has an <inertial>: the robot can be shown and closed, its torques are not known")
+    else:
+        print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+    if found.unused:
+        print(f"not used of the URDF: {'; '.join(found.unused)}")
     if found.assumed:
         print("assumed, not measured or published:")
         print("\n".join(f"  {line}" for line in found.assumed))
+
+
+def _print_moved(found: "Report") -> None:
+    """A warning: the robot closes, but not where its files say."""
+    from robodyn_pin.check import MOVED
+
+    rows = [{"joint": name, "asked": asked, "found": at} for name, (asked, at) in found.moved.items()]
+    print_table("Home, moved by closing the loops", rows)
+    print(
+        f"warning: the loops close, but joints had to move by up to {found.shift:.3g} rad or m (more than {MOVED:g}): a length, a "
+        "placement or a closure may be mistyped; if 'home' is only a rough start, write the positions found there"
+    )

@@ -1,6 +1,7 @@
 """A robot in the browser."""
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +63,7 @@ def show(
 
         drawn = scene_of(model, motion, run)
     with drawn as scene:
+        _tell(scene.remark)
         if export is not None:
             scene.write_html(export)
             print(export)
@@ -75,6 +77,12 @@ def show(
             pass
 
 
+def _tell(remark: str) -> None:
+    """What is not drawn, beside the output."""
+    if remark:
+        print(remark, file=sys.stderr, flush=True)
+
+
 def _move(robot: "Robot", port: int | None) -> None:
     """A live page with sliders, until Ctrl-C."""
     import threading
@@ -86,6 +94,7 @@ def _move(robot: "Robot", port: int | None) -> None:
         raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
 
     with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
+        _tell(panel.remark)
         print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
         webbrowser.open(panel.url)
         threading.Event().wait()

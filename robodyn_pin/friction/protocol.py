@@ -193,6 +193,6 @@ def _check_limits(robot: Robot, motion: SweepMotion, what: str) -> None:
         raise RobodynError(f"{what} is out of reach: {error}; choose another 'sweeps: at' or 'pose'") from None
     moving = limits_of(robot, {}, 0.0).of(MOTION)
     try:
-        check_motion(robot, moving, state, lambda i: f"{what}, t = {t[i]:.4g} s")
+        check_motion(robot, moving, state, {}, lambda i: f"{what}, t = {t[i]:.4g} s")
     except BeyondLimits as error:
         raise BeyondLimits(f"{error}; choose another 'sweeps: at', 'pose' or 'speeds', or a longer 'ramp'") from None

@@ -1,0 +1,73 @@
+"""Meshes of a URDF as files: where they are looked for, and what is drawn where one is not there."""
+
+import os
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import coal
+import numpy as np
+
+PACKAGES = "ROS_PACKAGE_PATH"
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """A URDF whose meshes can all be read."""
+
+    urdf_xml: str
+    lost: tuple[str, ...]  # file names of the meshes that are left out
+
+    @property
+    def remark(self) -> str:
+        """One sentence on what is not drawn, nothing where all is."""
+        if not self.lost:
+            return ""
+        more = f" and {len(self.lost) - 1} more" if len(self.lost) > 1 else ""
+        paths = f"{PACKAGES} ({os.environ[PACKAGES]})" if os.environ.get(PACKAGES) else f"{PACKAGES}, which is not set"
+        return (
+            f"not drawn: mesh {self.lost[0]}{more}, not found or not readable; looked beside the robot's file, in the folders "
+            f"above it, and in {paths}"
+        )
+
+
+def drawable(urdf_xml: str, folder: Path) -> Drawable:
+    """The URDF with the paths of its meshes, without the visual bodies whose mesh is not there or cannot be read."""
+    root, lost = ET.fromstring(urdf_xml), {}
+    readable: dict[Path, bool] = {}
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            if mesh is None:
+                continue
+            name = mesh.get("filename", "")
+            path = located(name, folder)
+            if path is not None and readable.setdefault(path, _readable(path)):
+                mesh.set("filename", str(path))
+            else:
+                link.remove(visual)
+                lost[name] = None
+    return Drawable(ET.tostring(root, encoding="unicode"), tuple(lost))
+
+
+def located(name: str, folder: Path) -> Path | None:
+    """The file of a mesh, as `package://NAME/...`, `file://...` or a path from the URDF's folder; None where there is none."""
+    scheme, _, rest = name.rpartition("://")
+    folder = folder.resolve()
+    packages = [Path(path) for path in os.environ.get(PACKAGES, "").split(os.pathsep) if path]
+    bases = {
+        "file": [Path("/")],
+        "": [folder],
+        "package": [folder, *folder.parents, *packages, *(path.parent for path in packages)],
+        "model": [folder, *folder.parents, *packages],
+    }.get(scheme, [])
+    tried = (base / rest.lstrip("/" if scheme else "") for base in bases)
+    return next((path for path in tried if path.is_file()), None)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        coal.MeshLoader().load(str(path), np.ones(3))
+    except (ValueError, RuntimeError):
+        return False
+    return True
