@@ -137,7 +137,7 @@ def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected
 
 def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
-    log = open_log(path, robot, run.columns, run.units)
+    log = open_log(path, robot, run.columns, run.units, run.scale)
     begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
         return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())

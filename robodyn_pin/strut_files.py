@@ -9,7 +9,8 @@ from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_table
-from robodyn_pin.motion import Log, read_columns
+from robodyn_pin.log_table import read_columns
+from robodyn_pin.motion import Log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
 from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes, strut_history

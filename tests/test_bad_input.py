@@ -122,9 +122,6 @@ SPOILED = {
         lambda f: (change_log(f, lambda t: t.head(12)), edit(f / "run.yaml", "cut: 20", "cut: 0")), ["too few for a filter"],
     ),
     "log shorter than the cut": (lambda f: change_log(f, lambda t: t.head(60)), ["20 are cut"]),
-    "motor that the robot lacks": (
-        lambda f: change_log(f, lambda t: t.with_columns(pl.lit(0.0).alias("q_wrist"))), ["q_wrist", "shoulder, elbow"],
-    ),
     "two parents": (
         lambda f: edit(f / "arm.urdf", "</robot>", '<joint name="loop" type="revolute"><parent link="base"/><child link="lower"/></joint></robot>'),
         ["'lower' has 2 parents", "closures"],

@@ -17,10 +17,9 @@ import pinocchio as pin
 
 from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, RobodynError
-from robodyn_pin.motion import read_log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import RunFile
+from robodyn_pin.run_file import RunFile, read_as
 from robodyn_pin.strut_forces import check_reach
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
@@ -55,7 +54,7 @@ def film_of(
     """
     if limit is not None and limit <= 0:
         raise RobodynError(f"--limit is the largest force or torque allowed and must be positive, got {limit:g}")
-    log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
+    log = read_as(run, log_path, robot, torque=False)
     preparation = run.preparation if run else Preparation()
     t, q = played(robot, log, preparation)
     check_reach(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")

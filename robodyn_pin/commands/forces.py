@@ -14,6 +14,7 @@ from robodyn_pin.commands.options import (
     answer,
     carrying,
     robot_of,
+    say_unused,
 )
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
@@ -43,14 +44,14 @@ def predict(
 
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.log_files import write_torques
-    from robodyn_pin.motion import read_log
     from robodyn_pin.prediction import edge_rows
     from robodyn_pin.prediction import predict as predict_torques
+    from robodyn_pin.run_file import read_as
     from robodyn_pin.verification import verify
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
-    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
+    data = read_as(run, log, model, torque=internal)
     preparation = run.preparation if run else Preparation()
     tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
     write_torques(out, data, tau, model)
@@ -59,12 +60,14 @@ def predict(
     inside = tau[edge : len(tau) - edge]
     largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
     summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "largest torque": largest
+        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "largest torque": largest,
+        "columns not used": data.quality.unused,
     }  # fmt: skip
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     answer(as_json, summary, _print_torques, summary)
+    say_unused(as_json, data)
 
 
 def _print_torques(summary: dict[str, Any]) -> None:
@@ -138,22 +141,26 @@ def forces(
     """
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.joint_forces import joint_forces_of_log
-    from robodyn_pin.motion import read_log
+    from robodyn_pin.run_file import read_as
     from robodyn_pin.strut_files import forces_of_log
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
-    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    data = read_as(run, log, model, torque=False)
     if joints:
         if reduced or compare is not None or cell or limit is not None:
             raise RobodynError("--joints goes without --reduced, --limit, --compare and --cell, which are about struts")
         loads = joint_forces_of_log(model, data, run.preparation if run else Preparation(), out)
+        loads["columns not used"] = data.quality.unused
         answer(as_json, loads, _print_joints, loads, out)
+        say_unused(as_json, data)
         return
     summary = forces_of_log(
         model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
     )
+    summary["columns not used"] = data.quality.unused
     answer(as_json, summary, _print_forces, model.name, summary, out)
+    say_unused(as_json, data)
 
 
 def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
