@@ -55,7 +55,7 @@ class RowsSpec(Strict):
     """What happens to the rows of the regressor and the torques alike."""
 
     filter: Lowpass | None = None
-    cut: Annotated[int, Field(ge=0)] = 0  # samples left out at both ends, after filtering
+    cut: Annotated[int, Field(ge=0)] = 0  # samples left out at both ends of fit and held-out logs, after filtering
     every: Annotated[int, Field(ge=1)] = 1  # keep one sample of so many, after filtering
     saturated: Literal["keep", "drop"] = (
         "keep"  # samples on a flat top or at a torque limit, and what filters make of them

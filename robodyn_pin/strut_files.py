@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation
+from robodyn_pin.edges import edge_text
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_table
@@ -39,10 +40,12 @@ def forces_of_log(
     if limit is None and "struts" in robot.file.limits:
         limit = robot.file.limits["struts"].force
     measured = None if compare is None else _read_cell(compare)
-    history = strut_history(robot, log, preparation, reduced)
+    whole = strut_history(robot, log, preparation, reduced)
+    history = whole.inside
     where = _where(history, cell)
     summary: dict[str, Any] = {
         "robot": robot.name, "model": history.model, "simulated": log.simulated, "rows": len(history.t), "limit [N]": limit,
+        "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
         "struts": [
             {"strut": e.strut, "least [N]": e.least, "greatest [N]": e.greatest, "worst at [s]": e.worst_at, "end": e.end,
              "margin [N]": e.margin}

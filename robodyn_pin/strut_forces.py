@@ -1,11 +1,12 @@
 """Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.edges import edge_rows, inside
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.motion import Log, resample, uniform
@@ -27,7 +28,13 @@ class StrutHistory:
     names: tuple[str, ...]
     lower: np.ndarray  # (N, k) along the strut at its closed end
     upper: np.ndarray  # (N, k) along the strut at the end that the tree carries
-    edge: int = 0  # samples at both ends where the filter of the rates swings
+    edge: int = 0  # rows at both ends whose rates miss what lies beyond
+
+    @property
+    def inside(self) -> "StrutHistory":
+        """The history without its edges; of a short log all of it."""
+        kept = inside(len(self.t), self.edge)
+        return replace(self, t=self.t[kept], lower=self.lower[kept], upper=self.upper[kept], edge=0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,9 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
             lower[begin:end], upper[begin:end] = found.lower[keep], found.upper[keep]
     if even is not log:
         lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
-    return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper, rates.reach)
+    return StrutHistory(
+        "full" if reduced is None else "reduced", log.t, names, lower, upper, edge_rows(log, preparation)
+    )
 
 
 def check_reach(robot: Robot, q: np.ndarray, label: Callable[[int], str]) -> None:
@@ -109,16 +118,13 @@ def check_reach(robot: Robot, q: np.ndarray, label: Callable[[int], str]) -> Non
 
 def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:
     """The worst of each strut, at either of its ends; limit [N] of its size. The edges of the log do not count."""
-    edge = history.edge if len(history.t) > 2 * history.edge else 0
-    inside, found = slice(edge, len(history.t) - edge), []
+    history, found = history.inside, []
     for k, name in enumerate(history.names):
-        both = np.stack([history.lower[inside, k], history.upper[inside, k]])
+        both = np.stack([history.lower[:, k], history.upper[:, k]])
         end, i = np.unravel_index(int(np.abs(both).argmax()), both.shape)
         margin = None if limit is None else limit - float(np.abs(both[end, i]))
         found.append(
-            Extreme(
-                name, float(both.min()), float(both.max()), float(history.t[edge + i]), ("lower", "upper")[end], margin
-            )
+            Extreme(name, float(both.min()), float(both.max()), float(history.t[i]), ("lower", "upper")[end], margin)
         )
     return found
 

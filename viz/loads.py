@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.differentiation import Preparation, rates_of
-from robodyn_pin.motion import Log, uniform
+from robodyn_pin.differentiation import Preparation
+from robodyn_pin.edges import edge_rows, inside
+from robodyn_pin.motion import Log
 from robodyn_pin.prediction import predict
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
@@ -62,13 +63,12 @@ def strut_loads(
     robot: Robot, log: Log, preparation: Preparation, limit: float | None, reduced: Lump | None = None
 ) -> Loads:
     """Forces along the struts inside a log's edges; limit [N], else the robot file's. Raises as `strut_history`."""
-    history = strut_history(robot, log, preparation, reduced)
+    history = strut_history(robot, log, preparation, reduced).inside
     if limit is None and "struts" in robot.file.limits:
         limit = robot.file.limits["struts"].force
-    inside, k = _inside(len(history.t), history.edge), len(history.names)
-    ends = np.stack([history.upper[inside], history.lower[inside]])
+    ends, k = np.stack([history.upper, history.lower]), len(history.names)
     what = f"axial strut force, {history.model} model"
-    return Loads(what, history.names, ("N",) * k, history.t[inside], ends, (limit,) * k)
+    return Loads(what, history.names, ("N",) * k, history.t, ends, (limit,) * k)
 
 
 def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
@@ -76,10 +76,5 @@ def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float |
     tau, motors, known = predict(robot, log, preparation), robot.motors, robot.file.limits
     limits = tuple(limit or (known[name].torque if name in known else None) for name in motors.names)
     units = tuple(effort_unit(robot.model, row) for row in motors.S)
-    inside = _inside(len(tau), rates_of(uniform(log), preparation).reach)
-    return Loads("motor torque", motors.names, units, log.t[inside], tau[None, inside], limits)
-
-
-def _inside(rows: int, edge: int) -> slice:
-    """Rows whose rates do not suffer from the log's ends; of a short log all."""
-    return slice(edge, rows - edge) if rows > 2 * edge + 2 else slice(rows)
+    kept = inside(len(tau), edge_rows(log, preparation))
+    return Loads("motor torque", motors.names, units, log.t[kept], tau[None, kept], limits)
