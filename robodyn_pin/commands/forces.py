@@ -133,6 +133,7 @@ def forces(
     from robodyn_pin.joint_forces import joint_forces_of_log
     from robodyn_pin.run_file import read_as
     from robodyn_pin.strut_files import forces_of_log
+    from robodyn_pin.strut_intervals import covariance_of
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
@@ -144,9 +145,9 @@ def forces(
         answer(as_json, loads, _print_joints, loads, out)
         say_unused(as_json, data)
         return
-    summary = forces_of_log(
-        model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
-    )
+    preparation = run.preparation if run else Preparation()
+    known = None if run is None else covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
+    summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
 
@@ -154,12 +155,21 @@ def forces(
 def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
     print_table(
         f"Struts of {name}, {summary['model']} model, tension positive{' (SIMULATED log)' if summary['simulated'] else ''}",
-        [{key: "" if value is None else value for key, value in row.items()} for row in summary["struts"]],
+        [{key: _shown(value) for key, value in row.items()} for row in summary["struts"]],
     )
+    if summary["intervals"]:
+        print(summary["intervals"])
     if found := summary["load cell"]:
         said = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
         print(", ".join(said))
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")
+
+
+def _shown(value: object) -> object:
+    """A cell of the table; an interval as `35.0 to 49.0`."""
+    if isinstance(value, list):
+        return " to ".join(f"{x:.1f}" for x in value)
+    return "" if value is None else value
 
 
 def _print_joints(summary: dict[str, Any], out: Path) -> None:
