@@ -9,6 +9,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures import fast
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import ClosureFailed, Diverged
+from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import build
 from robodyn_pin.robot_file import RobotFile
 
@@ -72,3 +73,15 @@ def test_a_motion_that_diverges_says_when():
     gantry = build("gantry", RobotFile.model_validate({"urdf": "gantry.urdf"}), GANTRY_URDF, Path("gantry.urdf"))
     with pytest.raises(Diverged, match=r"'gantry' diverged between t = 0\.\d+ and 0\.\d+ s: numbers overflow"):
         rp.roll_out(gantry, lambda time, c, cd: 1e3 * cd**3 + 1, np.zeros(2), np.zeros(2), t)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e13])
+def test_measured_motors_that_are_far_away_are_refused_at_once(far):
+    """The DualV has more motors than degrees of freedom: its positions come from all of them by least squares."""
+    robot = rp.load("dualv")
+    q = np.tile(robot.motors.S @ robot.home + robot.motors.offset, (500, 1))
+    q[123:, 1] += far
+    with pytest.raises(ClosureFailed, match=r"row 123 lie .* from the sample before, which is out of reach"):
+        close_motors(robot, q, 0 * q, 0 * q, lambda i: f"row {i}")
+    with pytest.raises(ClosureFailed, match=r"row 0 lie .* from where the robot is assembled"):
+        close_motors(robot, q[123:], 0 * q[123:], 0 * q[123:], lambda i: f"row {i}")
