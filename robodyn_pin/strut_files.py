@@ -1,6 +1,5 @@
 """Strut forces of a log as files: a table, a plot, a summary, and the reading of a load cell."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from robodyn_pin.log_table import read_columns
 from robodyn_pin.motion import Log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes, strut_history
-from robodyn_pin.strut_intervals import force_reach
+from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes
+from robodyn_pin.strut_intervals import strut_history_with_reach
 
 ENDS = ("upper", "lower")
 INTERVALS = (
@@ -48,9 +47,7 @@ def forces_of_log(
     if limit is None and "struts" in robot.file.limits:
         limit = robot.file.limits["struts"].force
     measured = None if compare is None else _read_cell(compare)
-    whole = strut_history(robot, log, preparation, reduced)
-    if covariance is not None and reduced is None:
-        whole = replace(whole, reach=force_reach(robot, covariance, log, preparation))
+    whole = strut_history_with_reach(robot, log, preparation, reduced, covariance)
     history = whole.inside
     where = _where(history, cell)
     summary: dict[str, Any] = {

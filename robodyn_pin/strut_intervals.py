@@ -11,6 +11,7 @@ That bodies must be able to exist takes no part: intervals are rather too wide t
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,11 @@ from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.motion import Log, resample, uniform
 from robodyn_pin.observations import blocks, close_log
+from robodyn_pin.reduced import Lump
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.strut_forces import Reach
+from robodyn_pin.strut_forces import Reach, StrutHistory, strut_history
 from robodyn_pin.strut_regressor import strut_regressor
 
 BLOCK = 250  # samples whose regressors are held at once
@@ -96,6 +98,16 @@ def _most_likely(off: np.ndarray, C: np.ndarray, D: np.ndarray) -> float:
         return 1.0
     low, high = np.log(SPREADS)
     return float(np.exp(minimize_scalar(unlikely, bounds=(low, high), method="bounded").x))
+
+
+def strut_history_with_reach(
+    robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None, covariance: np.ndarray | None
+) -> StrutHistory:
+    """As `strut_history`, of the full model with its intervals where the covariance (p, p) of the parameters is known."""
+    history = strut_history(robot, log, preparation, reduced)
+    if covariance is None or reduced is not None:
+        return history
+    return replace(history, reach=force_reach(robot, covariance, log, preparation))
 
 
 def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Preparation) -> Reach:

@@ -1,9 +1,11 @@
 """Strut forces as a linear map of the parameters, and how often true forces lie inside their intervals."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from simulated import SHORT, exact_rows, fold_seeds, noise_of
 
@@ -15,9 +17,10 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.knowledge import bounds_of, prior_of
+from robodyn_pin.log_files import write_log
 from robodyn_pin.regression import columns
 from robodyn_pin.run import read_run
-from robodyn_pin.simulation import fourier
+from robodyn_pin.simulation import Noise, fourier, simulate
 from robodyn_pin.strut_intervals import posterior
 from robodyn_pin.strut_regressor import strut_regressor
 from robodyn_pin.struts import strut_loads
@@ -88,3 +91,35 @@ def test_what_is_weighed_is_sure():
     covariance = posterior(wls, named.values, prior, weighed)
     assert np.sqrt(np.diag(covariance)[10 * strut + np.array([0, 2, 3])]).max() < 1e-6
     assert np.sqrt(np.diag(posterior(wls, named.values, prior, bounds)))[10 * strut] > 1e-3
+
+
+def test_the_commands_show_the_intervals_of_an_identified_robot(robodyn, tmp_path):
+    """Table, summary, picture and film; a robot's own files say nothing of them, nor does the reduced model."""
+    log, run = tmp_path / "log.csv", tmp_path / "run.yaml"
+    write_log(
+        log, simulate(rp.load("irb360"), SHORT, Noise(np.array([1.5, 1.5, 1.6, 0.16]))), rp.load("irb360"), "SIMULATED"
+    )
+    run.write_text(
+        f"robot: irb360\nfit: [{{file: {log}}}]\npreparation: {{filter: {{cutoff: 40}}}}\ninstruments: false\n"
+    )
+    robodyn("identify", run, "--out", tmp_path / "result")
+    known = ("--params", tmp_path / "result")
+    done = robodyn("forces", "irb360", log, *known, "--out", tmp_path / "struts.csv")
+    assert done.returncode == 0, done.stderr
+    table = pl.read_csv(tmp_path / "struts.csv", comment_prefix="#")
+    for row in json.loads((tmp_path / "struts.json").read_text())["struts"]:
+        name = f"{row['end']}_{row['strut']}"
+        low, high = row["95 % of the worst [N]"]
+        i = int(table[name].abs().arg_max())
+        assert (low, high) == pytest.approx((table[f"low_{name}"][i], table[f"high_{name}"][i]))
+        assert low < table[name][i] < high
+        assert f"{low:.1f} to {high:.1f}" in done.stdout
+    assert "bands: 95 % intervals" in (tmp_path / "struts.svg").read_text()
+    assert "rather too wide than too narrow" in " ".join(done.stdout.split())
+    done = robodyn("show", "irb360", "--motion", log, *known, "--forces", "--export", tmp_path / "film.html")
+    assert done.returncode == 0, done.stderr
+    assert '"interval": [' in (tmp_path / "film.html").read_text()
+    for more in ((), (*known, "--reduced")):
+        done = robodyn("forces", "irb360", log, *more, "--out", tmp_path / "own.csv")
+        assert done.returncode == 0, done.stderr
+        assert not any("low_" in column for column in pl.read_csv(tmp_path / "own.csv", comment_prefix="#").columns)

@@ -40,13 +40,19 @@ OVERLAY = Path(__file__).with_name("film.html")
 
 
 def film_of(
-    robot: Robot, log_path: Path, run: RunFile | None, limit: float | None = None, reduced: Lump | None = None
+    robot: Robot,
+    log_path: Path,
+    run: RunFile | None,
+    limit: float | None = None,
+    reduced: Lump | None = None,
+    covariance: np.ndarray | None = None,
 ) -> Scene:
     """The motion of a log with the forces in the struts, or of a robot without struts the torques of its motors.
 
     Args:
         run: columns, units and preparation of the log. limit: [N] or [N m], of every strut or motor; None: the robot
             file's. reduced: the reduced model of Deltas, and where it lumps the bar; None: the full multipliers.
+        covariance: (p, p) of the robot's parameters, for the intervals of struts; None: they are not known.
 
     Raises:
         RobodynError: with `reduced`, the robot is no Delta.
@@ -60,7 +66,7 @@ def film_of(
     check_reach(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
     of_struts = bool(robot.file.struts or reduced)
     loads = (
-        strut_loads(robot, log, preparation, limit, reduced)
+        strut_loads(robot, log, preparation, limit, reduced, covariance)
         if of_struts
         else motor_loads(robot, log, preparation, limit)
     )
@@ -69,7 +75,8 @@ def film_of(
     if len(t) < 2:
         raise BadLog(f"{log_path}: {log.t[-1] - log.t[0]:.3g} s are too short for a film")
     seen = (loads.t >= t[0]) & (loads.t <= t[-1])
-    loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen])
+    far = None if loads.reach is None else loads.reach[:, seen]
+    loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen], reach=far)
     return motion_film(robot, t - t[0], q, loads, " (SIMULATED log)" if log.simulated else "", float(t[0]))
 
 
@@ -222,6 +229,7 @@ def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:
         members.append({
             "name": name, "unit": loads.units[k], "limit": loads.limits[k], "full": float(loads.full[k]),
             "least": float(x.min()), "greatest": float(x.max()), "worst": float(loads.t[worst]),
+            "interval": loads.interval(k),
             "t": _packed(loads.t[keys]), "x": _packed(x[keys]),
         })  # fmt: skip
     film = {

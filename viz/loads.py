@@ -11,7 +11,7 @@ from robodyn_pin.motion import Log
 from robodyn_pin.prediction import predict
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_forces import strut_history
+from robodyn_pin.strut_intervals import strut_history_with_reach
 from robodyn_pin.viz.units import effort_unit
 
 KEYS, MOST = 25.0, 100.0  # rows a second that a film keeps at least, and at most
@@ -28,12 +28,21 @@ class Loads:
     t: np.ndarray  # (N,) [s]
     ends: np.ndarray  # (e, N, k) at the upper and the lower end of a strut, tension positive; of a motor, once
     limits: tuple[float | None, ...]  # of their size; None: not known
+    reach: np.ndarray | None = None  # (e, N, k) of their 95 % intervals to both sides; None: not known
 
     @cached_property
     def worst(self) -> np.ndarray:
         """(N, k), of the end that carries more."""
         larger = np.abs(self.ends).argmax(axis=0)
         return np.take_along_axis(self.ends, larger[None], axis=0)[0]
+
+    def interval(self, k: int) -> tuple[float, float] | None:
+        """95 % interval of the largest load of strut or motor k; None where it is not known."""
+        if self.reach is None:
+            return None
+        end, row = np.unravel_index(int(np.abs(self.ends[:, :, k]).argmax()), self.ends.shape[:2])
+        load, far = float(self.ends[end, row, k]), float(self.reach[end, row, k])
+        return load - far, load + far
 
     @cached_property
     def full(self) -> np.ndarray:
@@ -60,15 +69,25 @@ class Loads:
 
 
 def strut_loads(
-    robot: Robot, log: Log, preparation: Preparation, limit: float | None, reduced: Lump | None = None
+    robot: Robot,
+    log: Log,
+    preparation: Preparation,
+    limit: float | None,
+    reduced: Lump | None = None,
+    covariance: np.ndarray | None = None,
 ) -> Loads:
-    """Forces along the struts inside a log's edges; limit [N], else the robot file's. Raises as `strut_history`."""
-    history = strut_history(robot, log, preparation, reduced).inside
+    """Forces along the struts inside a log's edges; limit [N], else the robot file's. Raises as `strut_history`.
+
+    Args:
+        covariance: (p, p) of the robot's parameters, for the intervals; None: they are not known.
+    """
+    history = strut_history_with_reach(robot, log, preparation, reduced, covariance).inside
     if limit is None and "struts" in robot.file.limits:
         limit = robot.file.limits["struts"].force
     ends, k = np.stack([history.upper, history.lower]), len(history.names)
     what = f"axial strut force, {history.model} model"
-    return Loads(what, history.names, ("N",) * k, history.t, ends, (limit,) * k)
+    far = None if history.reach is None else np.stack([history.reach.upper, history.reach.lower])
+    return Loads(what, history.names, ("N",) * k, history.t, ends, (limit,) * k, far)
 
 
 def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:

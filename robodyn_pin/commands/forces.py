@@ -146,7 +146,11 @@ def forces(
         say_unused(as_json, data)
         return
     preparation = run.preparation if run else Preparation()
-    known = None if run is None else covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
+    known = (
+        None
+        if run is None or not model.file.struts
+        else covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
+    )
     summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
