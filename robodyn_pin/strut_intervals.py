@@ -27,6 +27,7 @@ from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.knowledge import bounds_of, prior_of
 from robodyn_pin.motion import Log, resample, uniform
 from robodyn_pin.observations import blocks, close_log
+from robodyn_pin.payload import carrying
 from robodyn_pin.reduced import Lump
 from robodyn_pin.regression import columns
 from robodyn_pin.robot import Robot, State
@@ -38,22 +39,24 @@ BLOCK = 250  # samples whose regressors are held at once
 SPREADS = (1e-3, 1e2)  # of bodies about the prior, in parts of their own size: where the most likely one is looked for
 
 
-def covariance_of(folder: Path, robot: Robot, run: RunFile) -> np.ndarray:
-    """Covariance (p, p) of the parameters in the result folder of an identified robot; order of `columns(robot)`.
-
-    Raises:
-        BadFile: the folder is broken, or of a robot with other parameters.
-    """
-    stored = read_result(folder)
-    a, labels = stored.arrays, columns(robot).layout.labels
+def covariance_of(folder: Path, robot: Robot, run: RunFile) -> tuple[np.ndarray | None, str]:
+    """Covariance (p, p) of the parameters of an identified robot, order of `columns(robot)`; None, and why it is not known."""
+    try:
+        stored = read_result(folder)
+    except BadFile as error:
+        return None, f"how sure these forces are is not known: {error}"
+    fitted = carrying(robot, run.payload.name, run.payload.link) if run.payload else robot
+    a, labels, own = stored.arrays, columns(fitted).layout.labels, columns(robot).layout.labels
     if list(a["labels"]) != labels:
         odd = sorted(set(a["labels"]) ^ set(labels))
-        raise BadFile(
-            f"{folder}: its parameters are not those of its robot ({', '.join(odd[:3])}), so that nothing is known of how sure "
-            "strut forces are; identify again"
+        return None, (
+            f"how sure these forces are is not known: the parameters in {folder} are not those of its robot "
+            f"({', '.join(odd[:3])})"
         )
     estimate = BaseEstimate(stored.base, a["wls"], a["wls_covariance"], a["wls_sigma"])
-    return posterior(estimate, a["feasible"], prior_of(run, robot), bounds_of(run, robot))
+    sigma = posterior(estimate, a["feasible"], prior_of(run, fitted), bounds_of(run, fitted))
+    index = [labels.index(label) for label in own]  # without the payload's
+    return sigma[np.ix_(index, index)], ""
 
 
 def posterior(estimate: BaseEstimate, values: np.ndarray, prior: Prior, bounds: Bounds) -> np.ndarray:
