@@ -15,6 +15,9 @@ LAST_STEP = 1e-8  # [rad or m] after so short a Newton step the next would be be
 LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
 COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
 SMALL_MOVE = 0.2  # [rad or m] between neighbours: larger jumps are not one trajectory
+LOST = 50  # strides in a row that do not close: a turn and a half, or ten metres; what lies beyond is not walked to
+MOST_STRIDES = 20_000  # 4 km, or 600 turns that do not bring the mechanism back
+GAP = 1e-6  # [m or rad] that a stride may leave open
 
 
 def close(
@@ -24,6 +27,8 @@ def close(
 
     A trajectory is closed coarsely in sequence, splined, then corrected all at once; scattered states are each
     reached from `start` on a straight line of coordinates.
+
+    Work does not grow with the distance of what is out of reach: a walk ends where the loops stay open.
 
     Raises:
         ClosureFailed: names the sample (through `label`), the closure and its residual.
@@ -38,13 +43,13 @@ def close(
     if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
         q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
         follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
-        follow(*compiled, *fast.ready(S, offset, c, start), scattered, q, closed)
+        follow(*compiled, *fast.ready(S, offset, c, start), scattered, False, q, closed)
         if closed.all():
             return q + turned  # else the other path has the last word, and names the sample
     if scattered:
-        q = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
+        q, _ = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
     else:
-        q = _along(loops, S, offset, c, start)
+        q = _along(loops, S, offset, c, start, label)
     phi = np.empty((len(c), loops.size))
     for begin in range(0, len(c), loops.chunk):
         part = slice(begin, begin + loops.chunk)
@@ -67,12 +72,12 @@ def reachable(
     c, q, closed = c - away, np.empty((len(c), len(start))), np.empty(len(c), bool)
     if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
         follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
-        follow(*compiled, *fast.ready(S, offset, c, start), False, q, closed)
+        follow(*compiled, *fast.ready(S, offset, c, start), False, True, q, closed)
         return q + turned, closed
     for begin in range(0, len(c), loops.chunk):
         part = slice(begin, begin + loops.chunk)
         with np.errstate(all="ignore"):  # far out of reach numbers may overflow; they are not kept
-            q[part] = _walk(loops, S, offset, c[part], np.broadcast_to(start, (len(c[part]), len(start))))
+            q[part], _ = _walk(loops, S, offset, c[part], np.broadcast_to(start, (len(c[part]), len(start))))
             q[part], phi = _newton(loops, S, offset, c[part], q[part], 30)
             away_from = np.abs(q[part] @ S.T + offset - c[part]).max(axis=1)
             closed[part] = np.maximum(np.abs(phi).max(axis=1), away_from) <= TOLERANCE
@@ -132,10 +137,12 @@ def _whole_turns(
         turns = np.rint((c[:, k] - begin[k]) / turn) if np.count_nonzero(row) == 1 else np.zeros(len(c))
         if not turns.any():
             continue
-        q, closed = start[None], True
-        for part in np.linspace(0, turn, int(np.ceil(abs(turn) / SMALL_MOVE)) + 1)[1:]:
-            q, phi = _newton(loops, S, offset, begin[None] + part * (np.arange(len(S)) == k), q, 8)
-            closed = closed and bool(np.abs(phi).max() <= TOLERANCE)
+        q, closed, strides = start[None], True, int(np.ceil(abs(turn) / SMALL_MOVE))
+        for stride in range(1, strides + 1):
+            q, phi = _newton(loops, S, offset, begin[None] + stride / strides * turn * (np.arange(len(S)) == k), q, 8)
+            closed = bool(np.abs(phi).max() <= TOLERANCE)
+            if not closed:
+                break
         moves = 2 * np.pi * np.rint((q[0] - start) / (2 * np.pi))
         if closed and not moves[loops.sliding].any() and np.abs(q[0] - start - moves).max() < LAST_STEP:
             away[:, k] = turns * turn
@@ -143,25 +150,45 @@ def _whole_turns(
     return away, turned
 
 
-def _along(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """First guess for a trajectory: coarse samples in sequence, a spline between them."""
+def _along(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray, label: Callable[[int], str]
+) -> np.ndarray:
+    """First guess for a trajectory: coarse samples in sequence, a spline between them.
+
+    Raises:
+        ClosureFailed: a coarse sample is out of reach; those after it are not looked at.
+    """
     coarse = np.unique(np.append(np.arange(0, len(c), COARSE), len(c) - 1))
     closed = np.empty((len(coarse), len(start)))
     q = start[None]
     for k, i in enumerate(coarse):
-        q = _walk(loops, S, offset, c[i : i + 1], q)
+        q, arrived = _walk(loops, S, offset, c[i : i + 1], q)
+        if not arrived[0]:
+            q, phi = _newton(loops, S, offset, c[i : i + 1], q, 30)
+            _check_closed(loops, S, offset, c[i : i + 1], q, phi, label, int(i))
         closed[k] = q[0]
     degree = min(5, len(coarse) - 1)
     return make_interp_spline(coarse, closed, degree - (degree + 1) % 2)(np.arange(len(c))) if degree else closed
 
 
-def _walk(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """From closed states q (N, nv) to the coordinates c on straight lines, in steps that keep the assembly mode."""
-    begin = q @ S.T + offset
-    stride = np.abs(c - begin).max(axis=0) / SMALL_MOVE
-    for fraction in np.linspace(0, 1, max(2, int(np.ceil(stride.max())) + 1))[1:]:
-        q = newton(loops, S, offset, begin + fraction * (c - begin), q, steps=8)
-    return q
+def _walk(
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, q: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """From closed states q (N, nv) to the coordinates c on straight lines, in steps that keep the assembly mode.
+
+    Returns: q (N, nv), and which samples are there (N,). The others stand where the loops have stayed open for too long.
+    """
+    q, begin = q.copy(), q @ S.T + offset
+    strides = np.maximum(1, np.ceil(np.abs(c - begin).max(axis=1) / SMALL_MOVE))
+    missed = np.where(strides > MOST_STRIDES, LOST + 1, 0)
+    left, k = np.flatnonzero(missed == 0), 0
+    while len(left):
+        k += 1
+        share = (k / strides[left])[:, None]
+        q[left], phi = _newton(loops, S, offset, begin[left] + share * (c[left] - begin[left]), q[left], 8)
+        missed[left] = np.where(np.abs(phi).max(axis=1) <= GAP, 0, missed[left] + 1)
+        left = left[(k < strides[left]) & (missed[left] <= LOST)]
+    return q, missed == 0
 
 
 def _check_closed(
@@ -172,8 +199,9 @@ def _check_closed(
     q: np.ndarray,
     phi: np.ndarray,
     label: Callable[[int], str],
+    begin: int = 0,
 ) -> None:
-    """Raise ClosureFailed for the worst sample that is not closed; phi (N, m) is the residual there."""
+    """Raise ClosureFailed for the worst of the samples begin.. that is not closed; phi (N, m) is the residual there."""
     residual = np.abs(phi)
     residual[~np.isfinite(residual)] = np.inf
     worst, row = divmod(int(residual.argmax()), residual.shape[1])
@@ -188,9 +216,9 @@ def _check_closed(
     why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
     value = float(residual[worst, row])
     raise ClosureFailed(
-        f"closure {loops.row_owner[row]!r} does not close at {label(worst)}: residual {value:.3g}, {why} "
+        f"closure {loops.row_owner[row]!r} does not close at {label(begin + worst)}: residual {value:.3g}, {why} "
         f"(smallest singular value {smallest:.2g})",
-        worst,
+        begin + worst,
         loops.row_owner[row],
         value,
     )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, SMALL_MOVE, TOLERANCE
+from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, LOST, MOST_STRIDES, SMALL_MOVE, TOLERANCE
 from robodyn_pin.closures.kernel import (
     Posture,
     compiled,
@@ -63,8 +63,10 @@ class Newton(NamedTuple):
 
 
 @compiled
-def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, closed):
+def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searching, q, closed):
     """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`.
+
+    Unless `searching`, what comes after a sample that does not close is left out: it is not closed either.
 
     A guess from the samples before comes first; where that fails, straight lines in steps that keep the assembly mode.
     """
@@ -75,8 +77,10 @@ def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, clos
         for j in range(nv):
             home[m] += S[m, j] * start[j]
     known = 0  # samples before this one that are closed, in a row
+    closed[:] = False
     for i in range(len(q)):
-        closed[i] = False
+        if not searching and i > 0 and not closed[i - 1]:
+            break
         for guess in (True, False):
             if closed[i] or (guess and (known == 0 or scattered)):
                 continue
@@ -90,11 +94,17 @@ def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, q, clos
                     longest = max(longest, abs(c[i, m] - begin[m]))
                 for j in range(nv):
                     q[i, j] = start[j] if alone else q[i - 1, j]
+                if longest > MOST_STRIDES * SMALL_MOVE:
+                    continue
                 strides = max(1, int(np.ceil(longest / SMALL_MOVE)))
+            missed = 0  # strides in a row that do not close
             for k in range(1, strides + 1):
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
                 closed[i] = newton(tree, loops, S, offset, goal, q[i], 30, work)
+                missed = 0 if closed[i] else missed + 1
+                if missed > LOST:
+                    break
         known = known + 1 if closed[i] else 0
 
 

@@ -40,6 +40,7 @@ def nearest(
         ClosureFailed: a sample that no state comes near to, or that the coordinates do not determine.
     """
     task = _Task(loops, S, offset, *measured)
+    _check_near(task, x, start, label)
     guess = _by_some(task, x, start)
     c = _followed(task, x, start) if guess is None else guess
     for _ in range(STEPS):
@@ -56,6 +57,22 @@ def nearest(
         loops.row_owner[0],
         float(np.abs(step).max()),
     )
+
+
+def _check_near(task: "_Task", x: np.ndarray, start: np.ndarray, label: Callable[[int], str]) -> None:
+    """Refuse what cannot be followed: too far from `start` at first, or later from the sample before."""
+    moves = np.abs(np.diff(x, axis=0, prepend=(task.M @ start + task.m)[None])).max(axis=1)
+    far = np.flatnonzero(moves > FAR_STEPS * SMALL_MOVE)
+    if len(far):
+        i = int(far[0])
+        before = "where the robot is assembled" if i == 0 else "the sample before"
+        raise ClosureFailed(
+            f"the measured positions at {label(i)} lie {moves[i]:.4g} rad or m from {before}, which is out of reach; check the "
+            "motors' units and offsets",
+            i,
+            task.loops.row_owner[0],
+            float(moves[i]),
+        )
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _compiled(
 ) -> Sample:  # fmt: skip
     kernel = fast.kernel("robodyn_pin.closures.kernel_solve")
     q, closed, regular = np.empty((1, len(start))), np.empty(1, bool), np.empty(1, bool)
-    kernel.follow(*compiled, *fast.ready(S, offset, c[None], start), False, q, closed)
+    kernel.follow(*compiled, *fast.ready(S, offset, c[None], start), False, False, q, closed)
     if not closed[0]:
         raise _failed(loops, loops.by_anchors(q).phi[0])
     T, g, v = np.empty((1, *S.T.shape)), np.empty_like(q), np.empty_like(q)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
+from robodyn_pin.edges import edge_rows
 from robodyn_pin.files import read_yaml
 from robodyn_pin.friction.file import FrictionFile
 from robodyn_pin.friction.protocol import plan_sweeps
@@ -14,7 +15,7 @@ from robodyn_pin.friction.sweeps import measure_sweeps
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.log_files import write_log
 from robodyn_pin.motion import read_log
-from robodyn_pin.prediction import edge_rows, predict
+from robodyn_pin.prediction import predict
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run import execute, read_run
 from robodyn_pin.run_file import RunFile

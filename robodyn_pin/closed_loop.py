@@ -17,7 +17,7 @@ from robodyn_pin.control import (
     stability,
 )
 from robodyn_pin.dynamics import accelerations, coordinate_efforts, forward_dynamics, state_mass_matrix
-from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch
+from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, RobodynError, ShapeMismatch
 from robodyn_pin.limits import torque_limits
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.simulation import FourierMotion, Motion, course, encoded, runge_kutta
@@ -26,10 +26,6 @@ LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
 MOST_STEPS = 200  # of integration between two samples
 SINES = 12  # of a disturbance
-
-
-class Diverged(RobodynError):
-    """A controlled robot that ran away from its reference."""
 
 
 @dataclass(frozen=True)

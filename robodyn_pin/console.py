@@ -72,6 +72,9 @@ def print_result(result: "Result", folder: Path) -> None:
     print_further(result, one)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
+    for name, columns in {record.name: record.quality.not_used for record in result.logs}.items():
+        if columns:
+            print(f"{name}: columns not used: {columns}")
     for line in found.text() if (found := result.diagnosis.overconstraint) else []:
         print(line)
     if result.copies:

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.files import Strict
-from robodyn_pin.filters import Lowpass, differences
+from robodyn_pin.filters import FORGOTTEN, SETTLED, Lowpass, differences
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.motion import Log
 from robodyn_pin.periodic import Series, find_period, fit_series
 from robodyn_pin.spectrum import FEWEST, Spectrum, spectrum
-from robodyn_pin.splines import Smoothing, smoothing
+from robodyn_pin.splines import Smoothing, edge_of, smoothing
 
 WITHIN = 0.5  # of the encoders' noise: what a series leaves beyond it; more is a motion that repeats only roughly
 
@@ -58,6 +58,10 @@ class Rates(Protocol):
         """Samples on both sides that a sample depends on."""
 
     @property
+    def edge(self) -> int:
+        """Samples at both ends of the log whose accelerations are further off than elsewhere because it ends there."""
+
+    @property
     def reason(self) -> str:
         """What is done, and why, in one line."""
 
@@ -87,13 +91,14 @@ _KNOWN: WeakKeyDictionary[AnyLog, dict[Preparation, Rates]] = WeakKeyDictionary(
 
 def _rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     if preparation.way == "filter":
-        return Filtered(preparation, _reach(log, preparation), _filter_text(preparation))
+        return _filtered(log, preparation)
     if preparation.way == "auto":
         return _best(log, preparation)
     seen = spectrum(log)
     if preparation.way == "spline":
-        spline = smoothing(seen)[0]
-        return Spline(spline, *_clock(log), f"as asked: {_spline_text(spline, seen)}")
+        spline, error = smoothing(seen)
+        text = f"as asked: {_spline_text(spline, seen)}"
+        return Spline(spline, *_clock(log), text, edge_of(spline, seen, error))
     series = _series(log, preparation, seen)
     if series is None:
         raise BadLog(
@@ -111,15 +116,16 @@ def _best(log: AnyLog, preparation: Preparation) -> Rates:
     motors add in parts of each motor's rms acceleration.
     """
     if preparation.rates == "measured":
-        return Filtered(preparation, _reach(log, preparation), "rates are measured; " + _filter_text(preparation))
+        return _filtered(log, preparation)
     if log.size < FEWEST:
         text = f"{log.size} rows are too few to tell motion from noise; "
-        return Filtered(preparation, _reach(log, preparation), text + _filter_text(preparation))
+        return _filtered(log, preparation, text)
     seen = spectrum(log)
     series = _series(log, preparation, seen)
     spline, error = smoothing(seen)
+    text = f"{_repeats(series, seen)}; {_spline_text(spline, seen)}"
     offered: list[tuple[np.ndarray, Rates]] = [
-        (error, Spline(spline, *_clock(log), f"{_repeats(series, seen)}; {_spline_text(spline, seen)}"))
+        (error, Spline(spline, *_clock(log), text, edge_of(spline, seen, error)))
     ]
     # What an average of periods leaves out is not known in frequency: it must be no more than noise.
     if series is not None and _within_noise(series, seen):
@@ -128,18 +134,19 @@ def _best(log: AnyLog, preparation: Preparation) -> Rates:
     if preparation.filter:
         response = preparation.filter.response(seen.frequency, seen.rate, log.name)
         through = (response * np.sinc(seen.frequency / np.pi) ** 2)[:, None]  # both differences, too
-        text = f"{_repeats(series, seen)}; {_filter_text(preparation)}: expected to be as good as a spline"
-        offered.append((seen.acceleration_error(through), Filtered(preparation, _reach(log, preparation), text)))
+        found = _filtered(log, preparation, f"{_repeats(series, seen)}; ", ": expected to be as good as a spline")
+        offered.append((seen.acceleration_error(through), found))
     scale = np.maximum(seen.acceleration, np.finfo(float).tiny)
     return min(offered, key=lambda pair: float(np.square(pair[0] / scale).sum()))[1]
 
 
 @dataclass(frozen=True)
 class Filtered:
-    """Zero-phase filter and central differences."""
+    """Zero-phase filter, and central differences of what the log does not hold."""
 
     preparation: Preparation
     reach: int
+    edge: int
     reason: str
 
     def motion(self, part: Log) -> Motion:
@@ -148,13 +155,14 @@ class Filtered:
         q = smooth(part.q, part.rate, part.name)
         if len(q) < 3:
             raise BadLog(f"{part.name}: {len(q)} rows are too few for accelerations; at least 3 are needed")
-        if self.preparation.rates == "measured":
-            if part.dq is None:
-                raise BadLog(f"{part.name} has no columns dq_<motor>; give them or set 'rates: positions'")
-            dq = smooth(part.dq, part.rate, part.name)
-        else:
+        if self.preparation.rates == "positions":
             dq = differences(q, part.rate)
-        return q, dq, differences(dq, part.rate)
+            return q, dq, differences(dq, part.rate)
+        if part.dq is None:
+            raise BadLog(f"{part.name} has no columns dq_<motor>; give them or set 'rates: positions'")
+        dq = smooth(part.dq, part.rate, part.name)
+        ddq = differences(dq, part.rate) if part.ddq is None else smooth(part.ddq, part.rate, part.name)
+        return q, dq, ddq
 
 
 @dataclass(frozen=True)
@@ -165,6 +173,7 @@ class Spline:
     first_row: int  # of the log; sections count from there
     rate: float  # of the log [Hz]
     reason: str
+    edge: int
 
     @property
     def reach(self) -> int:
@@ -183,6 +192,7 @@ class Fourier:
     rate: float
     reason: str
     reach: int = 0
+    edge: int = 0
 
     def motion(self, part: Log) -> Motion:
         return self.series.motion(part.size, part.first_row - self.first_row, self.rate)
@@ -192,8 +202,11 @@ def _clock(log: AnyLog) -> tuple[int, float]:
     return log.section(0, 1).first_row, log.rate
 
 
-def _reach(log: AnyLog, preparation: Preparation) -> int:
-    return 2 + (preparation.filter.reach(log.rate, log.name) if preparation.filter else 0)
+def _filtered(log: AnyLog, preparation: Preparation, before: str = "", after: str = "") -> Filtered:
+    """As the preparation asks, and what is to be said before and after the way it is done."""
+    lowpass = preparation.filter
+    reach, edge = (lowpass.reach(log.rate, log.name, left) if lowpass else 0 for left in (FORGOTTEN, SETTLED))
+    return Filtered(preparation, 2 + reach, 2 + edge, before + _filter_text(preparation, log) + after)
 
 
 def _series(log: AnyLog, preparation: Preparation, seen: Spectrum) -> Series | None:
@@ -227,11 +240,15 @@ def _repeats(series: Series | None, seen: Spectrum) -> str:
     return f"{period}, but only to within {series.residual.max():.2g} rad (or m), encoder noise {_range(seen.noise)}"
 
 
-def _filter_text(preparation: Preparation) -> str:
+def _filter_text(preparation: Preparation, log: AnyLog) -> str:
+    """What is measured, what filter there is, and what comes from differences."""
     lowpass = preparation.filter
-    if lowpass is None:
-        return "central differences, no filter"
-    return f"zero-phase filter of order {lowpass.order} at {lowpass.cutoff:g} Hz, central differences"
+    smooth = f"zero-phase filter of order {lowpass.order} at {lowpass.cutoff:g} Hz" if lowpass else "no filter"
+    if preparation.rates == "positions":
+        return f"{smooth}, central differences" if lowpass else f"central differences, {smooth}"
+    if log.section(0, 1).ddq is None:
+        return f"rates are measured, accelerations are their central differences (no columns ddq_<motor>); {smooth}"
+    return f"rates and accelerations are measured; {smooth}"
 
 
 def _spline_text(spline: Smoothing, seen: Spectrum) -> str:

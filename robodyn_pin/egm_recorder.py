@@ -11,7 +11,8 @@ import numpy as np
 
 from robodyn_pin.egm import NotEgm, Packet, Torques, decode
 from robodyn_pin.errors import BadLog, RobodynError
-from robodyn_pin.motion import FACTORS, Log, Units, check_speed
+from robodyn_pin.log_units import Units
+from robodyn_pin.motion import Log, check_speed
 from robodyn_pin.robot import Robot
 
 TURN = 2**32  # sequence numbers count modulo this
@@ -87,8 +88,11 @@ class Recording:
         """How many packets hold torques."""
         return sum(p.tau is not None for p in self.packets)
 
-    def log(self, units: Units, name: str) -> Log:
+    def log(self, units: Units, name: str, slides: np.ndarray | None = None) -> Log:
         """The log in SI; without torques where not every packet holds them.
+
+        Args:
+            slides: (motors,) which slide; None: all turn.
 
         Raises:
             BadLog: the controller's clock stands still.
@@ -98,14 +102,15 @@ class Recording:
             raise BadLog(
                 f"the controller's clock does not advance from packet {self.numbers[still[0]] % TURN} to the next"
             )
-        q = FACTORS[units.angle] * np.array([p.q for p in self.packets])
+        position, effort = units.factors(np.zeros(len(self.packets[0].q), bool) if slides is None else slides)
+        q = position * np.array([p.q for p in self.packets])
         whole = self.with_torque == len(self.packets)
-        tau = FACTORS[units.torque] * np.array([p.tau for p in self.packets]) if whole else None
+        tau = effort * np.array([p.tau for p in self.packets]) if whole else None
         return Log(name, t - t[0], q, tau, simulated=any(p.simulated for p in self.packets))
 
     def summary(self, robot: Robot, units: Units) -> dict[str, Any]:
         """What is said of the recording; counts, gaps, torque, and whether the units can be right."""
-        log, n = self.log(units, "recording"), len(self.packets)
+        log, n = self.log(units, "recording", robot.slides(robot.motors.S)), len(self.packets)
         missing = sum(count for _, count in self.gaps)
         return {
             "robot": robot.name, "simulated": log.simulated, "sender": self.sender, "packets": n,
@@ -113,7 +118,7 @@ class Recording:
             "dropped": missing, "gaps": [{"after packet": after, "missing": count} for after, count in self.gaps],
             "repeated": self.repeated, "reordered": self.reordered, "rejected": sum(self.rejected.values()),
             "reasons": self.rejected, "from other senders": self.strangers, "torque": self._torque(), "ended": self.ended,
-            "units": {"angle": units.angle, "torque": units.torque}, "cautions": _cautions(log, robot, units),
+            "units": units.model_dump(exclude={"time"}), "cautions": _cautions(log, robot, units),
         }  # fmt: skip
 
     def _torque(self) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.egm import encode
-from robodyn_pin.motion import FACTORS, Log, Units, resample
+from robodyn_pin.log_units import Units
+from robodyn_pin.motion import Log, resample
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class Sent:
 
 
 def datagrams(
-    log: Log, units: Units, faults: Faults, torque: bool = True, first: int = 0
+    log: Log, units: Units, faults: Faults, torque: bool = True, first: int = 0, slides: np.ndarray | None = None
 ) -> tuple[list[tuple[float, bytes]], Sent]:
-    """When [s] to send what, and which faults are in it; `first` is the first sequence number."""
+    """When [s] to send what, and which faults are in it; `first` is the first sequence number, `slides` (motors,)
+    says which motors slide; None: all turn."""
     rng, n = np.random.default_rng(faults.seed), len(log.t)
-    q = log.q / FACTORS[units.angle]
-    tau = log.tau / FACTORS[units.torque] if torque and log.tau is not None else [None] * n
+    position, effort = units.factors(np.zeros(log.q.shape[1], bool) if slides is None else slides)
+    q = log.q / position
+    tau = log.tau / effort if torque and log.tau is not None else [None] * n
     epoch = 1.7e9  # [s] the clock counts from 1970
     out = [(t, encode(first + k, epoch + t, q[k], tau[k])) for k, t in enumerate(log.t)]
     chance = rng.uniform(size=(n, 3))

@@ -47,6 +47,10 @@ class ClosureFailed(RobodynError):
         self.sample, self.closure, self.residual = sample, closure, residual
 
 
+class Diverged(RobodynError):
+    """A simulated motion that ran away; says when."""
+
+
 class WrongMobility(RobodynError):
     """Coordinates and closures that do not determine the mechanism."""
 

@@ -10,6 +10,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.files import Strict
 
 FORGOTTEN = 1e-9  # share of a transient that is left where a block's margin ends
+SETTLED = 1e-4  # share that is left where accelerations are at most 1.5 times as far off as in the middle of a log
 
 
 class Lowpass(Strict):

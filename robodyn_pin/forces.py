@@ -52,17 +52,19 @@ def constraint_forces_at(
 
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
-    """lam (N, m) with J'lam = rest (N, nv)."""
+    """lam (N, m) with J'lam = rest (N, nv); of several at once lam (N, m, k) and rest (N, nv, k)."""
+    if rest.ndim == 2:
+        return multipliers(robot, state, rest[..., None])[..., 0]
     m, S = robot.loops.size, robot.coordinates.S
-    lam = np.zeros((len(rest), m))
+    lam = np.zeros((len(rest), m, rest.shape[2]))
     for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
         part = slice(begin, begin + robot.loops.chunk)
         J = robot.loops.jacobian(state.q[part])
         K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1).transpose(0, 2, 1)
         if K.shape[1] == K.shape[2]:
-            lam[part] = np.linalg.solve(K, rest[part, :, None])[:, :m, 0]
+            lam[part] = np.linalg.solve(K, rest[part])[:, :m]
         else:
-            lam[part] = (np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part, :, None])[..., 0]
+            lam[part] = np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part]
     return lam
 
 

@@ -1,6 +1,6 @@
 """Force and moment in every joint and closure along a log: constraint wrenches, as bearings and pins carry them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.edges import edge_rows, edge_text, inside
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.forces import ConstraintForces, constraint_forces_at, reactions
 from robodyn_pin.log_files import write_table
@@ -29,7 +30,13 @@ class JointHistory:
     t: np.ndarray  # (N,) [s]
     names: tuple[str, ...]  # joints of the tree, then closures
     wrenches: np.ndarray  # (N, k, 6)
-    edge: int = 0  # samples at both ends where the filter of the rates swings
+    edge: int = 0  # rows at both ends whose rates miss what lies beyond
+
+    @property
+    def inside(self) -> "JointHistory":
+        """The history without its edges; of a short log all of it."""
+        kept = inside(len(self.t), self.edge)
+        return replace(self, t=self.t[kept], wrenches=self.wrenches[kept], edge=0)
 
 
 def joint_wrenches(robot: Robot, state: State) -> tuple[tuple[str, ...], np.ndarray]:
@@ -67,7 +74,7 @@ def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHist
     if even is not log:
         flat = resample(log.t, even.t, wrenches.reshape(even.size, -1))
         wrenches = flat.reshape(len(log.t), -1, 6)
-    return JointHistory(log.t, names, wrenches, rates.reach)
+    return JointHistory(log.t, names, wrenches, edge_rows(log, preparation))
 
 
 def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: Path) -> dict[str, Any]:
@@ -75,9 +82,11 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
     from robodyn_pin.viz.joint_plot import joint_figure
     from robodyn_pin.viz.plots import svg_file
 
-    history = joint_history(robot, log, preparation)
+    whole = joint_history(robot, log, preparation)
+    history = whole.inside
     summary = {
         "robot": robot.name, "simulated": log.simulated, "rows": len(history.t), "joints": extremes(history),
+        "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
         "files": [out.with_suffix(s).name for s in (".svg", ".json")],
     }  # fmt: skip
     named = {"t": history.t} | {
@@ -95,10 +104,9 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
 
 def extremes(history: JointHistory) -> list[dict[str, Any]]:
     """Largest force and moment of each joint and when; the edges of the log do not count."""
-    edge = history.edge if len(history.t) > 2 * history.edge else 0
-    inside = slice(edge, len(history.t) - edge)
-    force, moment = (np.linalg.norm(history.wrenches[inside, :, part], axis=2) for part in (slice(3), slice(3, 6)))
-    t = history.t[inside]
+    history = history.inside
+    force, moment = (np.linalg.norm(history.wrenches[:, :, part], axis=2) for part in (slice(3), slice(3, 6)))
+    t = history.t
     return [
         {
             "joint": name, "largest force [N]": float(force[:, k].max()), "force at [s]": float(t[force[:, k].argmax()]),

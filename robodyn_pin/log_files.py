@@ -11,19 +11,9 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import write_whole
 from robodyn_pin.limits import torque_limits
-from robodyn_pin.motion import (
-    IRREGULAR,
-    NOTE,
-    PREFIXES,
-    Log,
-    LogColumns,
-    Units,
-    check_speed,
-    notes_of,
-    read_log,
-    readable,
-    uniform,
-)  # fmt: skip
+from robodyn_pin.log_table import NOTE, notes_of, readable
+from robodyn_pin.log_units import Scale, Units
+from robodyn_pin.motion import IRREGULAR, PREFIXES, Log, LogColumns, check_speed, read_log, uniform
 from robodyn_pin.quality import Quality, counted, merged, span_of
 from robodyn_pin.robot import Robot
 
@@ -67,7 +57,7 @@ class StoredLog:
 AnyLog = Log | StoredLog
 
 
-def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) -> AnyLog:
+def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, scale: Scale | None = None) -> AnyLog:
     """A log on a uniform clock: in memory, or left in its file where it is a long Parquet file with a regular clock.
 
     Raises: as `read_log`.
@@ -75,14 +65,14 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) ->
     import polars as pl
 
     if path.suffix != ".parquet":
-        return uniform(read_log(path, robot, columns, units))
+        return uniform(read_log(path, robot, columns, units, scale=scale))
     notes = notes_of(path)
     with readable(path):
         lazy = pl.scan_parquet(path)
         rows, headers = lazy.select(pl.len()).collect().item(), tuple(lazy.collect_schema().names())
     if rows <= LONG:
-        return uniform(read_log(path, robot, columns, units))
-    layout = LogColumns(path, robot, columns, units, True, notes, headers)
+        return uniform(read_log(path, robot, columns, units, scale=scale))
+    layout = LogColumns(path, robot, columns, units, scale or Scale(), True, notes, headers)
     wanted = layout.needed()
 
     def read(begin: int, end: int) -> Log:
@@ -100,13 +90,15 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units) ->
             raise BadLog(f"{path}: time does not increase, first at {piece.row(int(back[0]) + 1)}")
         check_speed(piece, robot, units)
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, step, limits, begin))
-    whole = merged(parts, robot.motors.names, 1 / step, limits)
+    whole = replace(merged(parts, robot.motors.names, 1 / step, limits), unused=layout.unused)
     if whole.irregular > IRREGULAR:
-        return uniform(read_log(path, robot, columns, units))
+        return uniform(read_log(path, robot, columns, units, scale=scale))
     return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)
 
 
-def log_pieces(path: Path, robot: Robot, columns: dict[str, str], units: Units) -> Iterator[Log]:
+def log_pieces(
+    path: Path, robot: Robot, columns: dict[str, str], units: Units, scale: Scale | None = None
+) -> Iterator[Log]:
     """A log with torques in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
     number are NaN, the clock is as it is.
 
@@ -115,7 +107,8 @@ def log_pieces(path: Path, robot: Robot, columns: dict[str, str], units: Units) 
     """
     notes, begin = notes_of(path), 0
     for table in _tables(path):
-        layout = LogColumns(path, robot, columns, units, True, notes, tuple(table.columns), gaps=True)
+        headers = tuple(table.columns)
+        layout = LogColumns(path, robot, columns, units, scale or Scale(), True, notes, headers, gaps=True)
         yield layout.take(table, begin)
         begin += len(table)
 

@@ -1,38 +1,25 @@
 """Motion logs: read, brought to SI, checked, put on a uniform clock."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
-from robodyn_pin.files import Strict
 from robodyn_pin.limits import speed_limits, torque_limits
-from robodyn_pin.quality import Quality, counted, merged
+from robodyn_pin.log_table import column, read_table
+from robodyn_pin.log_units import FACTORS, Scale, Units, factors
+from robodyn_pin.quality import UNSEEN, Quality, counted, merged
 from robodyn_pin.robot import Robot
 
 if TYPE_CHECKING:
     import polars as pl
 
 PREFIXES = ("q_", "dq_", "ddq_", "tau_")
-NOTE = "robodyn_pin"  # key of our note in a Parquet file
 IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
 TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
-
-
-class Units(Strict):
-    """Units of a log that is not in SI."""
-
-    time: Literal["s", "ms", "us"] = "s"
-    angle: Literal["rad", "deg", "m", "mm"] = "rad"
-    torque: Literal["N m", "mN m", "N"] = "N m"
-
-
-FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
-           "N m": 1.0, "mN m": 1e-3, "N": 1.0}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +35,7 @@ class Log:
     simulated: bool = False  # the file says so
     loaded: bool = False  # the robot carried the payload of the run
     first_row: int = 2  # line of the file that holds sample 0
-    quality: Quality = field(default_factory=lambda: Quality(0, 0.0, 0.0, 0, 0))
+    quality: Quality = UNSEEN
 
     @property
     def size(self) -> int:
@@ -90,6 +77,7 @@ def read_log(
     columns: Mapping[str, str] | None = None,
     units: Units | None = None,
     torque: bool = True,
+    scale: Scale | None = None,
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
 
@@ -97,17 +85,21 @@ def read_log(
         columns: our name -> header, where the file's headers differ.
         units: of the file, where not SI.
         torque: whether torques must be there.
+        scale: factors of single motors, after the units.
 
     Raises:
         BadLog: names the file, the column and the row of what is wrong.
+        UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
     """
     path = Path(path)
     table, notes = read_table(path)
-    layout = LogColumns(path, robot, columns or {}, units or Units(), torque, notes, tuple(table.columns))
+    layout = LogColumns(
+        path, robot, columns or {}, units or Units(), scale or Scale(), torque, notes, tuple(table.columns)
+    )
     log = layout.take(table, 0)
     _check_clock(log)
     check_speed(log, robot, layout.units)
-    return replace(log, quality=quality_of(log, robot))
+    return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
 
 
 @dataclass(frozen=True)
@@ -118,130 +110,55 @@ class LogColumns:
     robot: Robot
     columns: Mapping[str, str]
     units: Units
+    scale: Scale
     torque: bool
     notes: str
     headers: tuple[str, ...]
     gaps: bool = False  # cells without a number become NaN
 
     def __post_init__(self) -> None:
-        motors = self.robot.motors.names
-        ours = ["t", *(prefix + m for prefix in PREFIXES for m in motors)]
+        ours = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)]
         for name in self.columns:
             if name not in ours:
                 where = f"the column map for {self.path.name}; robot {self.robot.name!r} has no such motor"
                 raise UnknownName("column", name, where, ours)
-        mapped = set(self.columns.values())
-        for header in self.headers:
-            if header.startswith(PREFIXES) and header not in ours and header not in mapped:
-                raise BadLog(
-                    f"{self.path}: column {header!r} names a motor that robot {self.robot.name!r} lacks; its motors are "
-                    f"{', '.join(motors)}"
-                )
+        factors(self.robot, self.units, self.scale)
 
     def needed(self) -> list[str]:
         """Headers that are read."""
         return [h for prefix in ("t", *PREFIXES) for h in self._headers(prefix) if h in self.headers]
 
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Headers that are not read."""
+        needed = set(self.needed())
+        return tuple(h for h in self.headers if h not in needed)
+
+    def _names(self, prefix: str) -> list[str]:
+        return ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
+
     def _headers(self, prefix: str) -> list[str]:
-        names = ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
-        return [self.columns.get(name, name) for name in names]
+        return [self.columns.get(name, name) for name in self._names(prefix)]
 
     def take(self, table: "pl.DataFrame", begin: int) -> Log:
         """A part of the file that starts at sample `begin`, in SI."""
         first_row = self.notes.count("\n") + 2 + begin
 
-        def block(prefix: str, needed: bool, factor: float) -> np.ndarray | None:
+        def block(prefix: str, needed: bool, factor: np.ndarray | float) -> np.ndarray | None:
             headers = self._headers(prefix)
             if not needed and not any(h in table.columns for h in headers):
                 return None
             return np.stack([column(table, h, self.path, first_row, self.gaps) for h in headers], axis=1) * factor
 
-        angle, effort = FACTORS[self.units.angle], FACTORS[self.units.torque]
-        t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, angle)
+        position, effort = factors(self.robot, self.units, self.scale)
+        t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, position)
         assert t is not None
         assert q is not None
         return Log(
-            self.path.name, t[:, 0], q, block("tau_", self.torque, effort), block("dq_", False, angle),
-            block("ddq_", False, angle), simulated="simulated" in self.notes.lower(), first_row=first_row,
+            self.path.name, t[:, 0], q, block("tau_", self.torque, effort), block("dq_", False, position),
+            block("ddq_", False, position), simulated="simulated" in self.notes.lower(), first_row=first_row,
+            quality=replace(UNSEEN, unused=self.unused),
         )  # fmt: skip
-
-
-def read_columns(path: Path, headers: Sequence[str]) -> list[np.ndarray]:
-    """Columns (N,) of a CSV or Parquet file.
-
-    Raises:
-        BadLog: not readable, or a cell that is no number. UnknownName: a column that is not there.
-    """
-    table, notes = read_table(path)
-    return [column(table, header, path, notes.count("\n") + 2) for header in headers]
-
-
-def read_table(path: Path) -> tuple["pl.DataFrame", str]:
-    """A log's table, and the notes in it."""
-    import polars as pl
-
-    notes = notes_of(path)
-    with readable(path):
-        # infer_schema=False keeps text: a bad cell is then named with its row instead of failing the whole file.
-        table = (
-            pl.read_parquet(path)
-            if path.suffix == ".parquet"
-            else pl.read_csv(path, infer_schema=False, comment_prefix="#")
-        )
-    return table, notes
-
-
-def notes_of(path: Path) -> str:
-    """The notes in a log: comment lines at the head of a CSV, metadata of a Parquet file.
-
-    Raises:
-        BadLog: neither, or not readable.
-    """
-    import polars as pl
-
-    if path.suffix not in (".csv", ".parquet"):
-        raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
-    with readable(path):
-        return pl.read_parquet_metadata(path).get(NOTE, "") if path.suffix == ".parquet" else _comments(path)
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what reading a file can raise into one sentence."""
-    import polars as pl
-
-    try:
-        yield
-    except FileNotFoundError:
-        raise BadLog(f"cannot read {path}: no such file") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadLog(f"{path} is not a readable {path.suffix[1:]} file: {' '.join(str(error).split())[:200]}") from None
-
-
-def _comments(path: Path) -> str:
-    lines = []
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if not line.startswith("#"):
-                break
-            lines.append(line)
-    return "".join(lines)
-
-
-def column(table: "pl.DataFrame", header: str, path: Path, first_row: int, gaps: bool = False) -> np.ndarray:
-    """A column (N,) of numbers, NaN where there is none and `gaps` are allowed; raises as `read_columns`."""
-    import polars as pl
-
-    if header not in table.columns:
-        raise UnknownName("column", header, str(path), table.columns)
-    values = table[header].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad) and not gaps:
-        shown = table[header][int(bad[0])]
-        raise BadLog(
-            f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})"
-        )
-    return np.asarray(values, float)
 
 
 def _check_clock(log: Log) -> None:
@@ -258,18 +175,20 @@ def _check_clock(log: Log) -> None:
 
 
 def check_speed(log: Log, robot: Robot, units: Units) -> None:
-    """Angles in degrees that were declared radians show as speeds that no motor reaches."""
+    """Degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
     span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
     if log.size <= span:
         return
     speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]
+    slides = robot.slides(robot.motors.S)
     for k, limit in enumerate(speed_limits(robot)):
         worst = int(speed[:, k].argmax())
         if speed[worst, k] > TOO_FAST * limit:
+            kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
             raise BadLog(
                 f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
-                f"{worst + log.first_row}, its limit is {limit:.4g}; are the angles in another unit than {units.angle!r}? "
-                "Declare 'units: {angle: deg}' in the run file"
+                f"{worst + log.first_row}, its limit is {limit:.4g}; are its {kind}s in another unit than {unit!r}? "
+                f"Declare 'units: {{{kind}: {usual}}}' in the run file, or a factor of this motor under 'scale: {{position: ...}}'"
             )
 
 

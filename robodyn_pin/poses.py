@@ -10,10 +10,10 @@ from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.least_squares import noise_of_poses
 from robodyn_pin.identification.steady import WINDOW, still_parts
-from robodyn_pin.motion import Log, read_log
+from robodyn_pin.motion import Log
 from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
+from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, read_as, rows_of
 
 SHORTEST = 0.2  # [s] of a pose that is found
 
@@ -72,7 +72,7 @@ def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> lis
     files = spec.poses if isinstance(spec.poses, list) else [LogSpec(file=spec.poses)]
     found = []
     for named in files:
-        log = read_log(resolve(folder, named.file), robot, run.columns, run.units)
+        log = read_as(run, resolve(folder, named.file), robot)
         rows = rows_of(named, log.size) if named.rows else None
         found += poses_of(robot, log, rows, spec.before_gear)
     return found

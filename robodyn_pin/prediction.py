@@ -34,9 +34,3 @@ def predict(robot: Robot, log: Log, preparation: Preparation, internal: bool = F
         part = motor_torques(robot, state, coordinate_efforts(robot, state), own)
         tau[begin:end] = part[begin - low : end - low]
     return tau if even is log else resample(log.t, even.t, tau)
-
-
-def edge_rows(log: Log, preparation: Preparation) -> int:
-    """Rows at each end of a log whose rates lean on samples that it does not have: there torques may be far off."""
-    even = uniform(log)
-    return min(int(np.ceil(rates_of(even, preparation).reach * log.size / even.size)), log.size // 2)

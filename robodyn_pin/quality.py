@@ -14,6 +14,7 @@ FLAT = 5  # times as many repetitions of the greatest torque as of the next: a r
 FEWEST = 2  # repetitions of the next one that chance may have hidden
 FINE = 0.01  # of the torques' range: where they are read more coarsely, a flat top may be a rounded one
 REACHED = 0.999  # share of a torque limit that counts as the limit
+SHOWN = 12  # columns that are named
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ class Quality:
     ends: dict[str, tuple[float | None, float | None]] = field(
         default_factory=dict
     )  # torques at and beyond which they lie
+    unused: tuple[str, ...] = ()  # columns of the file that are not read
+
+    @property
+    def not_used(self) -> str:
+        """Which columns of the file are not read; nothing where all are."""
+        shown, more = self.unused[:SHOWN], len(self.unused) - SHOWN
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
     @property
     def remarks(self) -> list[str]:
@@ -57,6 +65,8 @@ class Quality:
             )
         return said
 
+
+UNSEEN = Quality(0, 0.0, 0.0, 0, 0)  # of a log whose samples nobody has counted
 
 Top = dict[
     float, tuple[int, int]

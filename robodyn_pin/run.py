@@ -97,7 +97,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
     else:
-        held_out = [_select(robot, run, folder, spec) for spec in run.held_out]
+        held_out = [_clear(_select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)
 
 
@@ -128,17 +128,32 @@ def _check_rates(fit: list[Selected]) -> None:
 
 
 def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
-    """The last part of every log held out, less the samples at the log's end where filters swing."""
+    """The last part of every log held out."""
     cuts = [s.begin + int((1 - HELD_OUT) * (s.end - s.begin)) for s in fit]
     return (
         [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
-        [replace(s, begin=c, end=min(s.end, s.log.size - cut)) for s, c in zip(fit, cuts, strict=True)],
+        [_clear(replace(s, begin=c), cut) for s, c in zip(fit, cuts, strict=True)],
     )
+
+
+def _clear(held_out: Selected, cut: int) -> Selected:
+    """Held-out samples less those at the ends of their log where filters swing.
+
+    Raises:
+        BadLog: none is left.
+    """
+    begin, end = max(held_out.begin, cut), min(held_out.end, held_out.log.size - cut)
+    if end <= begin:
+        raise BadLog(
+            f"{held_out.log.name}: of the held-out samples {held_out.begin} to {held_out.end - 1} none is left after {cut} are "
+            "cut at both ends of the log; hold out more, or lower 'rows: {cut: ...}'"
+        )
+    return replace(held_out, begin=begin, end=end)
 
 
 def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
-    log = open_log(path, robot, run.columns, run.units)
+    log = open_log(path, robot, run.columns, run.units, run.scale)
     begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
         return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())

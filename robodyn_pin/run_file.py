@@ -10,7 +10,9 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.parameters import INERTIAL
-from robodyn_pin.motion import Units
+from robodyn_pin.log_units import LogKeys
+from robodyn_pin.motion import Log, read_log
+from robodyn_pin.robot import Robot
 
 NotNegative = Annotated[float, Field(ge=0)]
 
@@ -53,7 +55,7 @@ class RowsSpec(Strict):
     """What happens to the rows of the regressor and the torques alike."""
 
     filter: Lowpass | None = None
-    cut: Annotated[int, Field(ge=0)] = 0  # samples left out at both ends, after filtering
+    cut: Annotated[int, Field(ge=0)] = 0  # samples left out at both ends of fit and held-out logs, after filtering
     every: Annotated[int, Field(ge=1)] = 1  # keep one sample of so many, after filtering
     saturated: Literal["keep", "drop"] = (
         "keep"  # samples on a flat top or at a torque limit, and what filters make of them
@@ -156,7 +158,7 @@ class ScoreSpec(Strict):
     still: Positive = 0.05  # [rad/s or m/s] slower samples count as standing still
 
 
-class RunFile(Strict):
+class RunFile(LogKeys):
     """An identification: from logs to a robot."""
 
     robot: str
@@ -167,8 +169,6 @@ class RunFile(Strict):
     fit: list[LogSpec] = Field(min_length=1)
     held_out: list[LogSpec] | None = None  # default: the last 30 % of every fit log
     payload: PayloadSpec | None = None
-    columns: dict[str, str] = {}
-    units: Units = Units()
     preparation: Preparation = Preparation()
     rows: RowsSpec = RowsSpec()
     coulomb_width: Positive = 0.1  # in parts of each rate's rms, for Coulomb terms without a width in the robot file
@@ -207,3 +207,9 @@ class RunFile(Strict):
                 "own choice; leave one of them out"
             )
         return self
+
+
+def read_as(run: RunFile | None, path: Path, robot: Robot, torque: bool = True) -> Log:
+    """A log whose columns, units and scale are those of a run file; without one our names and SI. As `read_log`."""
+    keys = run or LogKeys()
+    return read_log(path, robot, keys.columns, keys.units, torque, keys.scale)

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from robodyn_pin.dynamics import Wrench, forward_dynamics
-from robodyn_pin.errors import BadFile, RobodynError, UnknownName
+from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, RobodynError, ShapeMismatch, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
 from robodyn_pin.internal import smooth_torque
 from robodyn_pin.limits import limits_of
@@ -194,7 +194,8 @@ def roll_out(
     The state are the independent coordinates and every step closes the loops anew: constraints cannot drift.
 
     Raises:
-        ClosureFailed: the motion leaves the workspace or meets a singularity.
+        ClosureFailed: the robot cannot be where the motion starts.
+        Diverged: the motion leaves the workspace, meets a singularity or grows beyond all numbers; says when.
     """
     start, states = robot.home, [(c, cd)]
 
@@ -207,11 +208,28 @@ def roll_out(
     joints = [closed(t[0])]
     for k, h in enumerate(np.diff(t)):
         start = joints[-1]
-        c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
+        try:
+            with np.errstate(all="ignore"):  # a motion that diverges may overflow before it is lost
+                c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
+            joints.append(closed(t[k + 1]))
+        except (ClosureFailed, ShapeMismatch) as error:  # the latter where numbers overflow
+            raise Diverged(_diverged(robot, states[-1], (float(t[k]), float(t[k + 1])), error)) from None
         states.append((c, cd))
-        joints.append(closed(t[k + 1]))
     positions, rates = (np.array(x) for x in zip(*states, strict=True))
     return Trajectory(t, positions, rates, np.array(joints))
+
+
+def _diverged(
+    robot: Robot, last: tuple[np.ndarray, np.ndarray], between: tuple[float, float], error: RobodynError
+) -> str:
+    """How the motion was lost, where it was last and how fast."""
+    fastest = int(np.abs(last[1]).argmax())
+    name = robot.coordinates.names[fastest]
+    why = "numbers overflow" if isinstance(error, ShapeMismatch) else "the loops no longer close"
+    return (
+        f"the motion of {robot.name!r} diverged between t = {between[0]:.4g} and {between[1]:.4g} s: {why}; it was at "
+        f"{name} = {last[0][fastest]:.4g}, going {last[1][fastest]:.4g} a second; look at the torques, or take shorter steps"
+    )
 
 
 def runge_kutta(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammainccinv
@@ -33,12 +34,23 @@ class Spectrum:
         What is missing is (1 - G)^2 of the true power, that is the power seen less the noise; what is too much is G^2 of the
         noise. An unbiased estimate of the error, as Stein's or Mallows' is, from the log alone.
         """
-        noise = self.noise**2
+        return self._acceleration((1 - passed) ** 2 * self._motion + passed**2 * self.noise**2)
+
+    def acceleration_of_motion(self) -> np.ndarray:
+        """Rms acceleration (n,) of the motion that stands above the encoders' noise [rad/s^2 or m/s^2]."""
+        return self._acceleration(self._motion)
+
+    @cached_property
+    def _motion(self) -> np.ndarray:
+        """Power (k, n) of the positions that is not noise."""
         # Differences from the noise that chance explains would, times w^4, hide all that is known at low frequencies.
-        seen = (self.power > self.chance * noise) & (self.frequency[:, None] <= STILL)
-        motion = np.where(seen, self.power - noise, 0)
-        error = self.frequency[:, None] ** 4 * ((1 - passed) ** 2 * motion + passed**2 * noise)
-        return np.sqrt(np.trapezoid(error, self.frequency, axis=0) / np.pi) * self.rate**2
+        seen = (self.power > self.chance * self.noise**2) & (self.frequency[:, None] <= STILL)
+        return np.where(seen, self.power - self.noise**2, 0)
+
+    def _acceleration(self, power: np.ndarray) -> np.ndarray:
+        """Rms acceleration (n,) of positions with this power (k, n)."""
+        found = np.trapezoid(self.frequency[:, None] ** 4 * power, self.frequency, axis=0)
+        return np.sqrt(found / np.pi) * self.rate**2
 
 
 def pieces(log: AnyLog, size: int, overlap: int = 0) -> Iterator[tuple[int, np.ndarray]]:

@@ -15,6 +15,10 @@ from robodyn_pin.spectrum import Spectrum
 DEGREE = 5
 ORDER = 4  # of the derivative that is penalised
 SLOWEST = np.sin(np.pi / (2 * ORDER))  # real part of the slowest pole of 1 / (1 + s^8), times w_c
+# What the end of a log does to accelerations there: at it a quarter of the motion's rms and seven times the noise of the
+# middle; d samples further inside exp(-0.45 w_c d) of that. Found with random motions and encoders' noise.
+MISSED, NOISIER, FADING = 0.25, 7.0, 0.45
+NOTHING = 1e-3  # of the rms acceleration of the liveliest motor: so much does not count
 HIGHEST = 2.5  # [rad per sample] cut-off where there is no noise: the spline goes through the samples
 KNOTS = (
     0.5  # [rad] phase of the cut-off frequency from knot to knot: narrower ones change nothing, but spoil the condition
@@ -50,6 +54,20 @@ def smoothing(spectrum: Spectrum) -> tuple[Smoothing, np.ndarray]:
     # Of equal ones the widest, which forgets soonest: a motor that stands still loses nothing to any.
     best = len(offered) - 1 - errors[::-1].argmin(axis=0)
     return Smoothing(offered[best]), errors.min(axis=0)
+
+
+def edge_of(smoothing: Smoothing, spectrum: Spectrum, error: np.ndarray) -> int:
+    """Samples from an end of a log to where the end changes no motor's acceleration by more than that is off in the middle.
+
+    Nor by more than a thousandth of the liveliest motor's rms acceleration, where it is off by less.
+
+    Args:
+        error: (n,) of the accelerations in the middle.
+    """
+    motion = spectrum.acceleration_of_motion()
+    allowed = np.maximum(np.maximum(error, NOTHING * motion.max(initial=0.0)), np.finfo(float).tiny)
+    times = np.maximum((MISSED * motion + NOISIER * error) / allowed, 1.0)
+    return int(np.ceil(np.max(np.log(times) / (FADING * smoothing.cutoff))))
 
 
 def _fit(q: np.ndarray, begin: int, cutoff: float) -> np.ndarray:

@@ -6,15 +6,22 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation
+from robodyn_pin.edges import edge_text
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_table
-from robodyn_pin.motion import Log, read_columns
+from robodyn_pin.log_table import read_columns
+from robodyn_pin.motion import Log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes, strut_history
+from robodyn_pin.strut_forces import StrutHistory, compare_cell, extremes
+from robodyn_pin.strut_intervals import strut_history_with_reach
 
 ENDS = ("upper", "lower")
+INTERVALS = (
+    "95 % intervals of the strut forces: from the covariance of the parameters; what the log of the identification does not show "
+    "is taken to lie as far from the prior as what it shows, so that they are rather too wide than too narrow"
+)
 
 
 def forces_of_log(
@@ -26,11 +33,13 @@ def forces_of_log(
     out: Path,
     compare: Path | None = None,
     cell: str = "",
+    covariance: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Compute the strut forces of a log, write table, plot and summary, and return the summary.
 
     Args:
         limit: [N]; None: the robot file's. compare: table of a load cell. cell: STRUT or STRUT:END where it sits.
+        covariance: (p, p) of the robot's parameters, for the intervals of the full model; None: they are not known.
 
     Raises:
         RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
@@ -38,16 +47,18 @@ def forces_of_log(
     if limit is None and "struts" in robot.file.limits:
         limit = robot.file.limits["struts"].force
     measured = None if compare is None else _read_cell(compare)
-    history = strut_history(robot, log, preparation, reduced)
+    whole = strut_history_with_reach(robot, log, preparation, reduced, covariance)
+    history = whole.inside
     where = _where(history, cell)
     summary: dict[str, Any] = {
         "robot": robot.name, "model": history.model, "simulated": log.simulated, "rows": len(history.t), "limit [N]": limit,
+        "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
         "struts": [
             {"strut": e.strut, "least [N]": e.least, "greatest [N]": e.greatest, "worst at [s]": e.worst_at, "end": e.end,
-             "margin [N]": e.margin}
+             "margin [N]": e.margin} | ({"95 % of the worst [N]": list(e.interval)} if e.interval else {})
             for e in extremes(history, limit)
         ],
-        "load cell": None, "files": [out.with_suffix(s).name for s in (".svg", ".json")],
+        "intervals": INTERVALS if history.reach else "", "load cell": None, "files": [out.with_suffix(s).name for s in (".svg", ".json")],
     }  # fmt: skip
     if measured is not None:
         computed = getattr(history, where[1])[:, history.names.index(where[0])]
@@ -90,9 +101,13 @@ def _write(
     named = {"t": history.t}
     for end in ENDS:
         named |= {f"{end}_{name}": getattr(history, end)[:, k] for k, name in enumerate(history.names)}
-    note = f"axial strut forces [N], tension positive, {history.model} model" + (
-        ", SIMULATED log" if summary["simulated"] else ""
-    )
+    for end in ENDS if history.reach else ():
+        for k, name in enumerate(history.names):
+            force, far = getattr(history, end)[:, k], getattr(history.reach, end)[:, k]
+            named |= {f"low_{end}_{name}": force - far, f"high_{end}_{name}": force + far}
+    note = f"axial strut forces [N], tension positive, {history.model} model"
+    note += ", low_ and high_ the ends of their 95 % intervals" if history.reach else ""
+    note += ", SIMULATED log" if summary["simulated"] else ""
     write_table(out, named, note)
     title = f"{summary['robot']}{' (SIMULATED log)' if summary['simulated'] else ''}"
     figure = force_figure(history, limit, title, measured, where if measured else None)

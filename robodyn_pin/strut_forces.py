@@ -1,10 +1,11 @@
 """Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.edges import edge_rows, inside
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.forces import constraint_forces_at
 from robodyn_pin.loads import check_positions
@@ -19,6 +20,18 @@ DELAY = 0.25  # [s] largest delay of a load cell that is looked for
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How far the 95 % intervals of strut forces reach to both sides, at the rows of a log [N]."""
+
+    lower: np.ndarray  # (N, k) at the closed ends
+    upper: np.ndarray  # (N, k) at the ends that the tree carries
+
+    def inside(self, kept: slice) -> "Reach":
+        """At some of the rows."""
+        return Reach(self.lower[kept], self.upper[kept])
+
+
+@dataclass(frozen=True)
 class StrutHistory:
     """Forces of k struts at the rows of a log [N], tension positive."""
 
@@ -27,7 +40,15 @@ class StrutHistory:
     names: tuple[str, ...]
     lower: np.ndarray  # (N, k) along the strut at its closed end
     upper: np.ndarray  # (N, k) along the strut at the end that the tree carries
-    edge: int = 0  # samples at both ends where the filter of the rates swings
+    edge: int = 0  # rows at both ends whose rates miss what lies beyond
+    reach: Reach | None = None  # of the forces' 95 % intervals; None: nothing is known
+
+    @property
+    def inside(self) -> "StrutHistory":
+        """The history without its edges; of a short log all of it."""
+        kept = inside(len(self.t), self.edge)
+        reach = self.reach and self.reach.inside(kept)
+        return replace(self, t=self.t[kept], lower=self.lower[kept], upper=self.upper[kept], edge=0, reach=reach)
 
 
 @dataclass(frozen=True)
@@ -40,6 +61,7 @@ class Extreme:
     worst_at: float  # [s] where the size is largest
     end: str  # "upper" or "lower", where that is
     margin: float | None  # [N] limit less the largest size; None: no limit known
+    interval: tuple[float, float] | None = None  # [N] 95 %, of the worst; None: nothing is known of it
 
 
 @dataclass(frozen=True)
@@ -83,22 +105,23 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
             lower[begin:end], upper[begin:end] = found.lower[keep], found.upper[keep]
     if even is not log:
         lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
-    return StrutHistory("full" if reduced is None else "reduced", log.t, names, lower, upper, rates.reach)
+    return StrutHistory(
+        "full" if reduced is None else "reduced", log.t, names, lower, upper, edge_rows(log, preparation)
+    )
 
 
 def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:
     """The worst of each strut, at either of its ends; limit [N] of its size. The edges of the log do not count."""
-    edge = history.edge if len(history.t) > 2 * history.edge else 0
-    inside, found = slice(edge, len(history.t) - edge), []
+    history, found = history.inside, []
     for k, name in enumerate(history.names):
-        both = np.stack([history.lower[inside, k], history.upper[inside, k]])
+        both = np.stack([history.lower[:, k], history.upper[:, k]])
         end, i = np.unravel_index(int(np.abs(both).argmax()), both.shape)
         margin = None if limit is None else limit - float(np.abs(both[end, i]))
-        found.append(
-            Extreme(
-                name, float(both.min()), float(both.max()), float(history.t[edge + i]), ("lower", "upper")[end], margin
-            )
-        )
+        where, interval = ("lower", "upper")[end], None
+        if history.reach is not None:
+            worst, far = float(both[end, i]), float(getattr(history.reach, where)[i, k])
+            interval = (worst - far, worst + far)
+        found.append(Extreme(name, float(both.min()), float(both.max()), float(history.t[i]), where, margin, interval))
     return found
 
 

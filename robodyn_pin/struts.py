@@ -34,7 +34,7 @@ def joined(parts: Sequence[StrutLoads]) -> StrutLoads:
 
 
 @dataclass(frozen=True)
-class _Held:
+class Held:
     """A strut, and the closure at its end."""
 
     name: str
@@ -58,8 +58,8 @@ def axial_forces(robot: Robot, state: State, named: dict[str, np.ndarray]) -> di
         return {}
     placed = robot.loops.placed(state.q)
     return {
-        strut.name: (_closed_end(robot, placed, strut, named) * _along(placed, strut)).sum(axis=0)
-        for strut in _held(robot)
+        strut.name: (_closed_end(robot, placed, strut, named) * along_strut(placed, strut)).sum(axis=0)
+        for strut in held_struts(robot)
     }
 
 
@@ -71,8 +71,8 @@ def strut_loads(robot: Robot, state: State, named: dict[str, np.ndarray]) -> Str
     placed = robot.loops.placed(state.q)
     V, A = placed.motions(state.v, state.a)
     columns = []
-    for strut in _held(robot):
-        along, far = _along(placed, strut), _closed_end(robot, placed, strut, named)
+    for strut in held_struts(robot):
+        along, far = along_strut(placed, strut), _closed_end(robot, placed, strut, named)
         near = sum(_lifting(robot, placed, V[joint], A[joint], joint) for joint in strut.bodies) - far
         columns.append([_split(far, along), _split(-near, along)])
     (lower, lower_across), (upper, upper_across) = (
@@ -96,13 +96,13 @@ def _split(force: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return axial, np.linalg.norm(force - axial * along, axis=0)
 
 
-def _along(placed: Placed, strut: _Held) -> np.ndarray:
+def along_strut(placed: Placed, strut: Held) -> np.ndarray:
     """Unit vector from the carried to the closed end, (3, N)."""
     d = placed.point(strut.bodies[0], strut.far) - placed.point(strut.bodies[-1], strut.near)
     return d / np.linalg.norm(d, axis=0)
 
 
-def _closed_end(robot: Robot, placed: Placed, strut: _Held, named: dict[str, np.ndarray]) -> np.ndarray:
+def _closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
     """Force on the strut at its closed end, world axes (3, N)."""
     components = named[robot.loops.closures[strut.closure].name][
         :, :3
@@ -111,7 +111,7 @@ def _closed_end(robot: Robot, placed: Placed, strut: _Held, named: dict[str, np.
     return strut.sign * np.einsum("ijn,jn->in", axes, components)
 
 
-def _held(robot: Robot) -> list[_Held]:
+def held_struts(robot: Robot) -> list[Held]:
     ends: dict[str, tuple[int, float]] = {}
     for k, closure in enumerate(robot.loops.closures):
         if isinstance(closure, Closure) and closure.kind != "rod":
@@ -129,5 +129,5 @@ def _held(robot: Robot) -> list[_Held]:
                 f"robot {robot.name!r}: strut {name!r} goes from {near!r} to {far!r}, but no joint between the base and "
                 f"{far!r} carries {near!r}; name the strut's own ends"
             )
-        found.append(_Held(name, tuple(bodies), upper.placement.translation, lower.placement.translation, *ends[far]))
+        found.append(Held(name, tuple(bodies), upper.placement.translation, lower.placement.translation, *ends[far]))
     return found

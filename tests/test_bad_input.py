@@ -122,9 +122,6 @@ SPOILED = {
         lambda f: (change_log(f, lambda t: t.head(12)), edit(f / "run.yaml", "cut: 20", "cut: 0")), ["too few for a filter"],
     ),
     "log shorter than the cut": (lambda f: change_log(f, lambda t: t.head(60)), ["20 are cut"]),
-    "motor that the robot lacks": (
-        lambda f: change_log(f, lambda t: t.with_columns(pl.lit(0.0).alias("q_wrist"))), ["q_wrist", "shoulder, elbow"],
-    ),
     "two parents": (
         lambda f: edit(f / "arm.urdf", "</robot>", '<joint name="loop" type="revolute"><parent link="base"/><child link="lower"/></joint></robot>'),
         ["'lower' has 2 parents", "closures"],
@@ -217,3 +214,29 @@ def test_numbers_that_are_not_finite_are_null_in_json(tmp_path):
     write_json(tmp_path / "a.json", {"largest": np.inf, "rms": (np.nan, np.float64(-np.inf), 0.5), "count": 3})
     read = json.loads((tmp_path / "a.json").read_text(), parse_constant=pytest.fail)
     assert read == {"largest": None, "rms": [None, None, 0.5], "count": 3}
+
+
+def test_the_cut_reaches_held_out_logs(robodyn, folder):
+    """Torques that swing in the first and last 20 rows of a held-out log count no more than those of a fit log."""
+    swing = np.zeros(2000)
+    swing[:20] = swing[-20:] = 500.0
+    table = pl.read_csv(folder / "log.csv", comment_prefix="#")
+    table.with_columns(tau_elbow=table["tau_elbow"] + swing[: len(table)]).write_csv(folder / "swinging.csv")
+    table.write_csv(folder / "held.csv")
+    found = {}
+    for name in ("held", "swinging"):
+        (folder / f"{name}.yaml").write_text(
+            f"robot: arm.yaml\nfit: [{{file: log.csv}}]\nheld_out: [{{file: {name}.csv}}]\nrows: {{cut: 20}}\n"
+        )
+        done = robodyn("identify", folder / f"{name}.yaml", "--out", folder / name)
+        found[name] = json.loads((folder / name / "result.json").read_text())
+        assert done.returncode == 0, done.stdout
+    used = [log for log in found["swinging"]["logs"] if log["use"] == "held out"]
+    assert [(log["begin"], log["end"]) for log in used] == [(20, len(table) - 20)]
+    assert found["swinging"]["errors"] == found["held"]["errors"]
+    (folder / "none.yaml").write_text(
+        "robot: arm.yaml\nfit: [{file: log.csv}]\nheld_out: [{file: held.csv, rows: [0, 15]}]\nrows: {cut: 20}\n"
+    )
+    done = robodyn("identify", folder / "none.yaml", "--out", folder / "none")
+    assert done.returncode == 1
+    assert "of the held-out samples 0 to 14 none is left after 20 are cut" in done.stderr

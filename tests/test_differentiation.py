@@ -7,12 +7,13 @@ import pytest
 from simulated import MOTION
 
 from robodyn_pin.differentiation import Filtered, Fourier, Preparation, Spline, rates_of
+from robodyn_pin.edges import edge_rows
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.motion import Log
 from robodyn_pin.periodic import find_period
-from robodyn_pin.prediction import edge_rows, predict
+from robodyn_pin.prediction import predict
 from robodyn_pin.robot import load
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.simulation import Noise, simulate
@@ -112,6 +113,60 @@ def test_a_motor_that_stands_still_does_not_make_all_rows_edge():
     t, q, _, _ = motion(4.0)
     moving, beside = Log("log", t, q, None), Log("log", t, np.insert(q, 1, 0.3, axis=1), None)
     assert edge_rows(beside, Preparation()) == edge_rows(moving, Preparation()) < 50
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        Preparation(differentiation="spline"),
+        Preparation(filter=Lowpass(cutoff=8)),
+        Preparation(filter=Lowpass(cutoff=25)),
+    ],
+)
+@pytest.mark.parametrize(("rate", "seconds", "noise"), [(500.0, 20.0, 1e-5), (1000.0, 12.0, 1e-4)])
+def test_beyond_the_edges_accelerations_are_hardly_worse_than_in_the_middle(way, rate, seconds, noise):
+    """Motions of random frequencies with encoder noise, against their exact accelerations; the second motor stands still."""
+    errors, edges, size = [], [], 0.0
+    for seed in range(40):
+        rng, t = np.random.default_rng(seed), np.arange(round(seconds * rate)) / rate
+        w, phase = 2 * np.pi * rng.uniform(0.1, 3, 40), rng.uniform(0, 6, 40)
+        a, angle = rng.normal(size=40) / w, np.outer(t, w) + phase
+        exact = -np.sin(angle) @ (w**2 * a)
+        q = np.stack([np.sin(angle) @ a, 0 * t], axis=1) + noise * rng.normal(size=(len(t), 2))
+        log = Log("log", t, q, None)
+        rates = rates_of(log, way)
+        off = rates.motion(log)[2] - np.stack([exact, 0 * t], axis=1)
+        errors.append(np.stack([off, off[::-1]]))
+        edges.append(rates.edge)
+        size += np.mean(exact**2) / 40
+        assert rates.edge < rates.reach / 2
+        assert edge_rows(log, way) == rates.edge
+    rms = np.sqrt(np.mean(np.square(errors), axis=(0, 1)))  # over logs and both ends, by distance from the end
+    n, edge = len(rms), int(np.median(edges))
+    middle = np.sqrt(np.mean(rms[n // 3 : 2 * n // 3] ** 2, axis=0))
+    # Twice as much, and the scatter of 80 ends.
+    assert (rms[edge : n // 3].max(axis=0) < 2.2 * np.maximum(middle, 1e-3 * np.sqrt(size))).all()
+    assert rms[edge // 2, 0] > 3 * middle[0]  # half of it would not do
+
+
+def test_measured_accelerations_are_taken_where_there_are_some():
+    """Exact ones in a log whose positions and rates are noisy; without them, differences of the measured rates."""
+    t, q, dq, ddq = motion(4.0)
+    noise = 1e-3 * np.random.default_rng(0).normal(size=q.shape)
+    whole, without = Log("log", t, q + noise, None, dq + noise, ddq), Log("log", t, q + noise, None, dq + noise)
+    way = Preparation(rates="measured")
+    np.testing.assert_array_equal(rates_of(whole, way).motion(whole)[2], ddq)
+    assert rates_of(whole, way).reason == "rates and accelerations are measured; no filter"
+    differences = rates_of(without, way)
+    np.testing.assert_allclose(
+        differences.motion(without)[2][1:-1], (dq + noise)[2:] / 0.004 - (dq + noise)[:-2] / 0.004
+    )
+    assert "accelerations are their central differences (no columns ddq_<motor>)" in differences.reason
+    smooth = Preparation(rates="measured", filter=Lowpass(cutoff=40), differentiation="auto")
+    assert (
+        rates_of(whole, smooth).reason == "rates and accelerations are measured; zero-phase filter of order 4 at 40 Hz"
+    )
+    assert error(rates_of(whole, smooth).motion(whole)[2], ddq) < 1e-3 * np.abs(ddq).max()
 
 
 def test_named_filter_is_taken_where_it_is_better_than_the_spline():

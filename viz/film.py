@@ -18,10 +18,9 @@ import pinocchio as pin
 from robodyn_pin.differentiation import Preparation
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.loads import check_positions
-from robodyn_pin.motion import read_log
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import RunFile
+from robodyn_pin.run_file import RunFile, read_as
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
 from robodyn_pin.viz.page import track
@@ -41,13 +40,19 @@ OVERLAY = Path(__file__).with_name("film.html")
 
 
 def film_of(
-    robot: Robot, log_path: Path, run: RunFile | None, limit: float | None = None, reduced: Lump | None = None
+    robot: Robot,
+    log_path: Path,
+    run: RunFile | None,
+    limit: float | None = None,
+    reduced: Lump | None = None,
+    covariance: np.ndarray | None = None,
 ) -> Scene:
     """The motion of a log with the forces in the struts, or of a robot without struts the torques of its motors.
 
     Args:
         run: columns, units and preparation of the log. limit: [N] or [N m], of every strut or motor; None: the robot
             file's. reduced: the reduced model of Deltas, and where it lumps the bar; None: the full multipliers.
+        covariance: (p, p) of the robot's parameters, for the intervals of struts; None: they are not known.
 
     Raises:
         RobodynError: with `reduced`, the robot is no Delta.
@@ -55,13 +60,13 @@ def film_of(
     """
     if limit is not None and limit <= 0:
         raise RobodynError(f"--limit is the largest force or torque allowed and must be positive, got {limit:g}")
-    log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
+    log = read_as(run, log_path, robot, torque=False)
     preparation = run.preparation if run else Preparation()
     t, q = played(robot, log, preparation)
     check_positions(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
     of_struts = bool(robot.file.struts or reduced)
     loads = (
-        strut_loads(robot, log, preparation, limit, reduced)
+        strut_loads(robot, log, preparation, limit, reduced, covariance)
         if of_struts
         else motor_loads(robot, log, preparation, limit)
     )
@@ -70,7 +75,8 @@ def film_of(
     if len(t) < 2:
         raise BadLog(f"{log_path}: {log.t[-1] - log.t[0]:.3g} s are too short for a film")
     seen = (loads.t >= t[0]) & (loads.t <= t[-1])
-    loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen])
+    far = None if loads.reach is None else loads.reach[:, seen]
+    loads = replace(loads, t=loads.t[seen] - t[0], ends=loads.ends[:, seen], reach=far)
     return motion_film(robot, t - t[0], q, loads, " (SIMULATED log)" if log.simulated else "", float(t[0]))
 
 
@@ -217,6 +223,7 @@ def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:
         members.append({
             "name": name, "unit": loads.units[k], "limit": loads.limits[k], "full": float(loads.full[k]),
             "least": float(x.min()), "greatest": float(x.max()), "worst": float(loads.t[worst]),
+            "interval": loads.interval(k),
             "t": _packed(loads.t[keys]), "x": _packed(x[keys]),
         })  # fmt: skip
     film = {

@@ -20,7 +20,7 @@ def force_figure(
     cell: tuple[np.ndarray, np.ndarray] | None = None,
     cell_on: tuple[str, str] | None = None,
 ) -> Figure:
-    """Axial force of every strut at its upper and lower end.
+    """Axial force of every strut at its upper and lower end, in the band of its 95 % interval where that is known.
 
     Args:
         limit: of the size of a force [N], drawn as two lines. title: of the page.
@@ -34,13 +34,20 @@ def force_figure(
         for k, name in enumerate(history.names):
             pen = {"color": COLOURS[k // 2 % len(COLOURS)], "linestyle": ("-", (0, (4, 1.5)))[k % 2]}
             ax.plot(*thinned(history.t, values[:, k]), linewidth=0.9, label=name, **pen)
+            if history.reach is not None:
+                far = (history.reach.upper if end == "upper end" else history.reach.lower)[:, k]
+                low, high = (thinned(history.t, x) for x in (values[:, k] - far, values[:, k] + far))
+                t = np.union1d(low[0], high[0])
+                edges = (np.interp(t, *low), np.interp(t, *high))
+                ax.fill_between(t, *edges, color=COLOURS[k // 2 % len(COLOURS)], alpha=0.1, linewidth=0)
         if limit is not None:
             for k, bound in enumerate((limit, -limit)):
                 ax.axhline(bound, color=LIMIT, linewidth=1, linestyle=":", label=None if k else f"limit ±{limit:g} N")
         ax.set_ylabel(f"{end}\naxial force [N]")
         ax.margins(x=0)
     axes[0].legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), borderaxespad=0)
-    axes[0].set_title(f"{title}: {history.model} model, tension positive")
+    sure = ", bands: 95 % intervals" if history.reach is not None else ""
+    axes[0].set_title(f"{title}: {history.model} model, tension positive{sure}")
     if cell is not None and cell_on is not None:
         strut, end = cell_on
         computed = getattr(history, end)[:, history.names.index(strut)]

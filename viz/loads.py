@@ -5,13 +5,14 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.differentiation import Preparation
+from robodyn_pin.edges import edge_rows, inside
 from robodyn_pin.limits import strut_limits, torque_limits
-from robodyn_pin.motion import Log, uniform
+from robodyn_pin.motion import Log
 from robodyn_pin.prediction import predict
 from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
-from robodyn_pin.strut_forces import strut_history
+from robodyn_pin.strut_intervals import strut_history_with_reach
 from robodyn_pin.viz.units import effort_unit
 
 KEYS, MOST = 25.0, 100.0  # rows a second that a film keeps at least, and at most
@@ -28,12 +29,21 @@ class Loads:
     t: np.ndarray  # (N,) [s]
     ends: np.ndarray  # (e, N, k) at the upper and the lower end of a strut, tension positive; of a motor, once
     limits: tuple[float | None, ...]  # of their size; None: not known
+    reach: np.ndarray | None = None  # (e, N, k) of their 95 % intervals to both sides; None: not known
 
     @cached_property
     def worst(self) -> np.ndarray:
         """(N, k), of the end that carries more."""
         larger = np.abs(self.ends).argmax(axis=0)
         return np.take_along_axis(self.ends, larger[None], axis=0)[0]
+
+    def interval(self, k: int) -> tuple[float, float] | None:
+        """95 % interval of the largest load of strut or motor k; None where it is not known."""
+        if self.reach is None:
+            return None
+        end, row = np.unravel_index(int(np.abs(self.ends[:, :, k]).argmax()), self.ends.shape[:2])
+        load, far = float(self.ends[end, row, k]), float(self.reach[end, row, k])
+        return load - far, load + far
 
     @cached_property
     def full(self) -> np.ndarray:
@@ -60,15 +70,24 @@ class Loads:
 
 
 def strut_loads(
-    robot: Robot, log: Log, preparation: Preparation, limit: float | None, reduced: Lump | None = None
+    robot: Robot,
+    log: Log,
+    preparation: Preparation,
+    limit: float | None,
+    reduced: Lump | None = None,
+    covariance: np.ndarray | None = None,
 ) -> Loads:
-    """Forces along the struts inside a log's edges; limit [N], else the robot's. Raises as `strut_history`."""
-    history = strut_history(robot, log, preparation, reduced)
-    inside, k = _inside(len(history.t), history.edge), len(history.names)
-    ends = np.stack([history.upper[inside], history.lower[inside]])
+    """Forces along the struts inside a log's edges; limit [N], else the robot's. Raises as `strut_history`.
+
+    Args:
+        covariance: (p, p) of the robot's parameters, for the intervals; None: they are not known.
+    """
+    history = strut_history_with_reach(robot, log, preparation, reduced, covariance).inside
+    ends, k = np.stack([history.upper, history.lower]), len(history.names)
     what = f"axial strut force, {history.model} model"
+    far = None if history.reach is None else np.stack([history.reach.upper, history.reach.lower])
     limits = tuple(strut_limits(robot).values()) if limit is None else (limit,) * k
-    return Loads(what, history.names, ("N",) * k, history.t[inside], ends, limits)
+    return Loads(what, history.names, ("N",) * k, history.t, ends, limits, far)
 
 
 def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
@@ -76,10 +95,5 @@ def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float |
     tau, motors = predict(robot, log, preparation), robot.motors
     limits = tuple(limit or (most if np.isfinite(most) else None) for most in torque_limits(robot).tolist())
     units = tuple(effort_unit(robot.model, row) for row in motors.S)
-    inside = _inside(len(tau), rates_of(uniform(log), preparation).reach)
-    return Loads("motor torque", motors.names, units, log.t[inside], tau[None, inside], limits)
-
-
-def _inside(rows: int, edge: int) -> slice:
-    """Rows whose rates do not suffer from the log's ends; of a short log all."""
-    return slice(edge, rows - edge) if rows > 2 * edge + 2 else slice(rows)
+    kept = inside(len(tau), edge_rows(log, preparation))
+    return Loads("motor torque", motors.names, units, log.t[kept], tau[None, kept], limits)

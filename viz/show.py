@@ -5,24 +5,24 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.differentiation import Preparation, rates_of
-from robodyn_pin.motion import Log, read_log, uniform
+from robodyn_pin.motion import Log, uniform
 from robodyn_pin.observations import close_motors
 from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import RunFile
+from robodyn_pin.run_file import RunFile, read_as
 from robodyn_pin.viz.scene import Scene, scene_of_robot
 
 FRAMES = 30.0  # pictures a second
 
 
 def scene_of(robot: Robot, log_path: Path | None, run: RunFile | None) -> Scene:
-    """The robot at home, or moving as a log says; columns and units of the log as in `run`.
+    """The robot at home, or moving as a log says; columns, units and scale of the log as in `run`.
 
     Raises:
         BadLog, ClosureFailed: the log cannot be read or leaves the workspace; nothing is shown then.
     """
     t, q = np.zeros(1), robot.home[None]
     if log_path is not None:
-        log = read_log(log_path, robot, run.columns if run else None, run.units if run else None, torque=False)
+        log = read_as(run, log_path, robot, torque=False)
         t, q = played(robot, log, run.preparation if run else Preparation())
     scene = scene_of_robot(robot, robot.name)
     scene.display(q[0])

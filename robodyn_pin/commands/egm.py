@@ -10,12 +10,12 @@ from robodyn_pin.console import bar
 from robodyn_pin.errors import BadFile, RobodynError
 
 if TYPE_CHECKING:
-    from robodyn_pin.motion import Units
+    from robodyn_pin.log_units import Units
 
 UnitsOption = Annotated[
     str,
     typer.Option(
-        help="What the controller streams: 'angle=deg,torque=N m' (rad, deg; N m, mN m, N). The log is in SI."
+        help="What the controller streams: 'angle=deg,torque=N m' (rad, deg; N m, mN m), of motors that slide 'length=mm,force=N'. The log is in SI."
     ),
 ]
 Share = Annotated[float, typer.Option(min=0, max=1)]
@@ -66,14 +66,14 @@ def record(
     with listen(port) as listener, bar("recording") as step:
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)
-    write_log(out, found.log(declared, out.name), model, _note(summary))
+    write_log(out, found.log(declared, out.name, model.slides(model.motors.S)), model, _note(summary))
     answer(as_json, summary | {"out": str(out)}, _print_recording, summary, out)
 
 
 def _units(text: str) -> "Units":
     """'angle=deg,torque=N m' as declared units; the angle must be there."""
     from robodyn_pin.files import parse_yaml
-    from robodyn_pin.motion import Units
+    from robodyn_pin.log_units import Units
 
     pairs = [pair.split("=", 1) for pair in text.split(",")]
     if any(len(pair) != 2 for pair in pairs) or "angle" not in (pair[0].strip() for pair in pairs):
@@ -137,7 +137,7 @@ def stream(
     model = load(robot)
     played = resampled(read_log(log, model, torque=False), rate)
     faults = Faults(dropped, repeated, reordered, garbage, seed)
-    sending, sent = datagrams(played, _units(units), faults, torque)
+    sending, sent = datagrams(played, _units(units), faults, torque, slides=model.slides(model.motors.S))
     with bar("streaming") as step:
         for share in send(sending, (address, port)):
             step(share)

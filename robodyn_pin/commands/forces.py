@@ -14,6 +14,7 @@ from robodyn_pin.commands.options import (
     answer,
     carrying,
     robot_of,
+    say_unused,
 )
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
@@ -42,43 +43,35 @@ def predict(
     import numpy as np
 
     from robodyn_pin.differentiation import Preparation
+    from robodyn_pin.edges import edge_rows, edge_text, inside
     from robodyn_pin.log_files import write_torques
-    from robodyn_pin.motion import read_log
-    from robodyn_pin.prediction import edge_rows
     from robodyn_pin.prediction import predict as predict_torques
+    from robodyn_pin.run_file import read_as
     from robodyn_pin.verification import verify
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
-    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=internal)
+    data = read_as(run, log, model, torque=internal)
     preparation = run.preparation if run else Preparation()
     tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
     write_torques(out, data, tau, model)
-    short = len(tau) <= 2 * edge
-    edge = 0 if short else edge
-    inside = tau[edge : len(tau) - edge]
-    largest = dict(zip(model.motors.names, np.abs(inside).max(axis=0).tolist(), strict=True))
+    kept, said = inside(len(tau), edge), edge_text(len(tau), edge)
+    short, edge = len(tau) <= 2 * edge, kept.start or 0
+    largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
     summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "largest torque": largest
+        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": said, "largest torque": largest,
+        "columns not used": list(data.quality.unused),
     }  # fmt: skip
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     answer(as_json, summary, _print_torques, summary)
+    say_unused(as_json, data)
 
 
 def _print_torques(summary: dict[str, Any]) -> None:
     largest = ", ".join(f"{motor} {x:.4g}" for motor, x in summary["largest torque"].items())
-    edge = summary["edge rows"]
-    left_out = (
-        f", the {edge} rows at each end left out: there the filter and the differences miss samples" if edge else ""
-    )
-    if summary["all rows are edge"]:
-        left_out = (
-            "; the log is so short that the filter and the differences miss samples everywhere: no row is left out, and near the "
-            "ends torques may be far off"
-        )
-    print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){left_out}")
+    print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){summary['edge']}")
     if "accuracy" not in summary:
         return
     if summary["simulated"]:
@@ -138,36 +131,52 @@ def forces(
     """
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.joint_forces import joint_forces_of_log
-    from robodyn_pin.motion import read_log
+    from robodyn_pin.run_file import read_as
     from robodyn_pin.strut_files import forces_of_log
+    from robodyn_pin.strut_intervals import covariance_of
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
-    data = read_log(log, model, run.columns if run else None, run.units if run else None, torque=False)
+    data = read_as(run, log, model, torque=False)
     if joints:
         if reduced or compare is not None or cell or limit is not None:
             raise RobodynError("--joints goes without --reduced, --limit, --compare and --cell, which are about struts")
         loads = joint_forces_of_log(model, data, run.preparation if run else Preparation(), out)
         answer(as_json, loads, _print_joints, loads, out)
+        say_unused(as_json, data)
         return
-    summary = forces_of_log(
-        model, data, run.preparation if run else Preparation(), bar if reduced else None, limit, out, compare, cell
+    preparation = run.preparation if run else Preparation()
+    known = (
+        None
+        if run is None or not model.file.struts
+        else covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
     )
+    summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
     answer(as_json, summary, _print_forces, model.name, summary, out)
+    say_unused(as_json, data)
 
 
 def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
     print_table(
         f"Struts of {name}, {summary['model']} model, tension positive{' (SIMULATED log)' if summary['simulated'] else ''}",
-        [{key: "" if value is None else value for key, value in row.items()} for row in summary["struts"]],
+        [{key: _shown(value) for key, value in row.items()} for row in summary["struts"]],
     )
+    if summary["intervals"]:
+        print(summary["intervals"])
     if found := summary["load cell"]:
         said = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
         print(", ".join(said))
-    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")
+    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")
+
+
+def _shown(value: object) -> object:
+    """A cell of the table; an interval as `35.0 to 49.0`."""
+    if isinstance(value, list):
+        return " to ".join(f"{x:.1f}" for x in value)
+    return "" if value is None else value
 
 
 def _print_joints(summary: dict[str, Any], out: Path) -> None:
     simulated = " (SIMULATED log)" if summary["simulated"] else ""
     print_table(f"Joints and closures of {summary['robot']}, what they carry{simulated}", summary["joints"])
-    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it")
+    print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")

@@ -10,6 +10,7 @@ from robodyn_pin.console import print_json
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
+    from robodyn_pin.motion import Log
     from robodyn_pin.robot import Robot
     from robodyn_pin.run_file import RunFile
 
@@ -87,6 +88,13 @@ def answer(as_json: bool, summary: object, words: Callable[..., None], *about: A
         print_json(summary)
     else:
         words(*about)
+
+
+def say_unused(as_json: bool, *logs: "Log") -> None:
+    """Name the columns of logs that nothing was read from, unless JSON was asked for."""
+    for log in logs:
+        if log.quality.unused and not as_json:
+            print(f"{log.name}: columns not used: {log.quality.not_used}")
 
 
 def numbers(text: str, option: str, names: str = "") -> list[float]:

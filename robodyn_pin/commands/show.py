@@ -55,9 +55,11 @@ def show(
         _move(model, port)
         return
     if forces and motion is not None:
+        from robodyn_pin.strut_intervals import covariance_of
         from robodyn_pin.viz.film import film_of
 
-        drawn = film_of(model, motion, run, limit, "U2" if reduced else None)
+        known = None if run is None or not model.file.struts else covariance_of(params or Path(robot), model, run)
+        drawn = film_of(model, motion, run, limit, "U2" if reduced else None, known)
     else:
         from robodyn_pin.viz.show import scene_of
 

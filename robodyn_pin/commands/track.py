@@ -100,6 +100,7 @@ def _end(run: "Run", as_json: bool, out: Path | None) -> None:
     from robodyn_pin.online.summary import summary_of
 
     summary = summary_of(run.stream, run.history.moments, run.simulated)
+    summary["columns not used"] = dict(run.unused)
     if out is not None:
         summary["files"] = write_tracked(out, run.stream, run.history.moments, summary)
     if as_json:
@@ -148,6 +149,8 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
         else f"nearest bodies that can exist: {near['distance, relative']:.2%} away, "
         f"{near['distance in deviations']:.2g} standard deviations (rms)"
     )
+    for name, columns in summary["columns not used"].items():
+        print(f"{name}: columns not used: {columns}")
     print(f"rates are {1e3 * summary['delay [s]']:.3g} ms late")
     if out is not None:
         print(f"{out}: {', '.join(summary['files'])}")

@@ -17,7 +17,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
 from robodyn_pin.loads import check_positions
 from robodyn_pin.log_files import write_table
-from robodyn_pin.motion import column, read_table
+from robodyn_pin.log_table import column, read_table
 
 
 class PathSpec(Strict):

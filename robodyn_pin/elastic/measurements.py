@@ -10,7 +10,7 @@ from robodyn_pin.elastic.springs import Placed, Springs, coordinates_of, place
 from robodyn_pin.errors import BadLog
 from robodyn_pin.loads import check_positions
 from robodyn_pin.log_files import write_table
-from robodyn_pin.motion import column, read_table
+from robodyn_pin.log_table import column, read_table
 from robodyn_pin.robot import Robot
 
 AXES = "xyz"

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from robodyn_pin.files import Positive, Strict
-from robodyn_pin.motion import Units
+from robodyn_pin.log_units import LogKeys
 from robodyn_pin.run_file import LogSpec
 
 Curve = Literal["linear", "stribeck", "saturating"]
@@ -79,7 +79,7 @@ class SweepsSpec(Strict):
         return self
 
 
-class FrictionFile(Strict):
+class FrictionFile(LogKeys):
     """Friction over speed: from logs of constant speeds to coefficients."""
 
     robot: str
@@ -90,8 +90,6 @@ class FrictionFile(Strict):
     width: Positive | None = (
         None  # of the change of sign [rad/s or m/s]; default: as the robot file's friction, else 0.01
     )
-    columns: dict[str, str] = {}
-    units: Units = Units()
     steady: SteadySpec = SteadySpec()
     output: Path | None = None
 

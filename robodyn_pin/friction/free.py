@@ -70,7 +70,7 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[Log]:
             "their log"
         )
     for named in run.logs:
-        log = uniform(read_log(resolve(folder, named.file), robot, run.columns, run.units))
+        log = uniform(read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale))
         yield log.section(*rows_of(named, log.size))
 
 

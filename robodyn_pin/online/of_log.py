@@ -50,8 +50,9 @@ def opening(robot: Robot, log: Log, settings: TrackFile) -> Moments:
     """
     rate = sampling_rate(log)
     part, rates = log.section(0, round(FIRST * rate)), rates_for(robot, rate, settings)
+    units, _ = settings.units.of(robot.slides(robot.motors.S))
     moments = rates.push(part.t, part.q, part.efforts)
-    unit = f"are the angles in another unit than {settings.units.angle!r}? The settings take 'units: {{angle: deg}}'"
+    unit = f"are the positions in another unit than {', '.join(sorted(set(units)))}? The settings take 'units: {{angle: deg}}' and 'scale'"
     if (jumps := rates.noted["position jumps"]) > part.size / 2:
         raise BadLog(
             f"{log.name}: in {jumps} of its first {part.size} rows the motors are further on than they can come; {unit}"

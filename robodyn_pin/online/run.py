@@ -1,6 +1,6 @@
 """Online identification of logs, one after the other, as the command runs it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -30,6 +30,7 @@ class Run:
     history: History
     logs: Sequence[Callable[[], Iterator[Log]]]  # in pieces, read when their turn comes
     simulated: bool  # one of the logs at the least
+    unused: Mapping[str, str]  # by log, columns that are not read
 
     def samples(self, piece: int = PIECE) -> Iterator[Measured]:
         """Every sample in turn, read `piece` at once; a log whose clock begins anew is moved behind the one before."""
@@ -64,11 +65,11 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequ
     model = tracked(robot, settings)
 
     def read(path: Path) -> Iterator[Log]:
-        return log_pieces(path, robot, settings.columns, settings.units)
+        return log_pieces(path, robot, settings.columns, settings.units, settings.scale)
 
-    first = next(read(paths[0]))
     # What is wrong with a later log's columns shows before the first is followed.
-    simulated = any([first.simulated, *(next(read(path)).simulated for path in paths[1:])])
+    openings = [next(read(path)) for path in paths]
+    first, simulated = openings[0], any(log.simulated for log in openings)
     rate = sampling_rate(first)
     tracker = Tracker(model, noise_of(model, first.name, opening(robot, first, settings), settings), rate, settings)
     stream = Stream(tracker, rates_for(robot, rate, settings))
@@ -77,4 +78,5 @@ def start(robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequ
     for other in resume[1:]:
         merge(other, stream)
     logs = [partial(read, path) for path in paths]
-    return Run(stream, History(tracker), logs, simulated)
+    unused = {log.name: log.quality.not_used for log in openings if log.quality.unused}
+    return Run(stream, History(tracker), logs, simulated, unused)

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from robodyn_pin.files import Positive, Strict
-from robodyn_pin.motion import Units
+from robodyn_pin.log_units import LogKeys
 
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -30,7 +30,7 @@ class CausalSpec(Strict):
     degree: Annotated[int, Field(ge=2, le=6)] = 4
 
 
-class TrackFile(Strict):
+class TrackFile(LogKeys):
     """Settings of `robodyn track`."""
 
     forgetting: Share = 0.995  # per sample
@@ -42,5 +42,3 @@ class TrackFile(Strict):
     scaled: list[str] = []  # bodies whose shape is that of the robot file: only heavier or lighter
     symmetry: dict[str, list[str]] = {}  # equalities of bodies as in run files; `prior` is the robot file's value
     payload: CarriedSpec = CarriedSpec()
-    columns: dict[str, str] = {}  # headers of the log, as in run files
-    units: Units = Units()

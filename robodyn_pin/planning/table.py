@@ -140,7 +140,7 @@ def read_look_up(file: str | FilePath) -> LookUp:
     """
     import polars as pl
 
-    from robodyn_pin.motion import readable
+    from robodyn_pin.log_table import readable
 
     file = FilePath(file)
     with readable(file):

@@ -1,0 +1,32 @@
+"""Edges of a log: rows at both ends whose rates miss what lies beyond the end, so that torques and forces may be far off there.
+
+Whoever looks for extremes, compares or draws leaves them out, and says so.
+"""
+
+import numpy as np
+
+from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.motion import Log, uniform
+
+
+def edge_rows(log: Log, preparation: Preparation) -> int:
+    """Edge rows at each end of a log; half of its rows where no other are left."""
+    even = uniform(log)
+    return min(int(np.ceil(rates_of(even, preparation).edge * log.size / even.size)), log.size // 2)
+
+
+def inside(rows: int, edge: int) -> slice:
+    """The rows that are no edge; where there are none, all."""
+    return slice(edge, rows - edge) if rows > 2 * edge else slice(rows)
+
+
+def edge_text(rows: int, edge: int) -> str:
+    """What is left out of so many rows and why, as the end of a sentence; empty where nothing is."""
+    if not edge:
+        return ""
+    if rows > 2 * edge:
+        return f"; the {edge} rows at each end of the log are left out: there the rates miss what lies beyond it"
+    return (
+        "; the log is so short that the rates of all its rows miss what lies beyond its ends: no row is left out, and near the "
+        "ends torques may be far off, and forces"
+    )
