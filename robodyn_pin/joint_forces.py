@@ -11,6 +11,7 @@ from robodyn_pin.differentiation import Preparation, rates_of
 from robodyn_pin.edges import edge_rows, edge_text, inside
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.forces import ConstraintForces, constraint_forces_at, reactions
+from robodyn_pin.loads import check_positions
 from robodyn_pin.log_files import write_table
 from robodyn_pin.motion import Log, resample, uniform
 from robodyn_pin.observations import blocks, close_log
@@ -62,13 +63,16 @@ def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHist
     """Wrenches in all joints and closures along a log with positions.
 
     Raises:
-        ClosureFailed: the log leaves the workspace. BadFile: a tool of unknown inertia.
+        ClosureFailed, BeyondLimits: the log leaves the workspace; names the row. BadFile: a tool of unknown inertia.
     """
     even = uniform(log)
     rates, found = rates_of(even, preparation), []
     names: tuple[str, ...] = ()
     for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
-        names, part = joint_wrenches(robot, close_log(robot, even.section(low, high), rates))
+        section = even.section(low, high)
+        state = close_log(robot, section, rates)
+        check_positions(robot, state.q, section.row)
+        names, part = joint_wrenches(robot, state)
         found.append(part[begin - low : end - low])
     wrenches = np.concatenate(found)
     if even is not log:

@@ -44,10 +44,11 @@ def loads(
 
 def limited(robot: Robot, limits: Limits, state: State) -> np.ndarray:
     """The limited quantities of N samples (N, m), columns as `limits.labels`."""
-    return _limited(limits, state, loads(robot, state, limits.kinds))
+    return quantities(limits, state, loads(robot, state, limits.kinds))
 
 
-def _limited(limits: Limits, state: State, found: dict[str, np.ndarray]) -> np.ndarray:
+def quantities(limits: Limits, state: State, found: dict[str, np.ndarray]) -> np.ndarray:
+    """As `limited`, where the loads are at hand: `found`, as `loads` gives them."""
     of = {"position": state.q, "velocity": state.v, "acceleration": state.a} | found
     return np.concatenate([np.zeros((len(state.q), 0)), *(of[b.kind] @ b.S.T for b in limits.bounds)], axis=1)
 
@@ -64,6 +65,11 @@ class Beyond:
     high: float
     unit: str
 
+    @property
+    def excess(self) -> float:
+        """How far outside, in parts of half the range."""
+        return abs(self.value - (self.low + self.high) / 2) / ((self.high - self.low) / 2) - 1
+
     def __str__(self) -> str:
         """`the velocity of 'phi1' is 25.1 rad/s, outside its limits -18.99 to 18.99 rad/s`."""
         return (
@@ -72,23 +78,40 @@ class Beyond:
         )
 
 
-def first_beyond(robot: Robot, limits: Limits, quantities: np.ndarray) -> Beyond | None:
+def first_beyond(robot: Robot, limits: Limits, values: np.ndarray) -> Beyond | None:
     """The first of N samples (N, m) outside the limits; of several limits there the one that is exceeded most."""
-    if not limits.bounds:
-        return None
-    centre, half = limits.scale
-    share = np.abs(quantities - centre) / half
-    share[np.isnan(share)] = np.inf
-    outside = (share > 1 + ROUND_OFF).any(axis=1)
+    share = _shares(limits, values)
+    outside = (share > 1).any(axis=1)
     if not outside.any():
         return None
     i = int(outside.argmax())
-    k = int(share[i].argmax())
+    return _beyond(robot, limits, values, i, int(share[i].argmax()))
+
+
+def worst_beyond(robot: Robot, limits: Limits, values: np.ndarray) -> list[Beyond]:
+    """Of N samples (N, m), each limit that is exceeded, where it is exceeded most."""
+    share = _shares(limits, values)
+    return [
+        _beyond(robot, limits, values, int(share[:, k].argmax()), k)
+        for k in np.flatnonzero((share > 1).any(axis=0)).tolist()
+    ]
+
+
+def _shares(limits: Limits, values: np.ndarray) -> np.ndarray:
+    """Shares of the limits that are used (N, m); beyond one they are exceeded, by numbers that are none as well."""
+    if not limits.bounds:
+        return np.zeros(values.shape)
+    centre, half = limits.scale
+    share = np.abs(values - centre) / half / (1 + ROUND_OFF)
+    return np.where(np.isnan(share), np.inf, share)
+
+
+def _beyond(robot: Robot, limits: Limits, values: np.ndarray, i: int, k: int) -> Beyond:
     (kind, name), (low, high) = limits.labels[k], limits.ranges[k]
     bounds = next(b for b in limits.bounds if b.kind == kind)
     shift = _offset(robot, name) if kind == "position" else 0.0
-    at, low, high = float(quantities[i, k]) + shift, float(low) + shift, float(high) + shift
-    return Beyond(i, kind, name, at, low, high, _unit(robot, bounds, name))
+    at = float(values[i, k]) + shift
+    return Beyond(i, kind, name, at, float(low) + shift, float(high) + shift, _unit(robot, bounds, name))
 
 
 def check_positions(
@@ -113,7 +136,7 @@ def check_motion(
     Raises:
         BeyondLimits: the first sample that it does not; calls sample i label(i), names axis, value and limits.
     """
-    if found := first_beyond(robot, limits, _limited(limits, state, found)):
+    if found := first_beyond(robot, limits, quantities(limits, state, found)):
         raise BeyondLimits(f"{label(found.sample)}: {found}")
 
 

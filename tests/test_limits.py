@@ -189,3 +189,26 @@ def test_logs_are_measured_by_the_same_limits():
     check_speed(Log("fast", t, 100 * t[:, None], None), robot, Units())
     with pytest.raises(BadLog, match="its limit is 40"):
         check_speed(Log("too_fast", t, 200 * t[:, None], None), robot, Units())
+
+
+def test_predict_tells_the_limits_that_a_log_exceeds_and_where(robodyn, tmp_path):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    t = np.arange(800) / 200
+    q = 2.5 * np.sin(2 * np.pi * t / 4)  # times 1.3: 3.25 rad at 1 s, 5.1 rad/s at 2 s
+    rows = "\n".join(f"{a:.3f},{b:.9f}" for a, b in zip(t, 1.3 * q, strict=True))
+    (tmp_path / "log.csv").write_text(f"t,q_j1\n{rows}\n")
+    done = robodyn("predict", tmp_path / "arm.urdf", tmp_path / "log.csv", "--out", tmp_path / "tau.csv")
+    assert done.returncode == 0
+    assert "(t = 1 s): the position of 'j1' is 3.25 rad, outside its limits -3 to 3 rad" in done.stdout
+    assert "(t = 2 s): the velocity of 'j1' is -5.1" in done.stdout
+    assert "torque" not in done.stdout.split("beyond the robot's limits", 1)[1].splitlines()[0]
+
+
+def test_forces_in_joints_are_refused_where_the_robot_cannot_be(robodyn, tmp_path):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    rows = "\n".join(f"{0.005 * k:.3f},{3.2 * np.sin(0.01 * k):.9f}" for k in range(400))
+    (tmp_path / "log.csv").write_text(f"t,q_j1\n{rows}\n")
+    done = robodyn("forces", tmp_path / "arm.urdf", tmp_path / "log.csv", "--joints", "--out", tmp_path / "f.csv")
+    assert done.returncode == 1
+    assert "the position of 'j1' is 3.00" in done.stderr
+    assert not (tmp_path / "f.csv").exists()

@@ -19,6 +19,8 @@ from robodyn_pin.commands.options import (
 from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
+SHOWN = 4  # limits that a log exceeds
+
 
 def predict(
     robot: RobotArg,
@@ -45,7 +47,8 @@ def predict(
     from robodyn_pin.differentiation import Preparation
     from robodyn_pin.edges import edge_rows, edge_text, inside
     from robodyn_pin.log_files import write_torques
-    from robodyn_pin.prediction import predict as predict_torques
+    from robodyn_pin.motion import uniform
+    from robodyn_pin.prediction import predicted
     from robodyn_pin.run_file import read_as
     from robodyn_pin.verification import verify
 
@@ -53,7 +56,8 @@ def predict(
     model, _ = carrying(model, payload)
     data = read_as(run, log, model, torque=internal)
     preparation = run.preparation if run else Preparation()
-    tau, edge = predict_torques(model, data, preparation, internal), edge_rows(data, preparation)
+    found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
+    tau, even = found.tau, uniform(data)
     write_torques(out, data, tau, model)
     kept, said = inside(len(tau), edge), edge_text(len(tau), edge)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
@@ -61,6 +65,7 @@ def predict(
     summary: dict[str, Any] = {
         "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": said, "largest torque": largest,
         "columns not used": list(data.quality.unused),
+        "beyond limits": [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)],
     }  # fmt: skip
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
@@ -72,6 +77,12 @@ def predict(
 def _print_torques(summary: dict[str, Any]) -> None:
     largest = ", ".join(f"{motor} {x:.4g}" for motor, x in summary["largest torque"].items())
     print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){summary['edge']}")
+    for beyond in summary["beyond limits"][:SHOWN]:
+        print(f"beyond the robot's limits: {beyond}")
+    if len(summary["beyond limits"]) > SHOWN:
+        print(
+            f"and {len(summary['beyond limits']) - SHOWN} other limits; is a unit, an offset, the robot or a limit wrong?"
+        )
     if "accuracy" not in summary:
         return
     if summary["simulated"]:
