@@ -182,12 +182,14 @@ def estimate(
     measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
     records = _records(run, fit, logs, held_out)
     noticed = [*_remarks(records), *(text for choice in fitted.choices if (text := choice.remark))]
+    looked_at = reduce(Accuracy.__add__, (seen for _, seen in looked))
+    still = {motor for record in records for motor in record.quality.still}
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, names, noticed), diagnosis=found,
-        accuracy=reduce(Accuracy.__add__, (found for _, found in looked)),
+        verdict=judge(scored["feasible"], measure, wls, found, labels, names, looked_at, still, noticed), diagnosis=found,
+        accuracy=looked_at,
         samples=tuple(sample for s, (sample, _) in zip(held_out, looked, strict=True) if s in drawn),
     )  # fmt: skip
 

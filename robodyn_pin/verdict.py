@@ -1,11 +1,12 @@
 """Whether a result can be used, for what, and what to keep in mind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.essential import relative_deviations
 from robodyn_pin.identification.least_squares import BaseEstimate
 
@@ -18,6 +19,7 @@ MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one n
 TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
 ENOUGH = 15  # independent values a parameter; with fewer, regressions do not hold elsewhere (Harrell 2015, section 4.4)
 UNKNOWN = 1.0  # relative standard deviation from which a parameter's sign is not even known
+HARDLY = 0.1  # of the torque's rms: where the error is less, the torque is little more than its mean, and that is explained
 COLOURED = 1.5  # widening of deviations by coloured residuals that is worth saying
 
 
@@ -33,12 +35,16 @@ class Verdict:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str],
-    noticed: Sequence[str] = (),
+    looked: Accuracy, still: Collection[str] = (), noticed: Sequence[str] = (),
 ) -> Verdict:  # fmt: skip
-    """Accept a result that has data enough, whose error is about the same on unseen data, and that explains the torques.
+    """Accept a result that has data enough, whose error is about the same on unseen data, and that explains every torque.
+
+    A coordinate is not explained where the held-out error is not smaller than the spread of its torque about the mean. Where
+    it stands still, or its torque is little more than its mean and the model gives that, it is a caution.
 
     Args:
-        labels: of the base parameters. names: of the coordinates. noticed: further cautions, of logs and choices.
+        labels: of the base parameters. names: of the coordinates. looked: at held-out torques. still: motors that do not
+            move. noticed: further cautions, of logs and choices.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -59,14 +65,34 @@ def judge(
         reasons.append(
             f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order"
         )
+    against, minor = unexplained(looked, names, still)
+    reasons += against
     accepted = not reasons
     if accepted:
         reasons = [
             f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
             "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
         ]
-    cautions = (*noticed, *_cautions(wls, found, labels, names, unknown))
+    cautions = (*minor, *noticed, *_cautions(wls, found, labels, names, unknown))
     return Verdict(accepted, tuple(reasons), _scope(found, names), cautions)
+
+
+def unexplained(looked: Accuracy, names: Sequence[str], still: Collection[str]) -> tuple[list[str], list[str]]:
+    """Reasons against the result, and cautions: coordinates whose mean torque predicts as well as the model does."""
+    reasons, cautions = [], []
+    rms = np.sqrt(looked.energy / max(looked.samples, 1))
+    for j in np.flatnonzero(looked.rmse >= looked.spread):
+        said = (
+            f"the model does not explain {names[j]}: its held-out error, {looked.rmse[j]:.3g} N m (or N) rms, is not smaller than "
+            f"the spread of its torque about the mean, {looked.spread[j]:.3g}"
+        )
+        if names[j] in still:
+            cautions.append(f"{said}; it stands still")
+        elif looked.rmse[j] < HARDLY * rms[j]:
+            cautions.append(f"{said}; its torque hardly varies, {looked.spread[j]:.2g} about {rms[j]:.3g}")
+        else:
+            reasons.append(f"{said}; check the sign, the unit and the column of its torque, and its friction")
+    return reasons, cautions
 
 
 def _scope(found: "Diagnosis", names: Sequence[str]) -> str:

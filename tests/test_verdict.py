@@ -1,0 +1,52 @@
+"""A verdict names the motor that the model does not explain, also where the others make the mean look good."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated import SHORT, SIGMA
+
+from robodyn_pin.identification.accuracy import accuracy
+from robodyn_pin.motion import Log, uniform
+from robodyn_pin.robot import load
+from robodyn_pin.run import identify
+from robodyn_pin.simulation import Noise, simulate
+from robodyn_pin.verdict import unexplained
+
+
+@pytest.fixture(scope="module")
+def arms() -> tuple:
+    robot = load("irb360_arms")
+    motion = SHORT.model_copy(update={"duration": 25.0})
+    return robot, uniform(simulate(robot, motion, Noise(0.1 * SIGMA)))
+
+
+def with_torque(log: Log, motor: int, tau: np.ndarray) -> Log:
+    changed = log.efforts.copy()
+    changed[:, motor] = tau
+    return replace(log, tau=changed)
+
+
+def test_a_motor_that_its_mean_explains_better_is_named_and_the_result_refused(arms):
+    robot, log = arms
+    noise = np.random.default_rng(0).normal(size=log.size)
+    result = identify(robot, with_torque(log, 3, 0.3 * np.sin(2.7 * log.t) + 0.01 * noise))
+    held_out = result.scored["feasible"].held_out
+    assert held_out.mean_percent < 60  # which alone would be accepted
+    assert not result.verdict.accepted
+    (reason,) = result.verdict.reasons
+    assert reason.startswith("the model does not explain psi")
+
+
+def test_every_motor_of_a_good_log_is_explained(arms):
+    robot, log = arms
+    assert identify(robot, log).verdict.accepted
+
+
+def test_a_torque_that_is_little_more_than_its_mean_or_a_motor_at_rest_is_a_caution():
+    noise = np.random.default_rng(0).normal(size=(1000, 3)) * [0.1, 0.1, 1.0]
+    measured = noise + [10.0, 10.0, 0.0]
+    looked = accuracy(measured, np.tile([10.02, 5.0, 0.2], (1000, 1)))
+    reasons, cautions = unexplained(looked, ["held", "wrong", "still"], {"still"})
+    assert ["wrong" in reasons[0], len(reasons)] == [True, 1]
+    assert ["its torque hardly varies" in cautions[0], "it stands still" in cautions[1]] == [True, True]
