@@ -11,7 +11,7 @@ import numpy as np
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.diagnosis import diagnose
 from robodyn_pin.differentiation import rates_of
-from robodyn_pin.errors import BadLog, WrongMobility
+from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
@@ -22,6 +22,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
 from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.knowledge import bounds_of, prior_of
+from robodyn_pin.likely_mistakes import why_not_closed
 from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, quality_of, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
@@ -151,7 +152,12 @@ def estimate(
         robot = carrying(robot, run.payload.name, run.payload.link)
     # Filters must not look beyond the fit rows: what lies there may be held out.
     logs = [s.log.window(s.begin, s.end) for s in fit]
-    fitted = choose(robot, run, logs, progress)
+    try:
+        fitted = choose(robot, run, logs, progress)
+    except ClosureFailed as error:
+        if hint := why_not_closed(robot, logs, run):
+            raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
+        raise
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")

@@ -19,7 +19,9 @@ MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one n
 TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
 ENOUGH = 15  # independent values a parameter; with fewer, regressions do not hold elsewhere (Harrell 2015, section 4.4)
 UNKNOWN = 1.0  # relative standard deviation from which a parameter's sign is not even known
-HARDLY = 0.1  # of the torque's rms: where the error is less, the torque is little more than its mean, and that is explained
+HARDLY = (
+    0.1  # of the torque's rms: where the error is less, the torque is little more than its mean, and that is explained
+)
 COLOURED = 1.5  # widening of deviations by coloured residuals that is worth saying
 
 
@@ -67,6 +69,14 @@ def judge(
         )
     against, minor = unexplained(looked, names, still)
     reasons += against
+    if shown := [m.text for m in found.mistakes if m.of_log]:
+        reasons.append("; or ".join(shown))
+    elif against or unseen > TOO_MUCH_LEFT:
+        reasons.append(
+            "no usual mistake of columns, signs and units explains it: check the lengths and axes in the robot file, its "
+            "friction, and whether the log is of this robot"
+        )
+    minor += [m.text for m in found.mistakes if not m.of_log]
     accepted = not reasons
     if accepted:
         reasons = [

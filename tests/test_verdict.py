@@ -44,8 +44,7 @@ def test_every_motor_of_a_good_log_is_explained(arms):
 
 
 def test_a_torque_that_is_little_more_than_its_mean_or_a_motor_at_rest_is_a_caution():
-    noise = np.random.default_rng(0).normal(size=(1000, 3)) * [0.1, 0.1, 1.0]
-    measured = noise + [10.0, 10.0, 0.0]
+    measured = np.random.default_rng(0).normal([10, 10, 0], [0.1, 0.1, 1], (1000, 3))
     looked = accuracy(measured, np.tile([10.02, 5.0, 0.2], (1000, 1)))
     reasons, cautions = unexplained(looked, ["held", "wrong", "still"], {"still"})
     assert ["wrong" in reasons[0], len(reasons)] == [True, 1]
