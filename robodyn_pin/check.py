@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.dense_bodies import too_dense
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
@@ -30,6 +31,7 @@ class Report:
     inertial: int  # base parameters of bodies; the others are friction and the like
     not_physical: dict[str, str]  # body -> reason
     assumed: list[str]
+    dense: dict[str, str]  # body -> why it is denser than any material
 
 
 def check(robot: Robot, seed: int = 0) -> Report:
@@ -51,6 +53,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
         inertial=int((base.columns < layout.first_scalar).sum()),
         not_physical={name: reason for name, reason in reasons.items() if reason},
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
+        dense={name: reason for name, reason in too_dense(robot).items() if not reasons[name]},
     )
 
 

@@ -6,7 +6,7 @@ their errors falls to half, and where it does so on all stretches of the log ali
 one in a hundred that any of all guesses passes by luck (Bonferroni).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -30,6 +30,10 @@ WELL = 0.35  # error up to which the bodies of the robot's files are called mean
 SUSPICIOUS = 0.2  # error of a motor from which guesses are tried at all
 SCALES = 1.2  # a factor nearer to one than this is no mistake
 GRAMS = 1000.0
+GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
+GEAR_OFF = 1.02  # a factor nearer to one is none
+GEAR_EVERY = 3  # one sample of so many shows them
+OUT_OF_REACH = 1e3
 FEWER = 10  # one sample of so many shows whether loops close
 
 
@@ -90,16 +94,20 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
     """
     samples = picked(robot, logs, run)
     plain = _Explained(robot, samples)
-    asis = plain.asis
-    if not (_errors(asis.free) > SUSPICIOUS).any() and not (_errors(asis.own) > WELL).any():
+    if not (_errors(plain.asis.free) > SUSPICIOUS).any() and not (_errors(plain.asis.own) > WELL).any():
         return ()
-    offered = [*guesses(robot), *_scales(robot, samples, plain), *_others(robot)]
-    offered = [guess for guess in offered if plain.open or not guess.moves]
+    usual = [*guesses(robot), *_scales(robot, samples, plain), *_others(robot)]
+    found = _best(robot, samples, plain, [guess for guess in usual if plain.open or not guess.moves])
+    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
+
+
+def _best(robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess]) -> tuple[Mistake, ...]:
+    """Those of the guesses that are clearly better than the plain log and as good as the best of them."""
     found = [(guess, tried) for guess in offered if (tried := _try(robot, samples, plain, guess)) is not None]
-    judged = [(guess, _judge(asis, tried, len(found)), tried) for guess, tried in found]
-    least = min(judgement.gain for _, judgement, _ in judged)
+    judged = [(guess, _judge(plain.asis, tried, len(found)), tried) for guess, tried in found]
+    least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
-        _mistake(robot, guess, asis, tried, judgement)
+        _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
         if judgement.gain < CLEARLY and judgement.gain <= least + AS_GOOD
     )
@@ -233,6 +241,32 @@ def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]
         if abs(best) > np.log(SCALES):
             gear = robot.file.gear.get(m)
             yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
+
+
+def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
+    """For each motor the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+    few = samples.every(GEAR_EVERY)
+    for k, m in enumerate(robot.motors.names):
+
+        def guess(log: float, k: int = k, m: str = m) -> Guess:
+            position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
+            position[k, k], torque[k, k] = np.exp(-log), np.exp(log)
+            said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times it fits"
+            return Guess(said, (k,), position, torque)
+
+        def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
+            try:
+                tried = _Explained(robot, few.changed(guess(log).positions, guess(log).torques, 1.0)).asis
+            except ClosureFailed:
+                return OUT_OF_REACH
+            return float(tried.free[-1].sum() + tried.own[-1].sum())
+
+        grid = np.log(GEARS)
+        start = int(np.argmin([left(x) for x in grid]))
+        ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
+        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.005}).x
+        if abs(best) > np.log(GEAR_OFF):
+            yield guess(best)
 
 
 def _times(factor: float, gear: float | None) -> str:

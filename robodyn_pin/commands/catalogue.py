@@ -43,7 +43,8 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
         "base parameters": found.base.size, "of bodies": found.inertial,
         "of friction and the like": found.base.size - found.inertial,
     }  # fmt: skip
-    summary = facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed}
+    summary = facts | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed,
+                       "too dense": found.dense}  # fmt: skip
     answer(as_json, summary, _print_check, found, facts)
     verdict(not found.not_physical)
 
@@ -54,6 +55,8 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
     print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+    for name, reason in found.dense.items():
+        print(f"caution: {name}: {reason}")
     if found.assumed:
         print("assumed, not measured or published:")
         print("\n".join(f"  {line}" for line in found.assumed))
