@@ -84,12 +84,12 @@ def of_files(folder: Path) -> list[Case]:
     """Mistakes in a robot's files."""
     lever = changed(folder, "irb2400", lambda root, file: longer(root, LEVER))
     grams = changed(folder, "irb2400", lambda root, file: heavier(root, "link3"))
-    geared = changed(folder, "irb2400", lambda root, file: file["motors"][1].update(of={"j2": 1.2}))
+    geared = changed(folder, "irb2400", lambda root, file: file["motors"][1].update(of={"j2": 1.21}))
     opened = changed(folder, "irb360", lambda root, file: file["closures"].pop(0))
     return [
-        Case("a lever arm mistyped", run("check", lever), ("parallelogram", "home")),
+        Case("a lever arm mistyped", identify(folder, str(lever), log(folder, "irb2400")), ("parallelogram", "length")),
         Case("a mass in grams", run("check", grams), ("link3", "gram")),
-        Case("a wrong gear", identify(folder, str(geared), log(folder, "irb2400")), ("gear of motor m2",)),
+        Case("a wrong gear", identify(folder, str(geared), log(folder, "irb2400")), ("m2", "wrong gear")),
         Case("a missing closure", run("check", opened), ("closure",)),
     ]
 
@@ -100,7 +100,16 @@ def log(folder: Path, name: str) -> pl.DataFrame:
     if not path.exists():
         rng = np.random.default_rng(len(name))
         truth = changed(folder, name, lambda root, file: other_bodies(root, file, rng))
-        run("simulate", truth, "--motion", ROOT / f"examples/{MOTIONS[name]}.yaml", "--out", path, "--encoder-bits", "17")
+        run(
+            "simulate",
+            truth,
+            "--motion",
+            ROOT / f"examples/{MOTIONS[name]}.yaml",
+            "--out",
+            path,
+            "--encoder-bits",
+            "17",
+        )
     table = pl.read_csv(path, comment_prefix="#")
     rng = np.random.default_rng(1)
     torques = [c for c in table.columns if c.startswith("tau_")]

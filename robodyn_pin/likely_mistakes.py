@@ -8,7 +8,6 @@ one in a hundred that any of all guesses passes by luck (Bonferroni).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -18,41 +17,21 @@ from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.overconstraint import FAR
 from robodyn_pin.picked_samples import STRETCHES, Explanations, Picked, picked, rows_of
-from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
-from robodyn_pin.urdf import catalogue
-from robodyn_pin.whitening import torque_limit
+from robodyn_pin.usual_guesses import GRAMS, Guess, guesses, others
 
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
 AS_GOOD = np.log(1.05)  # of the same product: two guesses this near are told together
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
-SUSPICIOUS = 0.2  # error of a motor from which guesses are tried at all
+SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.2  # a factor nearer to one than this is no mistake
-GRAMS = 1000.0
 GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
 GEAR_OFF = 1.02  # a factor nearer to one is none
 GEAR_EVERY = 3  # one sample of so many shows them
 OUT_OF_REACH = 1e3
 FEWER = 10  # one sample of so many shows whether loops close
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A mistake that may have been made, as what undoes it."""
-
-    said: str  # what it looks like, for a sentence
-    motors: tuple[int, ...]  # that it concerns; none: all
-    positions: np.ndarray  # (n, n) true ones from those of the log
-    torques: np.ndarray  # (n, n)
-    time: float = 1.0
-    body: int | None = None  # whose values in the robot's files are divided by GRAMS
-    robot: Robot | None = None  # another one, that the log may be of
-
-    @property
-    def moves(self) -> bool:
-        """Whether it changes the motion of the joints."""
-        return self.robot is not None or self.time != 1 or bool((self.positions != np.eye(len(self.positions))).any())
 
 
 @dataclass(frozen=True)
@@ -72,9 +51,10 @@ class Mistake:
     def text(self) -> str:
         """One sentence."""
         how = "with the bodies of the robot's files " if self.of_files else ""
+        doubt = "" if self.of_log else "; unless those bodies are far from the real ones"
         return (
             f"{self.said}: {how}{self.motor} would be explained to {100 * self.after:.3g} instead of {100 * self.before:.3g} % "
-            "(rms of the error over rms of the torque)"
+            f"(rms of the error over rms of the torque){doubt}"
         )
 
 
@@ -96,7 +76,7 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
     plain = _Explained(robot, samples)
     if not (_errors(plain.asis.free) > SUSPICIOUS).any() and not (_errors(plain.asis.own) > WELL).any():
         return ()
-    usual = [*guesses(robot), *_scales(robot, samples, plain), *_others(robot)]
+    usual = [*guesses(robot, samples, logs[0].rate), *_scales(robot, samples, plain), *others(robot)]
     found = _best(robot, samples, plain, [guess for guess in usual if plain.open or not guess.moves])
     return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
 
@@ -114,70 +94,38 @@ def _best(robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[
 
 
 def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
-    """The guess about positions with which the loops close and the bodies of the robot's files fit best; empty without one."""
+    """The guess about positions with which the loops close and the bodies of the robot's files fit clearly better than on the
+    stretches that close as they are; else where to look."""
     samples = picked(robot, logs, run).every(FEWER)
+    closed = samples.of([s for s in range(STRETCHES) if _closed(robot, samples.of([s])) is not None])
+    asis = _closed(robot, closed)
     best, text = WELL, ""
-    for guess in guesses(robot):
-        if not guess.moves or guess.time != 1:
+    for guess in guesses(robot, samples, logs[0].rate):
+        tried = _closed(robot, _undone(samples, guess)) if guess.moves and guess.time == 1 else None
+        if tried is None or (error := _typical(tried.asis.own)) >= best:
             continue
-        changed = samples.changed(guess.positions, guess.torques, 1.0)
-        try:
-            error = _typical(_Explained(robot, changed).asis.own)
-        except ClosureFailed:
-            continue
-        if error < best:
-            best, text = (
-                error,
-                f"{guess.said}: then the loops close and the robot's files explain the torques to {100 * error:.3g} %",
+        same = _closed(robot, _undone(closed, guess))
+        if asis is None or same is None or _gain(asis.asis.own, same.asis.own) < CLEARLY:
+            best = error
+            text = (
+                f"{guess.said}: then the loops close and the robot's files explain the torques to {100 * error:.3g} %"
             )
-    return text
+    return (
+        text
+        or "if units, signs and columns of the log are right, a length or an axis of that loop in the robot's files is wrong"
+    )
 
 
-def guesses(robot: Robot) -> Iterator[Guess]:
-    """The usual mistakes with columns, units and signs, and with the masses of a robot file."""
-    names, n = robot.motors.names, len(robot.motors.names)
-    one = np.eye(n)
-
-    def with_(k: int, factor: float) -> np.ndarray:
-        changed = one.copy()
-        changed[k, k] = factor
-        return changed
-
-    for k, m in enumerate(names):
-        yield Guess(f"tau_{m} looks like -tau_{m}", (k,), one, with_(k, -1))
-        yield Guess(f"q_{m} looks like -q_{m}", (k,), with_(k, -1), one)
-        yield Guess(
-            f"motor {m} looks as if it turned the other way (-q_{m}, -tau_{m})", (k,), with_(k, -1), with_(k, -1)
-        )
-        yield Guess(f"q_{m} looks like degrees", (k,), with_(k, np.pi / 180), one)
-    for i, j in combinations(range(n), 2):
-        swap, a, b = one[[j if k == i else i if k == j else k for k in range(n)]], names[i], names[j]
-        yield Guess(f"tau_{a} and tau_{b} look swapped", (i, j), one, swap)
-        yield Guess(f"q_{a} and q_{b} look swapped", (i, j), swap, one)
-        yield Guess(f"motors {a} and {b} look swapped (q and tau)", (i, j), swap, swap)
-    yield Guess("all angles look like degrees", (), one * np.pi / 180, one)
-    for unit, factor in (("milliseconds", 1e-3), ("microseconds", 1e-6), ("minutes", 60.0)):
-        yield Guess(f"the time column looks like {unit}", (), one, one, factor)
-    yield Guess("the time column looks 1000 times too small", (), one, one, 1e3)
-    limits = [torque_limit(robot, m) for m in names]
-    if all(limits):
-        shares = np.diag(np.array(limits, float)) / 100
-        yield Guess("the torques look like percent of the motors' rated torques", (), one, shares)
-    for factor, unit in ((1e-3, "mN m (or mN)"), (1e3, "kN m (or kN)")):
-        yield Guess(f"the torques look like {unit}", (), one, one * factor)
-    for b, body in enumerate(robot.bodies):
-        mass = robot.model.inertias[int(robot.body_columns[0][b])].mass if b < len(robot.body_columns[0]) else 0.0
-        said = f"the body {body!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
-        yield Guess(said, (), one, one, body=b)
+def _undone(samples: Picked, guess: Guess) -> Picked:
+    return samples.changed(guess.positions, guess.torques, guess.time)
 
 
-def _others(robot: Robot) -> Iterator[Guess]:
-    """Robots of the catalogue whose motors have the same names."""
-    one = np.eye(len(robot.motors.names))
-    for name in catalogue():
-        other = load(name)
-        if other.motors.names == robot.motors.names and other.urdf_path != robot.urdf_path:
-            yield Guess(f"the log looks like one of {name!r}, not of {robot.name!r}", (), one, one, robot=other)
+def _closed(robot: Robot, samples: Picked) -> "_Explained | None":
+    """None without samples, or where the loops do not close."""
+    try:
+        return _Explained(robot, samples) if len(samples.q) else None
+    except ClosureFailed:
+        return None
 
 
 class _Explained:
@@ -214,13 +162,11 @@ def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> _Tri
         first = robot.body_columns[1][guess.body]
         values[first : first + 10] /= GRAMS
         return plain.with_bodies(samples.tau, values)
-    changed = samples.changed(guess.positions, guess.torques, guess.time)
+    changed = _undone(samples, guess)
     if not guess.moves:
         return plain.tried(changed.tau)
-    try:
-        return _Explained(guess.robot or robot, changed).asis
-    except ClosureFailed:
-        return None
+    closed = _closed(guess.robot or robot, changed)
+    return None if closed is None else closed.asis
 
 
 def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]:
@@ -255,11 +201,8 @@ def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
             return Guess(said, (k,), position, torque)
 
         def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
-            try:
-                tried = _Explained(robot, few.changed(guess(log).positions, guess(log).torques, 1.0)).asis
-            except ClosureFailed:
-                return OUT_OF_REACH
-            return float(tried.free[-1].sum() + tried.own[-1].sum())
+            closed = _closed(robot, _undone(few, guess(log)))
+            return OUT_OF_REACH if closed is None else float((closed.asis.free + closed.asis.own)[-1].sum())
 
         grid = np.log(GEARS)
         start = int(np.argmin([left(x) for x in grid]))

@@ -39,7 +39,14 @@ class Picked:
 
     def every(self, step: int) -> "Picked":
         """One sample of so many."""
-        return Picked(*(getattr(self, field.name)[::step] for field in fields(self)))
+        return self._at(np.arange(len(self.q)) % step == 0)
+
+    def of(self, stretches: Sequence[int]) -> "Picked":
+        """Those of some stretches."""
+        return self._at(np.isin(self.stretch, stretches))
+
+    def _at(self, chosen: np.ndarray) -> "Picked":
+        return Picked(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def changed(self, positions: np.ndarray, torques: np.ndarray, time: float) -> "Picked":
         """With positions and torques (n, n) mixed anew, and all times as long."""

@@ -155,9 +155,8 @@ def estimate(
     try:
         fitted = choose(robot, run, logs, progress)
     except ClosureFailed as error:
-        if hint := why_not_closed(robot, logs, run):
-            raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
-        raise
+        hint = why_not_closed(robot, logs, run)
+        raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
@@ -187,7 +186,7 @@ def estimate(
     found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
     measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
     records = _records(run, fit, logs, held_out)
-    noticed = [*_remarks(records), *(text for choice in fitted.choices if (text := choice.remark))]
+    noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
     looked_at = reduce(Accuracy.__add__, (seen for _, seen in looked))
     still = {motor for record in records for motor in record.quality.still}
     return Result(

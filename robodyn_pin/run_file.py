@@ -171,7 +171,9 @@ class RunFile(Strict):
     units: Units = Units()
     preparation: Preparation = Preparation()
     rows: RowsSpec = RowsSpec()
-    coulomb_width: Positive = 0.1  # in parts of each rate's rms, for Coulomb terms without a width in the robot file
+    # In parts of each rate's rms, for Coulomb terms without a width in the robot file; default: WIDTH as everywhere else, or
+    # the usual part of the rms where that is better inside the fit data.
+    coulomb_width: Positive | None = None
     bounds: BoundsSpec = BoundsSpec()
     prior: PriorSpec = PriorSpec()
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
