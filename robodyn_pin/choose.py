@@ -42,6 +42,7 @@ class Fitted:
     initial: np.ndarray  # (p,) values of the robot's files
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
+    whole: Folded  # [segment][coordinate], torques at full bandwidth
     independent: float  # share of the fitted rows that carry noise of their own
     weigh: Weigh  # how the coordinates are weighed
     choices: tuple[Choice, ...]
@@ -78,15 +79,13 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if open_width and best.run.coulomb_width is None:
         best, noticed = _wider(best, refold, progress)
         run = best.run
-    bent, shapes, widen = with_fitted_shapes(
-        best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress
-    )
-    if shapes:
-        best = replace(_fold(bent, run, logs, rates), shapes=shapes, widen=widen)
+    shaped = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+    if shaped.shapes:
+        best = replace(_fold(shaped.robot, run, logs, rates), shapes=shaped.shapes, widen=shaped.widen)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    return replace(best, choices=tuple(choices), noticed=noticed)
+    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -120,7 +119,7 @@ def _wider(
         def estimate(groups: list[Factor]) -> np.ndarray:
             return f.weigh(groups, None, 1.0).full(f.layout.size)
 
-        return cross_validated(f.rows, f.scored, estimate, f.run.score.measure)
+        return cross_validated(f.rows, _judged(f), estimate, f.run.score.measure)
 
     here, there = unseen(fitted), unseen(other)
     if there >= here:
@@ -153,7 +152,12 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
         sigma = fitted.weigh(groups, None, 1.0).sigma
         return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
 
-    return cross_validated(fitted.rows, fitted.scored, feasible, fitted.run.score.measure)
+    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.run.score.measure)
+
+
+def _judged(fitted: Fitted) -> Folded:
+    """The rows whose error decides: a simulation needs the torques at full bandwidth, a controller those that are scored."""
+    return fitted.whole if fitted.run.choose.use == "simulation" else fitted.scored
 
 
 def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
@@ -167,11 +171,13 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
         if n - 2 * run.rows.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
         jobs = [fitted_rows(robot, run, log), _segmented(robot, run, log, run.score.filter, 1)]
+        jobs += [_segmented(robot, run, log, None, 1)] if run.score.filter else []
         parts.append(fold_log(robot, log, run.preparation, jobs))
-    rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    whole = rest[0] if rest else scored
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
-    return Fitted(robot, run, named.layout, named.values, rows, scored, independent_share(run, rate), weigh, ())
+    return Fitted(robot, run, named.layout, named.values, rows, scored, whole, independent_share(run, rate), weigh, ())
 
 
 def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:

@@ -56,6 +56,8 @@ def print_result(result: "Result", folder: Path) -> None:
     if still.rmse_all:
         of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
         print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
+    if result.bandwidths:
+        print(result.bandwidths)
     if payload := result.robot_before.payload:
         print_table(f"Payload {payload.name!r} on {payload.link}, in the frame of {payload.frame}", [
             {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",

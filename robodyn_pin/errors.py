@@ -47,6 +47,14 @@ class WrongMobility(RobodynError):
     """Coordinates and closures that do not determine the mechanism."""
 
 
+class UnseenShape(RobodynError):
+    """Logs that do not show a shape parameter of friction; carries which of those that are fitted."""
+
+    def __init__(self, message: str, which: int):
+        super().__init__(message)
+        self.which = which
+
+
 class SolverFailed(RobodynError):
     """A convex program without a trustworthy answer; carries the solver's status."""
 

@@ -140,7 +140,7 @@ def _least_squares(rows: np.ndarray, bounded: np.ndarray) -> np.ndarray:
     length[length <= 1e-12 * length.max(initial=1e-300)] = 1.0
     order = np.argsort(bounded, kind="stable")  # those without bounds first: they follow from the others
     weak = np.column_stack([TINY * np.eye(len(length)), np.zeros(len(length))])
-    R = np.linalg.qr(np.concatenate([np.column_stack([(A / length)[:, order], b]), weak]), mode="r")
+    R = np.asarray(np.linalg.qr(np.concatenate([np.column_stack([(A / length)[:, order], b]), weak]), mode="r"))
     k, x = int((~bounded).sum()), np.zeros(len(length))
     x[k:] = nnls(R[k:-1, k:-1], R[k:-1, -1])[0] if k < len(x) else x[k:]
     x[:k] = solve_triangular(R[:k, :k], R[:k, -1] - R[:k, k:-1] @ x[k:])

@@ -170,13 +170,15 @@ def estimate(
     progress("further estimates")
     further = further_estimates(fitted, logs, groups, wls, feasible, bounds, prior)
     progress("held-out check")
-    unseen = reduce(add, [_fold_held_out(fitted, s) for s in held_out])
+    unseen, *rest = (reduce(add, parts) for parts in zip(*(_fold_held_out(fitted, s) for s in held_out), strict=True))
+    whole = pooled(rest[0] if rest else unseen)
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
     scored = {
         name: Scored(
             fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),
             moving=errors(unseen[1 - STILL], x), still=errors(unseen[STILL], x),
+            whole=errors(whole, x),
         )
         for name, x in vectors.items()
     }  # fmt: skip
@@ -199,8 +201,8 @@ def estimate(
     )  # fmt: skip
 
 
-def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
-    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still."""
+def _fold_held_out(fitted: Fitted, selected: Selected) -> list[Folded]:
+    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still; then not filtered."""
     spec = fitted.run.score
     dropped = left_out(fitted.robot, selected.log, spec.filter, fitted.run.rows.saturated == "drop")
 
@@ -208,8 +210,8 @@ def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
         label = np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
         return np.where(dropped(index)[:, None], -1, label)
 
-    job = Job(spec.filter, still, 2)
-    return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
+    jobs = [Job(lowpass, still, 2) for lowpass in ([spec.filter, None] if spec.filter else [None])]
+    return fold_log(fitted.robot, selected.log, fitted.run.preparation, jobs, selected.begin, selected.end)
 
 
 def _drawn(held_out: list[Selected]) -> list[Selected]:

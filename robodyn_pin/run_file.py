@@ -145,6 +145,8 @@ class ChooseSpec(Strict):
     cutoff: list[Positive] = []  # of the filter on positions [Hz]
     coulomb_width: list[Positive] = []
     prior_weight: list[Positive] = []
+    # Of what: `control`, torques as they are scored, through its filter; `simulation`, torques at full bandwidth.
+    use: Literal["control", "simulation"] = "control"
     folds: Annotated[int, Field(ge=2)] = 5
 
 

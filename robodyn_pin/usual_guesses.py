@@ -73,9 +73,9 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
     for factor, unit in ((1e-3, "mN m (or mN)"), (1e3, "kN m (or kN)")):
         yield Guess(f"the torques look like {unit}", (), one, one * factor)
     for b, body in enumerate(robot.bodies):
-        mass = robot.model.inertias[int(robot.body_columns[0][b])].mass if b < len(robot.body_columns[0]) else 0.0
-        said = f"the body {body!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
-        yield Guess(said, (), one, one, body=b)
+        mass = robot.model.inertias[int(robot.body_columns[0][b])].mass
+        text = f"the body {body!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
+        yield Guess(text, (), one, one, body=b)
 
 
 def others(robot: Robot) -> Iterator[Guess]:

@@ -91,7 +91,7 @@ def unexplained(looked: Accuracy, names: Sequence[str], still: Collection[str]) 
     """Reasons against the result, and cautions: coordinates whose mean torque predicts as well as the model does."""
     reasons, cautions = [], []
     rms = np.sqrt(looked.energy / max(looked.samples, 1))
-    for j in np.flatnonzero(looked.rmse >= looked.spread):
+    for j in np.flatnonzero(looked.rmse >= looked.spread).tolist():
         said = (
             f"the model does not explain {names[j]}: its held-out error, {looked.rmse[j]:.3g} N m (or N) rms, is not smaller than "
             f"the spread of its torque about the mean, {looked.spread[j]:.3g}"
