@@ -84,7 +84,7 @@ def of_files(folder: Path) -> list[Case]:
     """Mistakes in a robot's files."""
     lever = changed(folder, "irb2400", lambda root, file: longer(root, LEVER))
     grams = changed(folder, "irb2400", lambda root, file: heavier(root, "link3"))
-    geared = changed(folder, "irb2400", lambda root, file: file["motors"][1].update(of={"j2": 1.21}))
+    geared = changed(folder, "irb2400", lambda root, file: file["motors"][1].update(of={"j2": 1.6}))
     opened = changed(folder, "irb360", lambda root, file: file["closures"].pop(0))
     return [
         Case("a lever arm mistyped", identify(folder, str(lever), log(folder, "irb2400")), ("parallelogram", "length")),

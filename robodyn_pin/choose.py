@@ -75,7 +75,8 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         choices.append(Choice(key, tuple(values), tuple(scores), values[int(np.argmin(scores))]))
         run = best.run
     progress("regressor of the fit logs")
-    best, noticed = best or refold(run), ()
+    best = best or refold(run)
+    noticed: tuple[str, ...] = ()
     if open_width and best.run.coulomb_width is None:
         best, noticed = _wider(best, refold, progress)
         run = best.run

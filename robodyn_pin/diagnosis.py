@@ -19,6 +19,7 @@ from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.instruments import band, instrument_rows
 from robodyn_pin.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_files import AnyLog
+from robodyn_pin.missing_structure import against_bounds
 from robodyn_pin.observations import observe
 from robodyn_pin.overconstraint import Overconstraint, overconstraint
 from robodyn_pin.robot import Robot
@@ -58,6 +59,7 @@ class Diagnosis:
     sharpest: np.ndarray  # (d,) accelerations
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
     mistakes: tuple[Mistake, ...]  # that explain the fit logs clearly better
+    stopped: tuple[str, ...]  # parameters at bounds that least squares wants beyond
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
@@ -87,6 +89,7 @@ class Diagnosis:
             "residuals": {"ljung_box": per(self.residuals.probability), "widening": per(self.residuals.widening)},
             "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
             "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
+            "against_bounds": list(self.stopped),
             "mistakes": [m.__dict__ for m in self.mistakes],
         }  # fmt: skip
 
@@ -119,6 +122,7 @@ def diagnose(
         _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run),
+        tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
     )  # fmt: skip
 
 

@@ -26,9 +26,9 @@ CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall t
 AS_GOOD = np.log(1.05)  # of the same product: two guesses this near are told together
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
-SCALES = 1.2  # a factor nearer to one than this is no mistake
+SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
-GEAR_OFF = 1.02  # a factor nearer to one is none
+GEAR_OFF = 1.2  # likewise
 GEAR_EVERY = 3  # one sample of so many shows them
 OUT_OF_REACH = 1e3
 FEWER = 10  # one sample of so many shows whether loops close
@@ -84,7 +84,7 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
 def _best(robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess]) -> tuple[Mistake, ...]:
     """Those of the guesses that are clearly better than the plain log and as good as the best of them."""
     found = [(guess, tried) for guess in offered if (tried := _try(robot, samples, plain, guess)) is not None]
-    judged = [(guess, _judge(plain.asis, tried, len(found)), tried) for guess, tried in found]
+    judged = [(guess, _judge(plain.asis, tried, len(found), guess.robot is None), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
@@ -159,8 +159,7 @@ def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> _Tri
     """None where the loops do not close."""
     if guess.body is not None:
         values = plain.fits.values.copy()
-        first = robot.body_columns[1][guess.body]
-        values[first : first + 10] /= GRAMS
+        values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
         return plain.with_bodies(samples.tau, values)
     changed = _undone(samples, guess)
     if not guess.moves:
@@ -227,12 +226,12 @@ class _Judgement:
     probability: float
 
 
-def _judge(asis: _Tried, tried: _Tried, count: int) -> _Judgement:
-    """Whether a guess, one of `count`, is clearly better."""
+def _judge(asis: _Tried, tried: _Tried, count: int, same: bool) -> _Judgement:
+    """Whether a guess, one of `count`, is clearly better; `same`: of the same robot, whose files then count as well."""
     free, by_free = _clear(asis.free, tried.free, count)
     own, by_own = _clear(asis.own, tried.own, count)
     # Bodies of files that explain little say nothing, nor do they against what the log says.
-    if _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
+    if not same or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
         own, by_own = 0.0, 1.0
     of_files = own < free
     return _Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
@@ -264,7 +263,7 @@ def _mistake(robot: Robot, guess: Guess, asis: _Tried, tried: _Tried, judged: _J
     most = int(np.argmin(after / before))
     names = tuple(robot.motors.names[k] for k in guess.motors) or robot.motors.names
     if guess.body is not None:
-        names = (robot.bodies[guess.body],)
+        names = robot.body_groups[guess.body]
     of_log = judged.of_log and guess.body is None
     motor = robot.coordinates.names[most]
     return Mistake(

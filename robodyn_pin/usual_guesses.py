@@ -25,7 +25,7 @@ class Guess:
     positions: np.ndarray  # (n, n) true ones from those of the log
     torques: np.ndarray  # (n, n)
     time: float = 1.0
-    body: int | None = None  # whose values in the robot's files are divided by GRAMS
+    body: int | None = None  # group of identical bodies whose values in the robot's files are divided by GRAMS
     robot: Robot | None = None  # another one, that the log may be of
 
     @property
@@ -72,10 +72,11 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess("the torques look like percent of the motors' rated torques", (), one, shares)
     for factor, unit in ((1e-3, "mN m (or mN)"), (1e3, "kN m (or kN)")):
         yield Guess(f"the torques look like {unit}", (), one, one * factor)
-    for b, body in enumerate(robot.bodies):
-        mass = robot.model.inertias[int(robot.body_columns[0][b])].mass
-        text = f"the body {body!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
-        yield Guess(text, (), one, one, body=b)
+    joints = dict(zip(robot.bodies, robot.body_columns[0].tolist(), strict=True))
+    for k, group in enumerate(robot.body_groups):
+        mass = robot.model.inertias[joints[group[0]]].mass
+        text = f"the body {group[0]!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
+        yield Guess(text, (), one, one, body=k)
 
 
 def others(robot: Robot) -> Iterator[Guess]:

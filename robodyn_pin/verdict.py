@@ -80,7 +80,7 @@ def judge(
     accepted = not reasons
     if accepted:
         reasons = [
-            f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
+            f"{unseen:.3g} % error on held-out data (rms over rms of the torque, {MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
             "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
         ]
     cautions = (*minor, *noticed, *_cautions(wls, found, labels, names, unknown))
@@ -129,13 +129,18 @@ def _cautions(
             f"{len(unknown)} of {wls.base.size} base parameters are smaller than their standard deviation (most of all "
             f"{short(labels[worst])}): they are near zero, or the log hardly shows them"
         )
+    if found.stopped:
+        said.append(
+            f"at a bound, against the log: {'; '.join(found.stopped)}: noise does not do that; the model lacks or has wrong "
+            "something that moves alike (another friction model or width, elasticity, a coupling, a length)"
+        )
     beside = found.instruments
     if beside is not None and beside.biased:
         k = int(np.argmax(np.abs(beside.shifts)))
         said.append(
             f"OLS and instrumental variables disagree (chi-square {beside.statistic:.3g} with {beside.freedom} degrees of "
-            f"freedom), most of all in {short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: noise in the "
-            f"positions, or something unmodelled above {found.cutoff:.3g} Hz, moves the estimates; filter more"
+            f"freedom), most of all in {short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: "
+            + _advice(found, bool(found.stopped))
         )
     wide = found.residuals.widening
     if wide.max() > COLOURED:
@@ -145,6 +150,18 @@ def _cautions(
             f"white noise would have, so standard deviations are too small by up to {wide[j]:.3g} times"
         )
     return said
+
+
+def _advice(found: "Diagnosis", structure: bool) -> str:
+    """Noise in positions asks for filters; what stands at bounds, or residuals that are not white, for another model."""
+    if structure:
+        return "as parameters stand at bounds, something that the model lacks is likelier than noise; see to that before filters"
+    if found.residuals.widening.max() > COLOURED:
+        return (
+            f"something unmodelled above {found.cutoff:.3g} Hz moves the estimates, as residuals that are not white say (the "
+            "width of Coulomb friction, elasticity), or noise in the positions, which a lower cut-off would show"
+        )
+    return f"noise in the positions above {found.cutoff:.3g} Hz moves the estimates; filter more"
 
 
 def short(label: str, most: int = 60) -> str:

@@ -8,7 +8,7 @@ from simulated import SHORT, SIGMA
 
 from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.motion import Log, uniform
-from robodyn_pin.robot import load
+from robodyn_pin.robot import build, load
 from robodyn_pin.run import identify
 from robodyn_pin.simulation import Noise, simulate
 from robodyn_pin.verdict import unexplained
@@ -50,3 +50,15 @@ def test_a_torque_that_is_little_more_than_its_mean_or_a_motor_at_rest_is_a_caut
     reasons, cautions = unexplained(looked, ["held", "wrong", "still"], {"still"})
     assert ["wrong" in reasons[0], len(reasons)] == [True, 1]
     assert ["its torque hardly varies" in cautions[0], "it stands still" in cautions[1]] == [True, True]
+
+
+def test_a_perfect_model_without_widths_is_not_told_to_filter():
+    """`simulate` and `identify` take one width where none is given, so that the model of the log is the model of the fit."""
+    robot = load("irb360_arms")
+    specs = [e.model_copy(update={"width": None}) for e in robot.file.efforts]
+    bare = build("arms", robot.file.model_copy(update={"efforts": specs}), robot.urdf_xml, robot.urdf_path)
+    log = uniform(simulate(bare, SHORT.model_copy(update={"duration": 25.0}), Noise(0.1 * SIGMA)))
+    result = identify(bare, log)
+    assert {e.spec.width for e in result.robot_before.efforts if e.spec.model == "coulomb"} == {0.01}
+    assert not any("disagree" in caution for caution in result.verdict.cautions)
+    np.testing.assert_allclose(result.scored["feasible"].held_out.rmse, 0.1 * SIGMA, rtol=0.05)
