@@ -16,6 +16,14 @@ class Accuracy:
     absolute: np.ndarray  # (n,) sum of |predicted - measured|
     squares: np.ndarray  # (n,) sum of squares of the same
     effort: np.ndarray  # (n,) sum of |measured|
+    total: np.ndarray  # (n,) sum of measured
+    energy: np.ndarray  # (n,) sum of squares of measured
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Root mean square (n,) of the measured effort about its mean [N m or N]: the error of a model that knows the mean only."""
+        count = max(self.samples, 1)
+        return np.asarray(np.sqrt(np.maximum(self.energy / count - (self.total / count) ** 2, 0.0)))
 
     @property
     def mae(self) -> np.ndarray:
@@ -42,7 +50,7 @@ class Accuracy:
     def __add__(self, other: "Accuracy") -> "Accuracy":
         return Accuracy(
             self.samples + other.samples, self.absolute + other.absolute, self.squares + other.squares,
-            self.effort + other.effort,
+            self.effort + other.effort, self.total + other.total, self.energy + other.energy,
         )  # fmt: skip
 
     def table(self, names: list[str]) -> list[dict[str, object]]:
@@ -58,4 +66,7 @@ class Accuracy:
 def accuracy(measured: np.ndarray, predicted: np.ndarray) -> Accuracy:
     """Of efforts (N, n) [N m or N]."""
     away = np.abs(predicted - measured)
-    return Accuracy(len(measured), away.sum(axis=0), (away**2).sum(axis=0), np.abs(measured).sum(axis=0))
+    return Accuracy(
+        len(measured), away.sum(axis=0), (away**2).sum(axis=0), np.abs(measured).sum(axis=0), measured.sum(axis=0),
+        (measured**2).sum(axis=0),
+    )  # fmt: skip

@@ -50,12 +50,18 @@ class BaseSet:
         return [
             names[i]
             + "".join(
-                f" {'+' if w > 0 else '-'} {abs(w):.6g} {names[j]}"
+                f" {'+' if w > 0 else '-'} {_factor(w)}{names[j]}"
                 for w, j in zip(row, self.dropped, strict=True)
                 if abs(w) > smallest
             )
             for i, row in zip(self.columns, self.regroup, strict=True)
         ]
+
+
+def _factor(weight: float) -> str:
+    """`0.0784 ` before a name, nothing for one."""
+    size = f"{abs(weight):.6g}"
+    return "" if size == "1" else f"{size} "
 
 
 def base_set(R: np.ndarray, order: np.ndarray | None = None) -> BaseSet:

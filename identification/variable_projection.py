@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from robodyn_pin.errors import RobodynError, SolverFailed
+from robodyn_pin.errors import SolverFailed, UnseenShape
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
@@ -67,7 +67,7 @@ def fit_shapes(
         weigh: weighted least squares of rows [W, y]. independent: share of the rows that carry noise of their own.
 
     Raises:
-        RobodynError: rows that do not show a shape; names it.
+        UnseenShape: rows that do not show a shape; names it.
         SolverFailed: no end of the steps.
     """
     theta = np.array(start, float)
@@ -126,7 +126,7 @@ def _projected(
     """P y and P (dW/d log theta) x in units of the noise, (n,) and (n, s).
 
     Raises:
-        RobodynError: a column of the latter is zero.
+        UnseenShape: a column of the latter is zero.
     """
     R = weighted(groups, estimate.sigma)
     p = R.shape[1] - len(slopes.column) - 1
@@ -135,9 +135,11 @@ def _projected(
     projected = bend - Q @ (Q.T @ bend)
     unseen = np.linalg.norm(projected, axis=0) <= SEEN * np.linalg.norm(bend, axis=0)
     if unseen.any():
-        raise RobodynError(
-            f"the log does not show the shape parameter {slopes.names[int(np.argmax(unseen))]}: its coefficient is zero, "
-            "or other columns bend alike; take it out of 'fit', or give a log with slower and faster motion"
+        which = int(np.argmax(unseen))
+        raise UnseenShape(
+            f"the log does not show the shape parameter {slopes.names[which]}: its coefficient is zero, "
+            "or other columns bend alike; take it out of 'fit', or give a log with slower and faster motion",
+            which,
         )
     return left, projected
 

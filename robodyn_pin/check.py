@@ -7,6 +7,7 @@ import numpy as np
 from robodyn_pin.axes import joint_index
 from robodyn_pin.base_parameters import bodies_base, random_rows
 from robodyn_pin.closures.kinds import Coupling
+from robodyn_pin.dense_bodies import too_dense
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import why_not_physical
@@ -39,6 +40,7 @@ class Report:
     not_physical: dict[str, str]  # body -> reason
     assumed: list[str]
     unused: list[str]  # what the URDF says and nothing here reads
+    dense: dict[str, str]  # body -> why it is denser than any material
 
 
 def check(robot: Robot, seed: int = 0) -> Report:
@@ -66,6 +68,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
         not_physical={name: reason for name, reason in reasons.items() if reason},
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
         unused=list(robot.unused),
+        dense={name: reason for name, reason in too_dense(robot).items() if not reasons[name]},
     )
 
 

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from robodyn_pin.differentiation import rates_of
-from robodyn_pin.effort_models import SHAPES
+from robodyn_pin.effort_models import SHAPES, WIDTH
 from robodyn_pin.errors import BadLog
 from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.feasible import fit_feasible
@@ -28,6 +28,7 @@ from robodyn_pin.whitening import motor_noise
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # samples of a log that show how fast its joints move
+USUAL_WIDTH = 0.1  # of each rate's rms: what measured joints often want
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
@@ -41,11 +42,13 @@ class Fitted:
     initial: np.ndarray  # (p,) values of the robot's files
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
+    whole: Folded  # [segment][coordinate], torques at full bandwidth
     independent: float  # share of the fitted rows that carry noise of their own
     weigh: Weigh  # how the coordinates are weighed
     choices: tuple[Choice, ...]
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     widen: Widen = lambda estimate: estimate
+    noticed: tuple[str, ...] = ()  # cautions
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -73,15 +76,17 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         run = best.run
     progress("regressor of the fit logs")
     best = best or refold(run)
-    bent, shapes, widen = with_fitted_shapes(
-        best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress
-    )
-    if shapes:
-        best = replace(_fold(bent, run, logs, rates), shapes=shapes, widen=widen)
+    noticed: tuple[str, ...] = ()
+    if open_width and best.run.coulomb_width is None:
+        best, noticed = _wider(best, refold, progress)
+        run = best.run
+    shaped = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+    if shaped.shapes:
+        best = replace(_fold(shaped.robot, run, logs, rates), shapes=shaped.shapes, widen=shaped.widen)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    return replace(best, choices=tuple(choices))
+    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -102,6 +107,29 @@ def _candidates(run: RunFile) -> list[tuple[str, list[float], Change]]:
 
 def _changed(run: RunFile, **update: object) -> RunFile:
     return RunFile.model_validate({**run.model_dump(), **update})
+
+
+def _wider(
+    fitted: Fitted, refold: Callable[[RunFile], Fitted], progress: Callable[[str], None]
+) -> tuple[Fitted, tuple[str, ...]]:
+    """Coulomb widths in parts of the rates, where least squares with them is better on segments it has not seen."""
+    progress("Coulomb width")
+    other = refold(_changed(fitted.run, coulomb_width=USUAL_WIDTH))
+
+    def unseen(f: Fitted) -> float:
+        def estimate(groups: list[Factor]) -> np.ndarray:
+            return f.weigh(groups, None, 1.0).full(f.layout.size)
+
+        return cross_validated(f.rows, _judged(f), estimate, f.run.score.measure)
+
+    here, there = unseen(fitted), unseen(other)
+    if there >= here:
+        return fitted, ()
+    return other, (
+        f"Coulomb friction without 'width' in the robot file was fitted with {USUAL_WIDTH:g} of each rate's rms (cross-validated "
+        f"error {there:.3g} %), not with the {WIDTH:g} rad/s (or m/s) that other commands take ({here:.3g} %); the identified "
+        "robot file says the widths",
+    )
 
 
 def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
@@ -125,11 +153,17 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
         sigma = fitted.weigh(groups, None, 1.0).sigma
         return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
 
-    return cross_validated(fitted.rows, fitted.scored, feasible, fitted.run.score.measure)
+    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.run.score.measure)
+
+
+def _judged(fitted: Fitted) -> Folded:
+    """The rows whose error decides: a simulation needs the torques at full bandwidth, a controller those that are scored."""
+    return fitted.whole if fitted.run.choose.use == "simulation" else fitted.scored
 
 
 def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
-    robot = with_widths(robot, run.coulomb_width * rates)
+    alike = np.full(len(rates), WIDTH)
+    robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
     named = columns(robot)
     segments = run.choose.folds
     parts: list[list[Folded]] = []
@@ -138,11 +172,13 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
         if n - 2 * run.rows.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
         jobs = [fitted_rows(robot, run, log), _segmented(robot, run, log, run.score.filter, 1)]
+        jobs += [_segmented(robot, run, log, None, 1)] if run.score.filter else []
         parts.append(fold_log(robot, log, run.preparation, jobs))
-    rows, scored = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    whole = rest[0] if rest else scored
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
-    return Fitted(robot, run, named.layout, named.values, rows, scored, independent_share(run, rate), weigh, ())
+    return Fitted(robot, run, named.layout, named.values, rows, scored, whole, independent_share(run, rate), weigh, ())
 
 
 def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:

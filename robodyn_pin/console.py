@@ -51,11 +51,19 @@ def print_result(result: "Result", folder: Path) -> None:
             rmse, percent = [*e.rmse.tolist(), _together(e, one)], [*e.percent.tolist(), e.percent_all]
             row |= {f"{label} RMSE{f' [{one}]' if one else ''}": rmse[k], f"{label} [%]": percent[k]}
         rows.append(row)
-    print_table(f"Held-out error of {result.name}", rows)
+    print_table(f"Held-out error of {result.name}, % = rms of the error over rms of the torque", rows)
+    measure = result.run.score.measure
+    judged = scored["feasible"].held_out
+    print(
+        f"feasible, held out: mean of the coordinates {judged.mean_percent:.3g} %, all torques in one norm {judged.percent_all:.3g} %; "
+        f"the verdict goes by the {'first' if measure == 'mean' else 'second'}"
+    )
     moving, still = scored["feasible"].moving, scored["feasible"].still
     if still.rmse_all:
         of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
         print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
+    if result.bandwidths:
+        print(result.bandwidths)
     if payload := result.robot_before.payload:
         print_table(f"Payload {payload.name!r}, in the frame of {payload.link}", [
             {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
@@ -155,10 +163,13 @@ def print_excitation(found: "Excitation", folder: Path) -> None:
          "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}
         for load in closest
     ]  # fmt: skip
-    print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
+    if rows:
+        print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
+    else:
+        print(f"nothing limits the motion: the files of {found.robot.name} name no limits")
     print(
-        f"{found.shown.size} of {found.base.size} base parameters, condition number {found.condition:.0f}; log det "
-        f"{found.gain:.1f} nats above the best of {len(found.random)} random motions"
+        f"{found.shown.size} of {found.base.size} base parameters, condition number {found.condition:.0f}; "
+        f"{found.gained}"
     )
     print("\n".join(found.unknown) or "nothing stays unknown that a motion can show")
     print(f"motion, log, controller table and picture: {folder}")

@@ -17,7 +17,9 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.instruments import band, instrument_rows
+from robodyn_pin.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_files import AnyLog
+from robodyn_pin.missing_structure import against_bounds
 from robodyn_pin.observations import observe
 from robodyn_pin.overconstraint import Overconstraint, overconstraint
 from robodyn_pin.robot import Robot
@@ -56,6 +58,8 @@ class Diagnosis:
     fastest: np.ndarray  # (d,) speeds of the fit [rad/s or m/s]; 99 of 100 samples are slower
     sharpest: np.ndarray  # (d,) accelerations
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
+    mistakes: tuple[Mistake, ...]  # that explain the fit logs clearly better
+    stopped: tuple[str, ...]  # parameters at bounds that least squares wants beyond
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
@@ -85,6 +89,8 @@ class Diagnosis:
             "residuals": {"ljung_box": per(self.residuals.probability), "widening": per(self.residuals.widening)},
             "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
             "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
+            "against_bounds": list(self.stopped),
+            "mistakes": [m.__dict__ for m in self.mistakes],
         }  # fmt: skip
 
 
@@ -115,6 +121,8 @@ def diagnose(
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
         _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
+        likely_mistakes(robot, logs, run),
+        tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
     )  # fmt: skip
 
 

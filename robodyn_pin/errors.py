@@ -63,6 +63,14 @@ class Underactuated(RobodynError):
         self.sample, self.missing = sample, tuple(missing)
 
 
+class UnseenShape(RobodynError):
+    """Logs that do not show a shape parameter of friction; carries which of those that are fitted."""
+
+    def __init__(self, message: str, which: int):
+        super().__init__(message)
+        self.which = which
+
+
 class SolverFailed(RobodynError):
     """A convex program without a trustworthy answer; carries the solver's status."""
 

@@ -12,6 +12,9 @@ from robodyn_pin.robot import Robot
 from robodyn_pin.simulation import FourierMotion
 from robodyn_pin.workspace import Workspace
 
+LITTLE = 0.05  # [nats] that print as zero
+ENDLESS = 1e8  # [SI] a limit beyond is none: URDFs write 1e9 where a joint has none
+
 
 @dataclass(frozen=True)
 class Dense:
@@ -68,6 +71,14 @@ class Excitation:
         return found
 
     @property
+    def gained(self) -> str:
+        """What the search gained over random motions, in words."""
+        said = f"log det {self.gain:.1f} nats above the best of {len(self.random)} random motions"
+        if self.gain < LITTLE:
+            return f"{said}: the search found nothing better than chance; give it more room in the limits, or more harmonics"
+        return said
+
+    @property
     def condition(self) -> float:
         """Condition number of the base columns, each scaled to length one."""
         return self.shown.condition
@@ -79,13 +90,14 @@ class Excitation:
 
     @property
     def loads(self) -> list[dict[str, Any]]:
-        """What the motion uses of each limit, margin included."""
+        """What the motion uses of each limit, margin included; what a URDF writes of joints without limits is none."""
         used, ranges = self.dense.quantities, self.limits.ranges
         return [
             {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max()),
              "allowed": [float(low), float(high)], "used_percent": float(100 * part)}
             for (kind, name), x, (low, high), part in zip(
                 self.limits.labels, used.T, ranges, self.dense.load(self.limits), strict=True)
+            if max(-low, high) < ENDLESS
         ]  # fmt: skip
 
     def summary(self) -> dict[str, object]:

@@ -86,6 +86,7 @@ class Scored:
     held_out: Errors
     moving: Errors  # held-out samples whose coordinate moves
     still: Errors  # held-out samples whose coordinate stands still
+    whole: Errors  # held-out samples, torques at full bandwidth; as held_out where none are filtered
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,23 @@ class Result:
     @property
     def name(self) -> str:
         return self.robot_before.name
+
+    @property
+    def bandwidths(self) -> str:
+        """Held-out error of the feasible fit as scored and at full bandwidth, where a filter makes them two; else empty."""
+        lowpass, measure, found = self.run.score.filter, self.run.score.measure, self.scored["feasible"]
+        if lowpass is None:
+            return ""
+        names, rows = self.robot_before.coordinates.names, zip(found.held_out.percent, found.whole.percent, strict=True)
+        each = ", ".join(f"{name} {a:.3g} and {b:.3g}" for name, (a, b) in zip(names, rows, strict=True))
+        chosen = {
+            "control": f"settings were chosen for control, by the error below {lowpass.cutoff:g} Hz",
+            "simulation": "settings were chosen for simulation, by the error at full bandwidth",
+        }[self.run.choose.use]
+        return (
+            f"held-out error of the torques below {lowpass.cutoff:g} Hz, as scored, {found.held_out.by(measure):.3g} %, at full "
+            f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.choices else "")
+        )
 
     @property
     def variables(self) -> int:
@@ -243,7 +261,7 @@ class Result:
             "shapes": [s.__dict__ for s in self.shapes],
             **self.diagnosis.summary(names, d),
             "errors": {
-                name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still")}
+                name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
                 for name, s in self.scored.items()
             },
             "accuracy": self.accuracy.table(d),

@@ -12,7 +12,7 @@ from robodyn_pin.base_parameters import bodies_base
 from robodyn_pin.choose import Fitted, choose
 from robodyn_pin.diagnosis import diagnose
 from robodyn_pin.differentiation import rates_of
-from robodyn_pin.errors import BadLog, WrongMobility
+from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.further import further_estimates
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
@@ -23,6 +23,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
 from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.knowledge import bounds_of, prior_of
+from robodyn_pin.likely_mistakes import why_not_closed
 from robodyn_pin.log_files import AnyLog, open_log
 from robodyn_pin.motion import Log, quality_of, uniform
 from robodyn_pin.observations import Folded, Job, add, filtered, fold_log, observe
@@ -167,7 +168,11 @@ def estimate(
         robot = carrying(robot, run.payload.name, run.payload.link)
     # Filters must not look beyond the fit rows: what lies there may be held out.
     logs = [s.log.window(s.begin, s.end) for s in fit]
-    fitted = choose(robot, run, logs, progress)
+    try:
+        fitted = choose(robot, run, logs, progress)
+    except ClosureFailed as error:
+        hint = why_not_closed(robot, logs, run)
+        raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
     robot, run = fitted.robot, fitted.run
     groups, layout = pooled(fitted.rows), fitted.layout
     progress("least squares")
@@ -182,13 +187,15 @@ def estimate(
     progress("further estimates")
     further = further_estimates(fitted, logs, groups, wls, feasible, bounds, prior)
     progress("held-out check")
-    unseen = reduce(add, [_fold_held_out(fitted, s) for s in held_out])
+    unseen, *rest = (reduce(add, parts) for parts in zip(*(_fold_held_out(fitted, s) for s in held_out), strict=True))
+    whole = pooled(rest[0] if rest else unseen)
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
     scored = {
         name: Scored(
             fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),
             moving=errors(unseen[1 - STILL], x), still=errors(unseen[STILL], x),
+            whole=errors(whole, x),
         )
         for name, x in vectors.items()
     }  # fmt: skip
@@ -198,19 +205,21 @@ def estimate(
     found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
     measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
     records = _records(run, fit, logs, held_out)
-    noticed = [*_remarks(records), *(text for choice in fitted.choices if (text := choice.remark))]
+    noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
+    looked_at = reduce(Accuracy.__add__, (seen for _, seen in looked))
+    still = {motor for record in records for motor in record.quality.still}
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, names, noticed), diagnosis=found,
-        accuracy=reduce(Accuracy.__add__, (found for _, found in looked)),
+        verdict=judge(scored["feasible"], measure, wls, found, labels, names, looked_at, still, noticed), diagnosis=found,
+        accuracy=looked_at,
         samples=tuple(sample for s, (sample, _) in zip(held_out, looked, strict=True) if s in drawn),
     )  # fmt: skip
 
 
-def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
-    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still."""
+def _fold_held_out(fitted: Fitted, selected: Selected) -> list[Folded]:
+    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still; then not filtered."""
     spec = fitted.run.score
     dropped = left_out(fitted.robot, selected.log, spec.filter, fitted.run.rows.saturated == "drop")
 
@@ -218,8 +227,8 @@ def _fold_held_out(fitted: Fitted, selected: Selected) -> Folded:
         label = np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
         return np.where(dropped(index)[:, None], -1, label)
 
-    job = Job(spec.filter, still, 2)
-    return fold_log(fitted.robot, selected.log, fitted.run.preparation, [job], selected.begin, selected.end)[0]
+    jobs = [Job(lowpass, still, 2) for lowpass in ([spec.filter, None] if spec.filter else [None])]
+    return fold_log(fitted.robot, selected.log, fitted.run.preparation, jobs, selected.begin, selected.end)
 
 
 def _drawn(held_out: list[Selected]) -> list[Selected]:

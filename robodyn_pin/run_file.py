@@ -147,6 +147,8 @@ class ChooseSpec(Strict):
     cutoff: list[Positive] = []  # of the filter on positions [Hz]
     coulomb_width: list[Positive] = []
     prior_weight: list[Positive] = []
+    # Of what: `control`, torques as they are scored, through its filter; `simulation`, torques at full bandwidth.
+    use: Literal["control", "simulation"] = "control"
     folds: Annotated[int, Field(ge=2)] = 5
 
 
@@ -171,7 +173,9 @@ class RunFile(LogKeys):
     payload: PayloadSpec | None = None
     preparation: Preparation = Preparation()
     rows: RowsSpec = RowsSpec()
-    coulomb_width: Positive = 0.1  # in parts of each rate's rms, for Coulomb terms without a width in the robot file
+    # In parts of each rate's rms, for Coulomb terms without a width in the robot file; default: WIDTH as everywhere else, or
+    # the usual part of the rms where that is better inside the fit data.
+    coulomb_width: Positive | None = None
     bounds: BoundsSpec = BoundsSpec()
     prior: PriorSpec = PriorSpec()
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m

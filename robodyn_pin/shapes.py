@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.effort_models import Shape
+from robodyn_pin.errors import UnseenShape
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.variable_projection import Slopes, fit_shapes, with_unknown_shapes
@@ -26,26 +27,56 @@ class FittedShape:
     deviation: float  # standard deviation
 
 
+@dataclass(frozen=True)
+class Shaped:
+    """A robot whose friction has the shapes that the logs show."""
+
+    robot: Robot
+    shapes: tuple[FittedShape, ...] = ()
+    widen: Widen = lambda estimate: estimate
+    noticed: tuple[str, ...] = ()  # shapes that stay at their start, and why
+
+
 def with_fitted_shapes(
     robot: Robot,
     fold: Callable[[Robot], list[Factor]],
     weigh: Weigh,
     independent: float,
     progress: Callable[[str], None],
-) -> tuple[Robot, tuple[FittedShape, ...], Widen]:
+) -> Shaped:
     """The robot with the shape parameters that its efforts want fitted, what was found, and what that does to other estimates.
 
-    Every step is a pass over the logs.
+    Every step is a pass over the logs. A shape that they do not show stays at its start, and the others are fitted anew.
 
     Args:
         fold: the fit rows of a robot's columns, per coordinate. weigh, independent: as the fit weighs its rows.
 
     Raises:
-        RobodynError: the logs do not show a shape. SolverFailed: the steps do not settle.
+        SolverFailed: the steps do not settle.
     """
     wanted = [(k, shape) for k, effort in enumerate(robot.efforts) for shape in effort.spec.fit]
-    if not wanted:
-        return robot, (), lambda estimate: estimate
+    noticed: list[str] = []
+    while wanted:
+        try:
+            return replace(_fitted(robot, wanted, fold, weigh, independent, progress), noticed=tuple(noticed))
+        except UnseenShape as unseen:
+            k, shape = wanted.pop(unseen.which)
+            start = getattr(robot.efforts[k].spec, shape)
+            noticed.append(
+                f"{shape}({robot.efforts[k].name}) stays at {start:g} rad/s (or m/s), where the robot file starts it: {unseen}"
+            )
+    return Shaped(robot, noticed=tuple(noticed))
+
+
+def _fitted(
+    robot: Robot,
+    wanted: Sequence[tuple[int, Shape]],
+    fold: Callable[[Robot], list[Factor]],
+    weigh: Weigh,
+    independent: float,
+    progress: Callable[[str], None],
+) -> Shaped:
+    """With these shapes, all of which the logs must show; raises as `fit_shapes`."""
     labels = tuple(f"{shape}({robot.efforts[k].name})" for k, shape in wanted)
     start = np.array([getattr(robot.efforts[k].spec, shape) for k, shape in wanted])
 
@@ -61,7 +92,7 @@ def with_fitted_shapes(
     slopes = _slopes(robot, wanted, labels)
     found = fit_shapes(start, fold_at, slopes, lambda rows: weigh(rows, None, 1.0), independent, tell)
     shapes = zip(labels, start.tolist(), found.values.tolist(), found.deviations.tolist(), strict=True)
-    return (
+    return Shaped(
         _bent(robot, wanted, found.values),
         tuple(FittedShape(*shape) for shape in shapes),
         lambda estimate: with_unknown_shapes(estimate, found, slopes),

@@ -1,11 +1,12 @@
 """Whether a result can be used, for what, and what to keep in mind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.essential import relative_deviations
 from robodyn_pin.identification.least_squares import BaseEstimate
 
@@ -18,6 +19,9 @@ MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one n
 TOO_MUCH_LEFT = 60.0  # percent of the torque norm, mean over motors: such a model explains little
 ENOUGH = 15  # independent values a parameter; with fewer, regressions do not hold elsewhere (Harrell 2015, section 4.4)
 UNKNOWN = 1.0  # relative standard deviation from which a parameter's sign is not even known
+HARDLY = (
+    0.1  # of the torque's rms: where the error is less, the torque is little more than its mean, and that is explained
+)
 COLOURED = 1.5  # widening of deviations by coloured residuals that is worth saying
 
 
@@ -33,12 +37,16 @@ class Verdict:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], names: Sequence[str],
-    noticed: Sequence[str] = (),
+    looked: Accuracy, still: Collection[str] = (), noticed: Sequence[str] = (),
 ) -> Verdict:  # fmt: skip
-    """Accept a result that has data enough, whose error is about the same on unseen data, and that explains the torques.
+    """Accept a result that has data enough, whose error is about the same on unseen data, and that explains every torque.
+
+    A coordinate is not explained where the held-out error is not smaller than the spread of its torque about the mean. Where
+    it stands still, or its torque is little more than its mean and the model gives that, it is a caution.
 
     Args:
-        labels: of the base parameters. names: of the coordinates. noticed: further cautions, of logs and choices.
+        labels: of the base parameters. names: of the coordinates. looked: at held-out torques. still: motors that do not
+            move. noticed: further cautions, of logs and choices.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -59,14 +67,42 @@ def judge(
         reasons.append(
             f"{unseen:.3g} % of the held-out torque stays unexplained; check units, signs and the motor order"
         )
+    against, minor = unexplained(looked, names, still)
+    reasons += against
+    if shown := [m.text for m in found.mistakes if m.of_log]:
+        reasons.append("; or ".join(shown))
+    elif against or unseen > TOO_MUCH_LEFT:
+        reasons.append(
+            "no usual mistake of columns, signs and units explains it: check the lengths and axes in the robot file, its "
+            "friction, and whether the log is of this robot"
+        )
+    minor += [m.text for m in found.mistakes if not m.of_log]
     accepted = not reasons
     if accepted:
         reasons = [
-            f"{unseen:.3g} % error on held-out data ({MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
+            f"{unseen:.3g} % error on held-out data (rms over rms of the torque, {MEASURES[measure]}), {ratio:.2f} times the error on the fit data",
             "every body can exist: positive definite pseudo-inertia, mass inside its bounds, friction not negative",
         ]
-    cautions = (*noticed, *_cautions(wls, found, labels, names, unknown))
+    cautions = (*minor, *noticed, *_cautions(wls, found, labels, names, unknown))
     return Verdict(accepted, tuple(reasons), _scope(found, names), cautions)
+
+
+def unexplained(looked: Accuracy, names: Sequence[str], still: Collection[str]) -> tuple[list[str], list[str]]:
+    """Reasons against the result, and cautions: coordinates whose mean torque predicts as well as the model does."""
+    reasons, cautions = [], []
+    rms = np.sqrt(looked.energy / max(looked.samples, 1))
+    for j in np.flatnonzero(looked.rmse >= looked.spread).tolist():
+        said = (
+            f"the model does not explain {names[j]}: its held-out error, {looked.rmse[j]:.3g} N m (or N) rms, is not smaller than "
+            f"the spread of its torque about the mean, {looked.spread[j]:.3g}"
+        )
+        if names[j] in still:
+            cautions.append(f"{said}; it stands still")
+        elif looked.rmse[j] < HARDLY * rms[j]:
+            cautions.append(f"{said}; its torque hardly varies, {looked.spread[j]:.2g} about {rms[j]:.3g}")
+        else:
+            reasons.append(f"{said}; check the sign, the unit and the column of its torque, and its friction")
+    return reasons, cautions
 
 
 def _scope(found: "Diagnosis", names: Sequence[str]) -> str:
@@ -93,13 +129,18 @@ def _cautions(
             f"{len(unknown)} of {wls.base.size} base parameters are smaller than their standard deviation (most of all "
             f"{short(labels[worst])}): they are near zero, or the log hardly shows them"
         )
+    if found.stopped:
+        said.append(
+            f"at a bound, against the log: {'; '.join(found.stopped)}: noise does not do that; the model lacks or has wrong "
+            "something that moves alike (another friction model or width, elasticity, a coupling, a length)"
+        )
     beside = found.instruments
     if beside is not None and beside.biased:
         k = int(np.argmax(np.abs(beside.shifts)))
         said.append(
             f"OLS and instrumental variables disagree (chi-square {beside.statistic:.3g} with {beside.freedom} degrees of "
-            f"freedom), most of all in {short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: noise in the "
-            f"positions, or something unmodelled above {found.cutoff:.3g} Hz, moves the estimates; filter more"
+            f"freedom), most of all in {short(labels[k])}, by {abs(beside.shifts[k]):.3g} standard deviations: "
+            + _advice(found, bool(found.stopped))
         )
     wide = found.residuals.widening
     if wide.max() > COLOURED:
@@ -109,6 +150,18 @@ def _cautions(
             f"white noise would have, so standard deviations are too small by up to {wide[j]:.3g} times"
         )
     return said
+
+
+def _advice(found: "Diagnosis", structure: bool) -> str:
+    """Noise in positions asks for filters; what stands at bounds, or residuals that are not white, for another model."""
+    if structure:
+        return "as parameters stand at bounds, something that the model lacks is likelier than noise; see to that before filters"
+    if found.residuals.widening.max() > COLOURED:
+        return (
+            f"something unmodelled above {found.cutoff:.3g} Hz moves the estimates, as residuals that are not white say (the "
+            "width of Coulomb friction, elasticity), or noise in the positions, which a lower cut-off would show"
+        )
+    return f"noise in the positions above {found.cutoff:.3g} Hz moves the estimates; filter more"
 
 
 def short(label: str, most: int = 60) -> str:

@@ -37,7 +37,7 @@ def test_dualv_regroups_every_leg_as_point_masses_at_its_ends_and_as_published()
     """
     legs = [base_of("dualv", k) for k in (1, 2, 3, 4)]
     assert legs[0] == [
-        "Izz(proximal) + 0.0784 m(distal) - 1 Izz(distal)",
+        "Izz(proximal) + 0.0784 m(distal) - Izz(distal)",
         "mx(distal) - 3.57143 Izz(distal)",
         "my(distal)",
     ]

@@ -16,6 +16,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import quantile
+from robodyn_pin.missing_structure import ALONE, AT_BOUND, as_good_as_zero
 from robodyn_pin.motion import IRREGULAR
 from robodyn_pin.quality import GAP
 from robodyn_pin.result import FIGURES, Choice, LogRecord, Result, Sample, Scored, versions
@@ -26,10 +27,8 @@ from robodyn_pin.viz.trust import trust_of
 from robodyn_pin.viz.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
 
 ESTIMATES = ("OLS", "WLS", "feasible")
-AT_BOUND = 1e-3  # a mass this near to its bound, relative, is the bound
 NEAR_LIMIT = 1.1  # times the least eigenvalue: the fit keeps some 5 % away from it
 MINUS = "\N{MINUS SIGN}"
-ALONE = 1e-6  # smallest weight with which another parameter counts in a combination, as in the labels
 WEAK = 0.3  # relative standard deviation from which a base parameter is hardly known
 SHOWN = 10.0  # of the held-out motion in 3D [s]; each second adds some 2 kB for every moving body
 
@@ -88,7 +87,7 @@ def _plain(x: float) -> str:
 
 def breakable(text: str) -> Markup:
     """A label that may break where its parts meet: `arm_1=arm_2`, `m(a) + 0.2 m(b)`."""
-    text = text.replace(" + 1 ", " + ").replace(" - 1 ", " - ").replace(" - ", f" {MINUS} ")
+    text = text.replace(" - ", f" {MINUS} ")
     return Markup("=<wbr>").join(text.split("="))
 
 
@@ -254,11 +253,7 @@ class EffortTable:
 
 def _efforts(result: Result) -> list[EffortTable]:
     robot, layout, wls = result.robot_before, result.layout, result.wls
-    deviations = np.zeros(layout.size)
-    deviations[wls.base.columns] = wls.deviations
-    # An interior-point solver comes near to zero, not on it; a hundredth of the standard deviation is as good as zero.
-    limit = np.concatenate([np.zeros(layout.first_scalar, bool), np.array(layout.nonnegative, bool)])
-    at_zero = limit & (np.abs(result.feasible.values) <= 0.01 * deviations)
+    at_zero = as_good_as_zero(layout, result.feasible.values, wls)
     # Polynomials get a table of their own, since they have columns that nothing else has.
     tables: dict[tuple[str, bool], EffortTable] = {}
     k = layout.first_scalar

@@ -46,8 +46,10 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
         "of friction and the like": found.base.size - found.inertial,
     }  # fmt: skip
     moved = {name: {"asked": asked, "found": at} for name, (asked, at) in found.moved.items()}
-    summary = facts | {"moved": moved} | {"base": found.base_labels, "not physical": found.not_physical, "assumed": found.assumed,
-                       "unused": found.unused}  # fmt: skip
+    summary = facts | {
+        "moved": moved, "base": found.base_labels, "not physical": found.not_physical, "too dense": found.dense,
+        "assumed": found.assumed, "unused": found.unused,
+    }  # fmt: skip
     answer(as_json, summary, _print_check, found, facts)
     verdict(not found.not_physical)
 
@@ -68,6 +70,8 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
         print("no link that moves has an <inertial>: the robot can be shown and closed, its torques are not known")
     else:
         print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+    for name, reason in found.dense.items():
+        print(f"caution: {name}: {reason}")
     if found.unused:
         print(f"not used of the URDF: {'; '.join(found.unused)}")
     if found.assumed:

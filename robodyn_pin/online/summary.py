@@ -80,12 +80,13 @@ def _errors(moments: list[Moment]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def directions_of(tracker: Tracker) -> list[dict[str, Any]]:
     """Directions of the scaled parameters from the best to the least excited: how well the data tell each."""
     eigenvalues, vectors = tracker.estimator.directions
-    spread, found = tracker.estimator.spread, []
-    for eigenvalue, v in zip(eigenvalues[::-1].tolist(), vectors.T[::-1], strict=True):
+    # Those that the estimate moves along; the others hold the little that came after its last look at them.
+    moving, found = tracker.estimator.excited.shape[1], []
+    for k, (eigenvalue, v) in enumerate(zip(eigenvalues[::-1].tolist(), vectors.T[::-1], strict=True)):
         largest = np.argsort(-np.abs(v))[:LARGEST]
         mostly = [f"{v[i]:+.2f} {tracker.tracked.labels[i]}" for i in largest if abs(v[i]) > 0.1]
         told = eigenvalue**-0.5 if eigenvalue > 0 else None
-        found.append({"told to": told, "excited": eigenvalue > 1 / spread**2, "mostly": " ".join(mostly)})
+        found.append({"told to": told, "excited": k < moving, "mostly": " ".join(mostly)})
     return found
 
 

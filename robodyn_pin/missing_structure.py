@@ -1,0 +1,39 @@
+"""What a feasible fit pushes against its bounds: a sign that the model lacks something, where noise would not do it."""
+
+import numpy as np
+
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.parameters import Layout
+
+AT_BOUND = 1e-3  # a mass this near to its bound, relative, is the bound
+ZERO = 0.01  # of its standard deviation: an interior-point solver comes near to zero, not on it
+ALONE = 1e-6  # weight with which another parameter counts in a base parameter
+AGAINST = 2.0  # standard deviations from which least squares is called against the bound
+
+
+def as_good_as_zero(layout: Layout, values: np.ndarray, wls: BaseEstimate) -> np.ndarray:
+    """Which parameters (p,) may not be negative, are seen by least squares and came out as zero."""
+    deviations = np.zeros(layout.size)
+    deviations[wls.base.columns] = wls.deviations
+    limit = np.concatenate([np.zeros(layout.first_scalar, bool), np.array(layout.nonnegative, bool)])
+    return np.asarray(limit & (np.abs(values) <= ZERO * deviations))
+
+
+def against_bounds(layout: Layout, values: np.ndarray, wls: BaseEstimate, bounds: Bounds) -> list[str]:
+    """Coefficients at zero and masses at a bound that least squares, which knows no bounds, wants beyond by more than noise."""
+    low, high = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
+    low[layout.first_scalar :] = np.where(np.array(layout.nonnegative, bool), 0.0, -np.inf)
+    masses = 10 * np.arange(len(layout.bodies))
+    low[masses], high[masses] = bounds.mass.T
+    stopped = as_good_as_zero(layout, values, wls)
+    stopped[masses] = (np.abs(values[masses, None] - bounds.mass) <= AT_BOUND * bounds.mass).any(axis=1)
+    said = []
+    for column, x, deviation, mix in zip(wls.base.columns, wls.values, wls.deviations, wls.base.regroup, strict=True):
+        alone = not (np.abs(mix) > ALONE).any()
+        beyond = max(low[column] - x, x - high[column]) > AGAINST * deviation
+        if stopped[column] and alone and beyond:
+            said.append(
+                f"{layout.labels[column]} {values[column] + 0.0:.3g}, by least squares {x:.3g} +- {deviation:.2g}"
+            )
+    return said
