@@ -18,6 +18,8 @@ from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.instruments import band, instrument_rows
 from robodyn_pin.likely_mistakes import Mistake, likely_mistakes
+from robodyn_pin.limits import limits_of
+from robodyn_pin.loads import worst_beyond
 from robodyn_pin.log_files import AnyLog
 from robodyn_pin.missing_structure import against_bounds
 from robodyn_pin.observations import observe
@@ -60,6 +62,7 @@ class Diagnosis:
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
     mistakes: tuple[Mistake, ...]  # that explain the fit logs clearly better
     stopped: tuple[str, ...]  # parameters at bounds that least squares wants beyond
+    beyond: tuple[str, ...]  # where joints or motors of the fit logs are outside their limits
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
@@ -114,8 +117,8 @@ def diagnose(
     if run.instruments:
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
-    rates = [moved(robot, log, run.preparation)[1:] for log in logs]
-    fastest, sharpest = (np.max([np.quantile(np.abs(r[k]), USUAL, axis=0) for r in rates], axis=0) for k in (0, 1))
+    motions = [moved(robot, log, run.preparation) for log in logs]
+    fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
@@ -123,7 +126,15 @@ def diagnose(
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run),
         tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
+        tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
     )  # fmt: skip
+
+
+def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:
+    """Where the joints q (N, nv) of a log's first samples are outside their limits, the worst of each."""
+    limits = limits_of(robot, {}, 0.0).of(["position"])
+    values = np.concatenate([np.zeros((len(q), 0)), *(q @ b.S.T for b in limits.bounds)], axis=1)
+    return [f"{log.row(found.sample)}: {found}" for found in worst_beyond(robot, limits, values)]
 
 
 def _residuals(fitted: Fitted, held_out: tuple[AnyLog, int, int], x: np.ndarray, motion: float) -> Residuals:

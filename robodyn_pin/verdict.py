@@ -129,6 +129,9 @@ def _cautions(
             f"{len(unknown)} of {wls.base.size} base parameters are smaller than their standard deviation (most of all "
             f"{short(labels[worst])}): they are near zero, or the log hardly shows them"
         )
+    if found.beyond:
+        more = f", and {len(found.beyond) - 1} more" if len(found.beyond) > 1 else ""
+        said.append(f"{found.beyond[0]}{more}: an offset, a unit, the robot or the limit is wrong")
     if found.stopped:
         said.append(
             f"at a bound, against the log: {'; '.join(found.stopped)}: noise does not do that; the model lacks or has wrong "

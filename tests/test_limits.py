@@ -212,3 +212,15 @@ def test_forces_in_joints_are_refused_where_the_robot_cannot_be(robodyn, tmp_pat
     assert done.returncode == 1
     assert "the position of 'j1' is 3.00" in done.stderr
     assert not (tmp_path / "f.csv").exists()
+
+
+def test_identification_tells_that_a_log_leaves_the_limits_of_the_robot():
+    robot = build(
+        "arm", RobotFile(urdf="arm.urdf"), ARM.replace('upper="3"', 'upper="1.5"'), rp.load("irb360").urdf_path
+    )
+    motion = FourierMotion(rate=200, duration=20, period=4, centre={"j1": 0.3}, sin={"j1": [0.9, 0.5, 0.3]})
+    log = simulate(robot, motion, Noise(np.full(1, 0.01)), ignore_limits=True)
+    reached = np.abs(log.q[: int(0.7 * log.size)]).max()
+    (caution,) = (text for text in rp.identify(robot, log).verdict.cautions if "outside its limits" in text)
+    assert f"the position of 'j1' is {reached:.3f}"[:-1] in caution
+    assert "outside its limits -3 to 1.5 rad" in caution
