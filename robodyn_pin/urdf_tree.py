@@ -124,9 +124,9 @@ def number(element: ET.Element, key: str, default: float, where: str, path: Path
 
 
 def _check_tree(root: ET.Element, path: Path) -> None:
-    for element in (root, *root.findall("link"), *root.findall("joint")):
-        if not element.get("name"):
-            raise BadFile(f"{path}: a <{element.tag}> has no name; give it one")
+    for part in (root, *root.findall("link"), *root.findall("joint")):
+        if not part.get("name"):
+            raise BadFile(f"{path}: a <{part.tag}> has no name; give it one")
     links = [link.get("name") for link in root.findall("link")]
     joints = [joint for joint in root.findall("joint") if joint.find("child") is not None]
     for what, names in (("link", links), ("joint", [joint.get("name") for joint in joints])):
@@ -177,10 +177,10 @@ def _check_inertial(link: ET.Element, path: Path) -> None:
     """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
     inertial = link.find("inertial")
     for tag in ("mass", "inertia") if inertial is not None else ():
-        element = inertial.find(tag)  # type: ignore[union-attr]
-        lacking = [key for key in NUMBERS[tag] if element is None or element.get(key) is None]
+        found = inertial.find(tag)  # type: ignore[union-attr]
+        lacking = [key for key in NUMBERS[tag] if found is None or found.get(key) is None]
         if lacking:
-            what = f"no <{tag}>" if element is None else f"a <{tag}> without {', '.join(lacking)}"
+            what = f"no <{tag}>" if found is None else f"a <{tag}> without {', '.join(lacking)}"
             raise BadFile(
                 f"{path}: link {link.get('name')!r} has an <inertial> with {what}; an <inertial> says mass and inertia (ixx ... izz), or "
                 "is left out"
