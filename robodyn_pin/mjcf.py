@@ -93,7 +93,7 @@ def _gravity(root: ET.Element) -> tuple[float, ...]:
 
 
 def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | None]:
-    """Pinocchio's tree, and its shapes where their files are found."""
+    """Pinocchio's tree, and its shapes, those of meshes where their files are found."""
     kept = ET.Element("mujoco", root.attrib)
     parts = (root.find(tag) for tag in ("compiler", "asset", "worldbody"))
     kept.extend(part for part in parts if part is not None)
@@ -103,20 +103,28 @@ def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | 
     folder = compiler.get("meshdir", compiler.get("assetdir", ""))
     compiler.set("meshdir", str((path.parent / folder).resolve()))
     with tempfile.TemporaryDirectory() as scratch:
-        simple, drawn = Path(scratch) / "simple.xml", Path(scratch) / "drawn.xml"
-        drawn.write_bytes(ET.tostring(kept))
-        for body in kept.iter("body"):  # else Pinocchio weighs the shapes of bodies without <inertial>
-            for geom in body.findall("geom"):
-                body.remove(geom)
+        simple, *drawn = (Path(scratch) / name for name in ("simple.xml", "drawn.xml", "plain.xml"))
+        drawn[0].write_bytes(ET.tostring(kept))
+        _without_shapes(kept, "geom[@mesh]")
+        drawn[1].write_bytes(ET.tostring(kept))
+        _without_shapes(kept, "geom")  # else Pinocchio weighs the shapes of bodies without <inertial>
         simple.write_bytes(ET.tostring(kept))
         try:
             model = pin.buildModelFromMJCF(str(simple))
         except (ValueError, RuntimeError, TypeError) as error:
             raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
-        try:
-            return model, pin.buildGeomFromMJCF(model, str(drawn), pin.GeometryType.VISUAL)
-        except (ValueError, RuntimeError):
-            return model, None  # dynamics does not need meshes
+        for shapes in drawn:  # dynamics does not need meshes, and where one is lost the other shapes are drawn
+            try:
+                return model, pin.buildGeomFromMJCF(model, str(shapes), pin.GeometryType.VISUAL)
+            except (ValueError, RuntimeError):
+                continue
+        return model, None
+
+
+def _without_shapes(root: ET.Element, which: str) -> None:
+    for body in root.iter("body"):
+        for geom in body.findall(which):
+            body.remove(geom)
 
 
 def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str] | None:

@@ -12,6 +12,7 @@ from robodyn_pin.errors import BadFile, UnknownName
 
 TURNS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # attribute -> how many numbers
 PLACED = ("body", "geom", "site", "inertial")
+WITH_CLASS = ("joint", "geom", "site", "mesh", "material")
 MAIN = "main"
 
 
@@ -67,7 +68,7 @@ def classes_of(root: ET.Element) -> Classes:
 
 
 def write_defaults(root: ET.Element, path: Path) -> None:
-    """Write into every joint, shape and site what its class says, and take classes and defaults out of the file.
+    """Write into joints, shapes, sites and assets what their classes say, and take classes and defaults out of the file.
 
     Raises:
         UnknownName: a class that is not there.
@@ -85,13 +86,12 @@ def write_defaults(root: ET.Element, path: Path) -> None:
                 raise UnknownName("default class", name, str(path), classes.defaults)
             if element.tag == "body":
                 walk(element, name)
-            elif element.tag in ("joint", "geom", "site"):
+            elif element.tag in WITH_CLASS:
                 element.attrib.update(classes.resolved(element, childclass))
                 element.attrib.pop("class", None)
 
-    world = root.find("worldbody")
-    if world is not None:
-        walk(world, MAIN)
+    for part in (*root.findall("worldbody"), *root.findall("asset")):
+        walk(part, MAIN)
     for default in root.findall("default"):
         root.remove(default)
 

@@ -150,8 +150,9 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
 def _independent(model: pin.Model, coordinates: Axes, J: np.ndarray) -> list[str]:
     """Coordinates that determine the mechanism: as many as may be of those given, then joints."""
     rows, chosen = J, []
-    axes = dict(zip(coordinates.names, coordinates.S, strict=True))
-    for name, row in (axes | dict(zip(list(model.names)[1:], np.eye(model.nv), strict=True)) | axes).items():
+    given = dict(zip(coordinates.names, coordinates.S, strict=True))
+    joints = dict(zip(list(model.names)[1:], np.eye(model.nv), strict=True))
+    for name, row in (given | {joint: row for joint, row in joints.items() if joint not in given}).items():
         more = np.concatenate([rows, row[None]])
         if rank(more) > rank(rows):
             rows = more
@@ -167,8 +168,7 @@ def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, fr
         return f"; they depend on each other{held}"
     ends = _ends(model, loops, loose)
     loop = f"a closure of {ends} (planar_point takes 2, point 3, revolute 5, frame 6), or " if ends else ""
-    s = "s" if lacking > 1 else ""
-    return f"{held}; if {lacking} of these freedom{s} should not be there, add under 'closures' {loop}a coupling of these joints (1 each)"
+    return f"{held}; if {lacking} of these freedoms should not be there, add under 'closures' {loop}a coupling of these joints (1 each)"
 
 
 def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:

@@ -20,6 +20,7 @@ from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
 from robodyn_pin.identical import check_identical
 from robodyn_pin.mobility import check_mobility, close_home, rank
+from robodyn_pin.references import check_ends, check_names
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.tool import equipped
 from robodyn_pin.urdf_joints import coupled, rubbing, split
@@ -278,7 +279,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     motor_specs = joints if file.motors is None else file.motors
     motors = resolve_axes(model, motor_specs, None)
     loops = Loops(model, [_closure(spec) for spec in file.closures])
-    _check_ends(model, file, where)
+    check_ends(model, file, where)
     q0 = np.zeros(model.nv)
     for joint, value in file.home.items():
         q0[joint_index(model, joint)] = value
@@ -289,7 +290,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     losses, silenced = rubbing(model, named, sayings)
     efforts = (*named, *(resolve_effort(spec, model, motors, loops, where) for spec in losses))
     file = file.model_copy(update={"efforts": [*file.efforts, *losses]})
-    _check_names(model, motors, file, where)
+    check_names(model, motors, file, where)
     unused = (*sayings.unused, *kept, *silenced)
     return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
 
@@ -304,36 +305,3 @@ def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
     in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) * turn for point in spec.at)
     a, b = spec.between
     return Closure(spec.name, spec.kind, a, b, in_a, in_b, spec.length or 0.0)
-
-
-def _check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
-    for spec in file.closures:
-        if isinstance(spec, CouplingSpec):
-            continue
-        a, b = (model.frames[model.getFrameId(name)].parentJoint for name in spec.between)
-        if a == b:
-            raise BadFile(
-                f"{where}: closure {spec.name!r}: {spec.between[0]!r} and {spec.between[1]!r} are parts of one body "
-                "and do not move against each other"
-            )
-
-
-def _check_names(model: pin.Model, motors: Axes, file: RobotFile, where: str) -> None:
-    """Names in sections that are used late are checked early."""
-    links = [f.name for f in model.frames]
-    bodies = [body_name(model, j) for j in body_joints(model)]
-    for group in file.identical:
-        for name in group:
-            if name not in bodies:
-                raise UnknownName("body with inertia", name, f"{where}, identical", bodies)
-    for ends in file.struts.values():
-        for name in ends:
-            if name not in links:
-                raise UnknownName("link", name, f"{where}, struts", links)
-    axes = [*motors.names, *list(model.names)[1:]]
-    for name in file.gear:
-        if name not in motors.names:
-            raise UnknownName("motor", name, f"{where}, gear", motors.names)
-    for name in file.limits:
-        if name not in axes and name != "struts":
-            raise UnknownName("joint or motor", name, f"{where}, limits", [*axes, "struts"])

@@ -43,6 +43,8 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
     _check_tree(root, path)
     for part in (*root.findall("link"), *root.findall("joint")):
         _check_numbers(part, path)
+    for link in root.findall("link"):
+        _check_inertial(link, path)
     for joint in root.findall("joint"):  # <transmission> has <joint> elements of another kind
         _one_degree_of_freedom(joint, path)
     text = ET.tostring(root, encoding="unicode")
@@ -122,6 +124,9 @@ def number(element: ET.Element, key: str, default: float, where: str, path: Path
 
 
 def _check_tree(root: ET.Element, path: Path) -> None:
+    for part in (root, *root.findall("link"), *root.findall("joint")):
+        if not part.get("name"):
+            raise BadFile(f"{path}: a <{part.tag}> has no name; give it one")
     links = [link.get("name") for link in root.findall("link")]
     joints = [joint for joint in root.findall("joint") if joint.find("child") is not None]
     for what, names in (("link", links), ("joint", [joint.get("name") for joint in joints])):
@@ -166,6 +171,20 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
                     f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {text!r}, expected "
                     f"{count} number{'s' if count > 1 else ''}"
                 )
+
+
+def _check_inertial(link: ET.Element, path: Path) -> None:
+    """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
+    inertial = link.find("inertial")
+    for tag in ("mass", "inertia") if inertial is not None else ():
+        found = inertial.find(tag)  # type: ignore[union-attr]
+        lacking = [key for key in NUMBERS[tag] if found is None or found.get(key) is None]
+        if lacking:
+            what = f"no <{tag}>" if found is None else f"a <{tag}> without {', '.join(lacking)}"
+            raise BadFile(
+                f"{path}: link {link.get('name')!r} has an <inertial> with {what}; an <inertial> says mass and inertia (ixx ... izz), or "
+                "is left out"
+            )
 
 
 def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:

@@ -301,6 +301,10 @@ XML = {
     "no limit": (lambda t: t.replace(LIMIT, "", 1), ["'j_crank' is revolute and has no <limit>", "continuous"]),
     "no effort": (lambda t: t.replace(' effort="9"', "", 1), ["'j_crank'", "no 'effort'", "0 where"]),
     "no velocity": (lambda t: t.replace(' velocity="9"', "", 1), ["'j_crank'", "no 'velocity'"]),
+    "no mass": (lambda t: t.replace('<mass value="1"/>', "", 1), ["link 'crank'", "no <mass>"]),
+    "no moment": (lambda t: t.replace(' ixy="0"', "", 1), ["link 'crank'", "a <inertia> without ixy"]),
+    "no name": (lambda t: t.replace(' name="j_crank"', "", 1), ["a <joint> has no name"]),
+    "an endless mass": (lambda t: t.replace('value="1"', 'value="inf"', 1), ["value of <mass> is 'inf'"]),
     "an empty limit": (lambda t: t.replace('lower="-4"', 'lower=""', 1), ["'j_crank'", "lower of <limit> is ''"]),
 }  # fmt: skip
 

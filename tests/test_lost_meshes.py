@@ -61,3 +61,14 @@ def test_meshes_are_found_beside_the_file_above_it_and_in_ros_packages(tmp_path,
     scene = scene_of_robot(robot, "mast")
     assert scene.remark == ""
     scene.display(np.array([0.3]))
+
+
+def test_the_other_shapes_of_an_mjcf_file_are_drawn_where_a_mesh_is_lost(tmp_path):
+    (
+        tmp_path / "gone.xml"
+    ).write_text("""<mujoco><asset><mesh name="m" file="gone.stl"/></asset><worldbody><body name="a">
+    <joint name="j"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="m"/>
+    <geom type="box" size=".1 .2 .3"/></body></worldbody></mujoco>""")
+    robot = load(tmp_path / "gone.xml")
+    assert "<box" in robot.urdf_xml
+    assert robot.model.inertias[1].mass == 1

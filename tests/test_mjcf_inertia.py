@@ -8,6 +8,13 @@ import robodyn_pin as rp
 from robodyn_pin.dynamics import coordinate_efforts
 from robodyn_pin.errors import RobodynError
 
+
+@pytest.fixture(autouse=True)
+def away(tmp_path, monkeypatch):
+    """MuJoCo writes its warnings into a file of the folder that it runs in."""
+    monkeypatch.chdir(tmp_path)
+
+
 TURNS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 

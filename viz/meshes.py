@@ -33,7 +33,8 @@ class Drawable:
 
 def drawable(urdf_xml: str, folder: Path) -> Drawable:
     """The URDF with the paths of its meshes, without the visual bodies whose mesh is not there or cannot be read."""
-    root, lost = ET.fromstring(urdf_xml), {}
+    root = ET.fromstring(urdf_xml)
+    lost: dict[str, None] = {}
     readable: dict[Path, bool] = {}
     for link in root.findall("link"):
         for visual in link.findall("visual"):
