@@ -148,6 +148,9 @@ class LogColumns:
             headers = self._headers(prefix)
             if not needed and not any(h in table.columns for h in headers):
                 return None
+            if missing := [h for h in headers if h not in table.columns]:
+                where = f"{self.path}, a log for robot {self.robot.name!r}"
+                raise UnknownName("column", missing[0], where, table.columns)
             return np.stack([column(table, h, self.path, first_row, self.gaps) for h in headers], axis=1) * factor
 
         position, effort = factors(self.robot, self.units, self.scale)

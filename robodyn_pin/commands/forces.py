@@ -157,12 +157,11 @@ def forces(
         say_unused(as_json, data)
         return
     preparation = run.preparation if run else Preparation()
-    known = (
-        None
-        if run is None or not model.file.struts
-        else covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
-    )
+    known, why = None, ""
+    if run is not None and model.file.struts and not reduced:
+        known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
     summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
+    summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
 

@@ -58,7 +58,9 @@ def show(
         from robodyn_pin.strut_intervals import covariance_of
         from robodyn_pin.viz.film import film_of
 
-        known = None if run is None or not model.file.struts else covariance_of(params or Path(robot), model, run)
+        known = None
+        if run is not None and model.file.struts and not reduced:
+            known, _ = covariance_of(params or Path(robot), model, run)
         drawn = film_of(model, motion, run, limit, "U2" if reduced else None, known)
     else:
         from robodyn_pin.viz.show import scene_of
