@@ -136,8 +136,8 @@ def check_motion(
     Raises:
         BeyondLimits: the first sample that it does not; calls sample i label(i), names axis, value and limits.
     """
-    if found := first_beyond(robot, limits, quantities(limits, state, found)):
-        raise BeyondLimits(f"{label(found.sample)}: {found}")
+    if beyond := first_beyond(robot, limits, quantities(limits, state, found)):
+        raise BeyondLimits(f"{label(beyond.sample)}: {beyond}")
 
 
 def _offset(robot: Robot, name: str) -> float:

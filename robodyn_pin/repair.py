@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robodyn_pin.check import AROUND
+from robodyn_pin.base_parameters import AROUND
 from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
 from robodyn_pin.export import urdf_with
