@@ -30,14 +30,19 @@ def study() -> Section:
             tool = LoadSpec(link="end_effector", mass=mass, radius=RADIUS, length=0.12, at=at)
             both = robot, loaded(robot, tool)
             found = [
-                weighed(robot, run, *(simulate(r, motion, Noise(SIGMA, bits, next(seeds))) for r in both))
+                weighed(
+                    robot,
+                    run,
+                    *(simulate(r, motion, Noise(SIGMA, bits, next(seeds)), ignore_limits=True) for r in both),
+                )
                 for _ in range(SEEDS)
             ]
             rows += irb360_rows(f"IRB 360 (SIMULATED), {mass:g} kg, {positions}", found, mass, at)
     return Section(
         "Payload", "python figures/make.py payload", (*rows, arm_row()),
         f"One unloaded and one loaded log of 20 s, torque noise 1.5 1.5 1.6 0.16 N m, {SEEDS} seeds; run file "
-        "`examples/irb360_payload.yaml`. The numbers are those of the feasible fit. Simulated logs throughout.",
+        "`examples/irb360_payload.yaml`. The numbers are those of the feasible fit. Simulated logs throughout; limits are left out: with "
+        "5 kg the motion of the example takes a strut to 121 of its 120 N.",
     )  # fmt: skip
 
 
@@ -79,7 +84,8 @@ def arm_row() -> Row:
         "robot": "irb2400", "fit": [{"file": "empty.csv"}, {"file": "tool.csv", "loaded": True}],
         "payload": {"link": "flange"}, "rows": {"cut": 10}, "prior": {"weight": 1e-6},
     })  # fmt: skip
-    found = weighed(arm, run, simulate(arm, motion, exact), simulate(loaded(arm, tool), motion, exact))
+    empty, full = (simulate(r, motion, exact, ignore_limits=True) for r in (arm, loaded(arm, tool)))
+    found = weighed(arm, run, empty, full)
     weight = abs(found["mass"].feasible / tool.mass - 1)
     away = np.linalg.norm([found[f"centre {k}"].feasible - tool.at[i] for i, k in enumerate("xyz")])
     return Row("IRB 2400 (SIMULATED), 5 kg, no noise: mass, centre x, y, z", "<= 1 %, 3 mm",
