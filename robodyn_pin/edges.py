@@ -19,8 +19,8 @@ def edge_rows(log: Log, preparation: Preparation) -> int:
     if even is not log:
         away = np.minimum(log.t - log.t[0], log.t[-1] - log.t) < (edge - 0.5) / even.rate
         first, last = (np.count_nonzero(half) for half in np.array_split(away, 2))
-        edge = max(first, last)
-    return int(min(edge, log.size // 2))
+        edge = int(max(first, last))
+    return min(edge, log.size // 2)
 
 
 def inside(rows: int, edge: int) -> slice:
