@@ -60,18 +60,22 @@ def nearest(
 
 
 def _check_near(task: "_Task", x: np.ndarray, start: np.ndarray, label: Callable[[int], str]) -> None:
-    """Refuse what cannot be followed: too far from `start` at first, or later from the sample before."""
-    moves = np.abs(np.diff(x, axis=0, prepend=(task.M @ start + task.m)[None])).max(axis=1)
-    far = np.flatnonzero(moves > FAR_STEPS * SMALL_MOVE)
+    """Refuse what cannot be followed: too far from `start` at first, or later from the sample before.
+
+    A motor with a gear goes as many times further as its joints.
+    """
+    moves = np.abs(np.diff(x, axis=0, prepend=(task.M @ start + task.m)[None]))
+    geared = np.maximum(1.0, np.abs(task.M).sum(axis=1))
+    far = np.argwhere(moves > FAR_STEPS * SMALL_MOVE * geared)
     if len(far):
-        i = int(far[0])
+        i, k = far[0].tolist()
         before = "where the robot is assembled" if i == 0 else "the sample before"
         raise ClosureFailed(
-            f"the measured positions at {label(i)} lie {moves[i]:.4g} rad or m from {before}, which is out of reach; check the "
+            f"the measured positions at {label(i)} lie {moves[i, k]:.4g} rad or m from {before}, which is out of reach; check the "
             "motors' units and offsets",
             i,
             task.loops.row_owner[0],
-            float(moves[i]),
+            float(moves[i, k]),
         )
 
 

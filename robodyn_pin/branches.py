@@ -27,7 +27,6 @@ BRANCHES = tuple(
 )
 SLACK = 1e-9  # [m or rad] beyond reach or limits that is round-off
 TURN = 2 * np.pi
-ENDLESS = 1e6  # [rad]
 FREE = 1e-12  # [m, or sine] of a lever below which an angle is free: it is set to zero
 
 
@@ -139,13 +138,11 @@ def inverse_kinematics(robot: Robot, poses: np.ndarray, frame: str = "flange") -
 
 
 def _position_limits(robot: Robot) -> Bounds:
-    """Of joints and motors; those that turn for ever, which a URDF states as a huge range, have none."""
+    """Of joints and motors."""
     found = next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
     if found is None:
         return Bounds("position", (), np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0))
-    real = found.half < ENDLESS
-    names = tuple(name for name, kept in zip(found.names, real, strict=True) if kept)
-    return Bounds("position", names, found.S[real], found.centre[real], found.half[real])
+    return found
 
 
 def reach(arm: SphericalWrist) -> tuple[float, float]:

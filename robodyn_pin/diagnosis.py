@@ -93,7 +93,7 @@ class Diagnosis:
             "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
             "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
             "against_bounds": list(self.stopped),
-            "mistakes": [m.__dict__ for m in self.mistakes],
+            "mistakes": [m.__dict__ for m in self.mistakes], "beyond_limits": list(self.beyond),
         }  # fmt: skip
 
 

@@ -10,9 +10,17 @@ from robodyn_pin.motion import Log, uniform
 
 
 def edge_rows(log: Log, preparation: Preparation) -> int:
-    """Edge rows at each end of a log; half of its rows where no other are left."""
+    """Edge rows at each end of a log; half of its rows where no other are left.
+
+    Where its clock is irregular, rows as far from an end in time as edges on the uniform clock are.
+    """
     even = uniform(log)
-    return min(int(np.ceil(rates_of(even, preparation).edge * log.size / even.size)), log.size // 2)
+    edge = rates_of(even, preparation).edge
+    if even is not log:
+        away = np.minimum(log.t - log.t[0], log.t[-1] - log.t) < (edge - 0.5) / even.rate
+        first, last = (np.count_nonzero(half) for half in np.array_split(away, 2))
+        edge = int(max(first, last))
+    return min(edge, log.size // 2)
 
 
 def inside(rows: int, edge: int) -> slice:

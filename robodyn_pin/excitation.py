@@ -26,7 +26,8 @@ from robodyn_pin.identification.excitation import (
 from robodyn_pin.identification.fold import absorb
 from robodyn_pin.limits import limits_of, torque_limits
 from robodyn_pin.regression import columns
-from robodyn_pin.robot import DESCRIPTIONS, Robot, load
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot_sources import DESCRIPTIONS
 from robodyn_pin.simulation import FourierMotion
 from robodyn_pin.workspace import Workspace, translations, workspace
 

@@ -13,7 +13,6 @@ from robodyn_pin.simulation import FourierMotion
 from robodyn_pin.workspace import Workspace
 
 LITTLE = 0.05  # [nats] that print as zero
-ENDLESS = 1e8  # [SI] a limit beyond is none: URDFs write 1e9 where a joint has none
 
 
 @dataclass(frozen=True)
@@ -90,14 +89,13 @@ class Excitation:
 
     @property
     def loads(self) -> list[dict[str, Any]]:
-        """What the motion uses of each limit, margin included; what a URDF writes of joints without limits is none."""
+        """What the motion uses of each limit, margin included."""
         used, ranges = self.dense.quantities, self.limits.ranges
         return [
             {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max()),
              "allowed": [float(low), float(high)], "used_percent": float(100 * part)}
             for (kind, name), x, (low, high), part in zip(
                 self.limits.labels, used.T, ranges, self.dense.load(self.limits), strict=True)
-            if max(-low, high) < ENDLESS
         ]  # fmt: skip
 
     def summary(self) -> dict[str, object]:

@@ -23,12 +23,13 @@ BLOCK = 4000
 
 
 def band(log: AnyLog) -> float:
-    """Frequency [Hz] below which 99.99 % of the positions' variance lies, of the liveliest motor."""
+    """Frequency [Hz] below which 99.99 % of the positions' variance lies, of the liveliest motor; the lowest one of a log
+    that stands still."""
     part = log.section(0, min(log.size, LOOKED_AT))
     x = part.q - np.linspace(part.q[0], part.q[-1], part.size)
     power = np.abs(np.fft.rfft(x * np.hanning(part.size)[:, None], axis=0)) ** 2
     share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    return float(np.argmax(share >= MOTION, axis=0).max() * part.rate / part.size)
+    return float(max(1, np.argmax(share >= MOTION, axis=0).max()) * part.rate / part.size)
 
 
 def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: BaseSet) -> tuple[list[Factor], float]:

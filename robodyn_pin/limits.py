@@ -14,7 +14,10 @@ from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
 
-ENDLESS = 1e9  # [rad or m, per s, N m or N] what a URDF has to say of a joint without limits
+ENDLESS = (
+    1e6  # [rad or m] a range of a URDF as wide as this is none: the format asks for numbers where there is no limit
+)
+UNKNOWN = 1e9  # [per s, N m or N] likewise a speed or an effort
 ENDS = ("lower", "upper")  # of a strut: that which a closure holds, that which the tree carries
 MOTION = ("position", "velocity", "acceleration")
 KINDS = (*MOTION, "torque", "force")
@@ -56,12 +59,15 @@ class Limits:
     @property
     def ranges(self) -> np.ndarray:
         """Least and greatest allowed value of each quantity (m, 2)."""
-        return np.concatenate([np.stack([b.centre - b.half, b.centre + b.half], axis=1) for b in self.bounds])
+        centre, half = self.scale
+        return np.stack([centre - half, centre + half], axis=1)
 
     @property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Centre and half range of each quantity (m,)."""
-        return np.concatenate([b.centre for b in self.bounds]), np.concatenate([b.half for b in self.bounds])
+        none = np.zeros(0)
+        centre = np.concatenate([none, *(b.centre for b in self.bounds)])
+        return centre, np.concatenate([none, *(b.half for b in self.bounds)])
 
 
 def said(label: tuple[str, str]) -> str:
@@ -120,8 +126,8 @@ def strut_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> dict
     """Largest axial force of each strut at either end [N]; None: no limit is known."""
     found = {}
     for name in robot.file.struts:
-        said = (s[key].force for key in (name, "struts") for s in (given or {}, robot.file.limits) if key in s)
-        found[name] = next((force for force in said if force is not None), None)
+        forces = (s[key].force for key in (name, "struts") for s in (given or {}, robot.file.limits) if key in s)
+        found[name] = next((force for force in forces if force is not None), None)
     return found
 
 
@@ -179,8 +185,8 @@ def _of_urdf(robot: Robot, joint: str) -> Limit:
     velocity, effort = float(model.upperVelocityLimit[i]), float(model.upperEffortLimit[i])
     return Limit(
         position=None if low <= -ENDLESS and high >= ENDLESS else (low, high),
-        velocity=velocity if 0 < velocity < ENDLESS else None,
-        torque=effort if 0 < effort < ENDLESS else None,
+        velocity=velocity if 0 < velocity < UNKNOWN else None,
+        torque=effort if 0 < effort < UNKNOWN else None,
     )
 
 

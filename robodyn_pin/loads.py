@@ -99,8 +99,6 @@ def worst_beyond(robot: Robot, limits: Limits, values: np.ndarray) -> list[Beyon
 
 def _shares(limits: Limits, values: np.ndarray) -> np.ndarray:
     """Shares of the limits that are used (N, m); beyond one they are exceeded, by numbers that are none as well."""
-    if not limits.bounds:
-        return np.zeros(values.shape)
     centre, half = limits.scale
     share = np.abs(values - centre) / half / (1 + ROUND_OFF)
     return np.where(np.isnan(share), np.inf, share)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -203,9 +204,21 @@ def quality_of(log: Log, robot: Robot) -> Quality:
 
 
 def uniform(log: Log) -> Log:
-    """The log on a uniform clock of its mean step, by linear interpolation; unchanged if its clock is regular."""
+    """The log on a uniform clock of its mean step, by linear interpolation; unchanged if its clock is regular.
+
+    The same object each time, so that what is found of it is found once.
+    """
     if log.quality.irregular <= IRREGULAR:
         return log
+    if log not in _EVEN:
+        _EVEN[log] = _resampled(log)
+    return _EVEN[log]
+
+
+_EVEN: WeakKeyDictionary[Log, Log] = WeakKeyDictionary()  # irregular logs on a uniform clock
+
+
+def _resampled(log: Log) -> Log:
     clock = log.t[0] + np.arange(len(log.t)) / log.rate
 
     def even(x: np.ndarray | None) -> np.ndarray | None:

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,14 +22,14 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import Errors
-from robodyn_pin.payload import Quantity, payload_summary, quantities
+from robodyn_pin.payload import Quantity, quantities
 from robodyn_pin.quality import Quality
+from robodyn_pin.result_summary import summary_of, versions
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.shapes import FittedShape
 from robodyn_pin.urdf_writer import loaded_urdf
 from robodyn_pin.verdict import Verdict
-from robodyn_pin.whitening import noise_found
 
 if TYPE_CHECKING:
     from robodyn_pin.diagnosis import Diagnosis
@@ -227,74 +226,7 @@ class Result:
 
     def summary(self) -> dict[str, object]:
         """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""
-        base = self.wls.base
-        names, d = self.layout.labels, list(self.robot_before.coordinates.names)
-        inertial = int((base.columns < self.layout.first_scalar).sum())
-        eigenvalues = dict(zip(self.layout.bodies, self.feasible.eigenvalues.tolist(), strict=True))
-        return {
-            "robot": self.name,
-            "simulated": self.simulated,
-            "verdict": {
-                "accepted": self.verdict.accepted, "scope": self.verdict.scope, "reasons": list(self.verdict.reasons),
-                "cautions": list(self.verdict.cautions),
-            },
-            "base": {
-                "count": base.size, "inertial": inertial, "condition": base.condition,
-                "parameters": [
-                    {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
-                    for label, value, deviation, consistent in zip(
-                        base.labels(names), self.wls.values.tolist(), self.wls.deviations.tolist(),
-                        base.of(self.feasible.values).tolist(), strict=True,
-                    )
-                ],
-            },
-            "copies": [_copies(c) for c in self.copies],
-            **self.further.summary(names, d),
-            "feasible": {
-                "status": self.feasible.status, "solver": self.feasible.solver,
-                "variables": self.variables,
-                "parameters": dict(zip(names, self.feasible.values.tolist(), strict=True)),
-                "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
-                "mass_bounds": dict(zip(self.layout.bodies, self.bounds.mass.tolist(), strict=True)),
-            },
-            "payload": payload_summary(self.robot_before, base.labels(names), base, self.payload),
-            "shapes": [s.__dict__ for s in self.shapes],
-            **self.diagnosis.summary(names, d),
-            "errors": {
-                name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
-                for name, s in self.scored.items()
-            },
-            "accuracy": self.accuracy.table(d),
-            "noise": noise_found(self.run, self.robot_before, self.wls.sigma),
-            "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in self.choices],
-            "assumed": [f"{k}: {v}" for k, v in self.robot_before.file.sources.items() if v.startswith("assumed")],
-            "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in self.logs],
-            "versions": versions(),
-            "seed": self.run.seed,
-        }  # fmt: skip
-
-
-def _copies(c: Comparison) -> dict[str, object]:
-    return {
-        "label": c.label,
-        "wls": dict(zip(c.bodies, c.values.tolist(), strict=True)),
-        "deviation": dict(zip(c.bodies, c.deviations.tolist(), strict=True)),
-        "chi_square": c.chi_square if c.tested else None, "probability": c.probability if c.tested else None,
-        "differ": c.significant if c.tested else None,
-    }  # fmt: skip
-
-
-def _errors(e: Errors, names: list[str]) -> dict[str, object]:
-    return {
-        "rmse": dict(zip(names, e.rmse.tolist(), strict=True)),
-        "percent": dict(zip(names, e.percent.tolist(), strict=True)),
-        "rmse_all": e.rmse_all, "percent_all": e.percent_all, "mean_percent": e.mean_percent,
-    }  # fmt: skip
-
-
-def versions() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    return {name: version(name) for name in ("robodyn_pin", "pin", "numpy", "scipy", "cvxpy", "clarabel")}
+        return summary_of(self)
 
 
 def prepare_folder(folder: Path) -> None:

@@ -15,26 +15,19 @@ from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
-from robodyn_pin.errors import BadFile, ShapeMismatch, UnknownName
+from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
 from robodyn_pin.identical import check_identical
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.references import check_ends, check_names
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
+from robodyn_pin.robot_sources import find
 from robodyn_pin.tool import equipped
 from robodyn_pin.urdf_joints import coupled, rubbing, split
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
 
 PART = 5000  # samples of a long motion that are closed at once
-DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
-OTHER_FORMATS = {
-    ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
-    ".sdf": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
-    ".world": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
-    ".mjcf": "MJCF is read from files that end in .xml; rename it",
-    ".usd": "USD is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
-}
 
 
 @dataclass(frozen=True)
@@ -238,28 +231,6 @@ def load(source: str | Path) -> Robot:
     robot = build(path.stem, *describe(path))
     check_identical(robot.model, robot.body_groups, f"robot {robot.name!r}")
     return robot
-
-
-def find(source: str | Path) -> Path:
-    """The YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
-    from robodyn_pin.urdf import catalogue
-
-    path = Path(source)
-    if path.is_dir():
-        found = sorted(path.glob("*_identified.yaml"))
-        if len(found) != 1:
-            raise BadFile(f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}")
-        return found[0]
-    if path.suffix in DESCRIPTIONS:
-        return path
-    if path.suffix in OTHER_FORMATS:
-        raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
-    robots = catalogue()
-    if str(source) not in robots:
-        raise UnknownName(
-            "robot", str(source), "the catalogue (and no such .yaml, .urdf, .xml or result folder)", robots
-        )
-    return robots[str(source)]
 
 
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:

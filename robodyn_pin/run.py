@@ -31,7 +31,8 @@ from robodyn_pin.payload import carrying, check_sign
 from robodyn_pin.periodic import period_of
 from robodyn_pin.poses import noise_along, read_poses
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored
-from robodyn_pin.robot import DESCRIPTIONS, Robot, load
+from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot_sources import DESCRIPTIONS
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
 from robodyn_pin.saturation import left_out
 from robodyn_pin.verdict import judge

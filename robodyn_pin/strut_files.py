@@ -9,6 +9,7 @@ from robodyn_pin.differentiation import Preparation
 from robodyn_pin.edges import edge_text
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.files import write_json, write_text
+from robodyn_pin.limits import strut_limits
 from robodyn_pin.log_files import write_table
 from robodyn_pin.log_table import read_columns
 from robodyn_pin.motion import Log
@@ -44,8 +45,8 @@ def forces_of_log(
     Raises:
         RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
     """
-    if limit is None and "struts" in robot.file.limits:
-        limit = robot.file.limits["struts"].force
+    if limit is None:
+        limit = next(iter(strut_limits(robot).values()), None)
     measured = None if compare is None else _read_cell(compare)
     whole = strut_history_with_reach(robot, log, preparation, reduced, covariance)
     history = whole.inside

@@ -39,8 +39,17 @@ BLOCK = 250  # samples whose regressors are held at once
 SPREADS = (1e-3, 1e2)  # of bodies about the prior, in parts of their own size: where the most likely one is looked for
 
 
-def covariance_of(folder: Path, robot: Robot, run: RunFile) -> tuple[np.ndarray | None, str]:
-    """Covariance (p, p) of the parameters of an identified robot, order of `columns(robot)`; None, and why it is not known."""
+def covariance_of(
+    folder: Path, robot: Robot, run: RunFile, loaded: Robot | None = None
+) -> tuple[np.ndarray | None, str]:
+    """Covariance (p, p) of the parameters of an identified robot; None, and why it is not known.
+
+    Args:
+        loaded: the robot with tools and payloads; their parameters count as known.
+
+    Returns:
+        In the order of `columns(loaded)`, or of `columns(robot)`.
+    """
     try:
         stored = read_result(folder)
     except BadFile as error:
@@ -56,7 +65,21 @@ def covariance_of(folder: Path, robot: Robot, run: RunFile) -> tuple[np.ndarray 
     estimate = BaseEstimate(stored.base, a["wls"], a["wls_covariance"], a["wls_sigma"])
     sigma = posterior(estimate, a["feasible"], prior_of(run, fitted), bounds_of(run, fitted))
     index = [labels.index(label) for label in own]  # without the payload's
-    return sigma[np.ix_(index, index)], ""
+    own_sigma = sigma[np.ix_(index, index)]
+    return (own_sigma if loaded is None else _of_loaded(own_sigma, robot, loaded)), ""
+
+
+def _of_loaded(covariance: np.ndarray, robot: Robot, loaded: Robot) -> np.ndarray:
+    """The same for a robot that carries something: a body that is no longer identical to others stays as sure as they are."""
+    place = {name: 10 * k for k, group in enumerate(robot.body_groups) for name in group}
+    begins = [place.get(group[0]) for group in loaded.body_groups]
+    first, last = 10 * len(begins), 10 * len(robot.body_groups)
+    shared = np.zeros((first + len(covariance) - last, len(covariance)))
+    for k, begin in enumerate(begins):
+        if begin is not None:  # else all of the body is what is carried
+            shared[10 * k : 10 * k + 10, begin : begin + 10] = np.eye(10)
+    shared[first:, last:] = np.eye(len(covariance) - last)
+    return shared @ covariance @ shared.T
 
 
 def posterior(estimate: BaseEstimate, values: np.ndarray, prior: Prior, bounds: Bounds) -> np.ndarray:
@@ -117,7 +140,7 @@ def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Pre
     """Half widths of the intervals along a log, for the full model.
 
     Args:
-        robot: as identified, also with a tool or a payload, which count as known. covariance: (p, p) of its parameters.
+        robot: as identified, also with tools and payloads. covariance: (p, p) of its parameters, order of `columns(robot)`.
     """
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

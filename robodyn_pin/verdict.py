@@ -92,6 +92,12 @@ def unexplained(looked: Accuracy, names: Sequence[str], still: Collection[str]) 
     reasons, cautions = [], []
     rms = np.sqrt(looked.energy / max(looked.samples, 1))
     for j in np.flatnonzero(looked.rmse >= looked.spread).tolist():
+        if not rms[j]:
+            cautions.append(
+                f"the held-out torque of {names[j]} is always zero: it counts as a joint without a drive, and is held to that to "
+                f"{looked.rmse[j]:.3g} N m (or N) rms; if it has a drive, its column is wrong"
+            )
+            continue
         said = (
             f"the model does not explain {names[j]}: its held-out error, {looked.rmse[j]:.3g} N m (or N) rms, is not smaller than "
             f"the spread of its torque about the mean, {looked.spread[j]:.3g}"

@@ -11,9 +11,10 @@ from robodyn_pin.edges import edge_rows
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.filters import Lowpass
-from robodyn_pin.motion import Log
+from robodyn_pin.motion import Log, uniform
 from robodyn_pin.periodic import find_period
 from robodyn_pin.prediction import predict
+from robodyn_pin.quality import UNSEEN
 from robodyn_pin.robot import load
 from robodyn_pin.run_file import RunFile
 from robodyn_pin.simulation import Noise, simulate
@@ -224,6 +225,19 @@ def test_contradictions_are_named(preparation, expected):
     text = f"robot: irb360\nfit: [{{file: log.csv}}]\npreparation: {preparation}\n"
     with pytest.raises(BadFile, match=expected):
         parse_yaml(text, RunFile, "run.yaml")
+
+
+def test_edges_of_an_irregular_clock_are_as_long_in_time():
+    """A log whose first half is sampled four times as densely: there as much time holds more rows."""
+    way = Preparation(filter=Lowpass(order=4, cutoff=5))
+    t = np.concatenate([np.arange(0, 4, 1e-3), np.arange(4, 8, 4e-3)])
+    q = np.stack([np.sin(3 * t), np.cos(2 * t)], axis=1)
+    log = Log("uneven", t, q, None, quality=replace(UNSEEN, irregular=1.0))
+    even = uniform(log)
+    assert even is uniform(log)  # so that the way to differentiate is found once
+    lasts, edge = rates_of(even, way).edge / even.rate, edge_rows(log, way)
+    assert 0.1 < lasts <= min(t[edge] - t[0], t[-1] - t[-1 - edge]) + 1e-3
+    assert t[edge] - t[0] < lasts + 2e-3
 
 
 def test_a_part_of_a_log_predicts_as_the_whole_one_but_for_its_edge_rows():

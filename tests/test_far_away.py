@@ -85,3 +85,19 @@ def test_measured_motors_that_are_far_away_are_refused_at_once(far):
         close_motors(robot, q, 0 * q, 0 * q, lambda i: f"row {i}")
     with pytest.raises(ClosureFailed, match=r"row 0 lie .* from where the robot is assembled"):
         close_motors(robot, q[123:], 0 * q[123:], 0 * q[123:], lambda i: f"row {i}")
+
+
+def test_measured_motors_behind_gears_may_go_far():
+    """Motors that turn 600 times for each turn of their joints go 360 rad where these go 0.6."""
+    direct = rp.load("dualv")
+    motors = [
+        motor.model_copy(update={"of": {joint: 600 * x for joint, x in motor.of.items()}, "offset": 0.0})
+        for motor in direct.file.motors
+    ]
+    file = direct.file.model_copy(update={"motors": motors, "limits": {}})
+    geared = build("geared", file, direct.urdf_xml, direct.urdf_path)
+    c = geared.coordinates.S @ geared.home + geared.coordinates.offset + np.linspace(0.09, 0.1, 200)[:, None]
+    state = geared.close(c, 0 * c, 0 * c)
+    q = state.q @ geared.motors.S.T
+    assert np.abs(q - geared.motors.S @ geared.home).max() > 300
+    np.testing.assert_allclose(close_motors(geared, q, 0 * q, 0 * q).q, state.q, atol=1e-9)

@@ -63,3 +63,8 @@ def test_band_of_a_motion_is_found_under_the_noise_of_its_encoder():
     t = np.arange(10_000) / 1000
     q = np.sin(2 * np.pi * 3 * t) + 1e-3 * np.random.default_rng(3).normal(size=len(t))
     assert band(Log("log", t, q[:, None], None)) == pytest.approx(3, abs=0.3)
+
+
+def test_band_of_a_log_that_stands_still_is_its_lowest_frequency():
+    log = Log("still", np.arange(1000) / 1000, np.full((1000, 2), 0.1), None)
+    assert band(log) == pytest.approx(1.0, rel=0.01)

@@ -1,20 +1,26 @@
 """What a robot survives is one answer: joints, motors and struts, of the robot file and the URDF, whoever asks."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.check import check
-from robodyn_pin.errors import BadLog, BeyondLimits, ClosureFailed
+from robodyn_pin.errors import BadLog, BeyondLimits, ClosureFailed, RobodynError
 from robodyn_pin.excitation_model import ExcitationModel
 from robodyn_pin.forces import constraint_forces_at
+from robodyn_pin.friction.file import FrictionFile
+from robodyn_pin.friction.free import measure
 from robodyn_pin.identification.excitation import Series, highest
 from robodyn_pin.limits import limits_of, speed_limits, strut_limits, torque_limits
 from robodyn_pin.loads import check_positions, limited
 from robodyn_pin.motion import Log, Units, check_speed
 from robodyn_pin.planning.limits import planning_limits
+from robodyn_pin.repair import random_motion
 from robodyn_pin.robot import Robot, build
 from robodyn_pin.robot_file import Limit, MotorSpec, RobotFile
+from robodyn_pin.run_file import LogSpec
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 from robodyn_pin.struts import strut_loads
 
@@ -109,19 +115,24 @@ def test_limits_of_the_robot_file_count_before_those_of_the_urdf_and_those_of_a_
     )
 
 
-def test_joints_without_limits_in_a_urdf_have_none():
+@pytest.mark.parametrize("wide", ["1e9", "1e16", "1e6"])
+def test_joints_without_limits_in_a_urdf_have_none(wide):
     huge = ARM.replace('velocity="4" effort="20"', 'velocity="1e9" effort="0"').replace(
-        'lower="-3" upper="3"', 'lower="-1e9" upper="1e9"'
+        'lower="-3" upper="3"', f'lower="-{wide}" upper="{wide}"'
     )
     robot = build("arm", RobotFile(urdf="arm.urdf"), huge, rp.load("irb360").urdf_path)
-    assert ranges_or_none(robot) == {}
+    assert ranges(robot) == {}
     assert np.isinf(torque_limits(robot)).all()
     assert np.isinf(speed_limits(robot)).all()
     simulate(robot, swing(12, 1), Noise(np.zeros(1)))
+    random_motion(robot, np.random.default_rng(0))
 
 
-def ranges_or_none(robot: Robot) -> dict[tuple[str, str], list[float]]:
-    return ranges(robot) if limits_of(robot, {}, 0.0).bounds else {}
+@pytest.mark.parametrize(("motor", "turns"), [("j1", 6), (MotorSpec(name="m", of={"j1": -1.01}), 6.06)])
+def test_a_motor_whose_joint_the_urdf_stops_does_not_turn_freely(motor, turns):
+    run = FrictionFile(robot="arm", motor="j1" if motor == "j1" else "m", logs=[LogSpec(file="none.csv")])
+    with pytest.raises(RobodynError, match=f"cannot turn freely: its limits are {turns:g} rad apart"):
+        measure(run, Path(), arm(motor))
 
 
 def test_two_motors_on_one_joint_share_its_limit_of_torque():

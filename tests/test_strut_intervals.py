@@ -119,6 +119,14 @@ def test_the_commands_show_the_intervals_of_an_identified_robot(robodyn, tmp_pat
     done = robodyn("show", "irb360", "--motion", log, *known, "--forces", "--export", tmp_path / "film.html")
     assert done.returncode == 0, done.stderr
     assert '"interval": [' in (tmp_path / "film.html").read_text()
+    body = tmp_path / "body.yaml"
+    body.write_text("{link: arm_1, mass: 1, at: [0, 0, 0.05]}")
+    done = robodyn("forces", "irb360", log, *known, "--payload", body, "--out", tmp_path / "loaded.csv")
+    assert done.returncode == 0, done.stderr
+    loaded = pl.read_csv(tmp_path / "loaded.csv", comment_prefix="#")
+    for name in (column for column in table.columns if column.startswith("high_")):  # a known mass is no less sure
+        force = name.removeprefix("high_")
+        np.testing.assert_allclose(loaded[name] - loaded[force], table[name] - table[force], rtol=1e-6)
     for more in ((), (*known, "--reduced")):
         done = robodyn("forces", "irb360", log, *more, "--out", tmp_path / "own.csv")
         assert done.returncode == 0, done.stderr

@@ -7,8 +7,10 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import Underactuated
+from robodyn_pin.motion import Log
 from robodyn_pin.robot import build
 from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.run import identify
 
 M, m, l, J, g = 3.0, 0.9, 0.8, 0.05, 9.81  # cart, pole, its centre from the hinge, inertia about the centre
 URDF = f"""<robot name="cartpole"><link name="rail"/>
@@ -64,6 +66,40 @@ def test_a_motion_that_the_motor_makes_is_not_refused():
 def test_a_passive_joint_with_a_column_of_zero_torque_is_a_motor_like_any_other():
     tau = rp.inverse_dynamics(cartpole(motors=["cart", "hinge"]), C, CD, CDD)
     assert tau[0] == pytest.approx(by_hand(ANGLE, RATE, CART, POLE), abs=1e-9)
+
+
+def swung(rate: float, duration: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, positions and forces of a cart that is pushed, its pole swinging freely: equations by hand, RK4."""
+
+    def push(time: float, x: np.ndarray) -> float:
+        return 5 * np.sin(3 * time) + 4 * np.sin(7 * time) - 6 * x[0] - 2 * x[2]
+
+    def slope(time: float, x: np.ndarray) -> np.ndarray:
+        _, angle, _, turning = x
+        A = np.array([[M + m, m * l * np.cos(angle)], [m * l * np.cos(angle), J + m * l**2]])
+        b = [push(time, x) + m * l * turning**2 * np.sin(angle), -m * g * l * np.sin(angle)]
+        return np.concatenate([x[2:], np.linalg.solve(A, b)])
+
+    t, h = np.arange(0, duration, 1 / rate), 1 / rate
+    x, states = np.array([0, 0.5, 0, 0]), []
+    for time in t:
+        states.append(x)
+        k1 = slope(time, x)
+        k2 = slope(time + h / 2, x + h / 2 * k1)
+        k3 = slope(time + h / 2, x + h / 2 * k2)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(time + h, x + h * k3))
+    return t, np.array(states)[:, :2], np.array([push(time, x) for time, x in zip(t, states, strict=True)])
+
+
+def test_a_log_with_a_torque_of_zero_is_identified_and_the_joint_named():
+    """What the README advises for logs of such robots: a good model is accepted, and no mistake is told."""
+    rng, (t, q, force) = np.random.default_rng(0), swung(500, 8)
+    tau = np.stack([force + 0.05 * rng.normal(size=len(t)), 0 * t], axis=1)
+    log = Log("pushed", t, q + 1e-5 * rng.normal(size=q.shape), tau)
+    result = identify(cartpole(motors=["cart", "hinge"]), log)
+    assert result.verdict.accepted, result.verdict.reasons
+    assert any("torque of hinge is always zero" in caution for caution in result.verdict.cautions)
+    assert not any("looks" in said or "look " in said for said in result.verdict.cautions)
 
 
 def test_a_dead_point_of_the_motors_is_no_traceback():

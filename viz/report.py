@@ -19,7 +19,8 @@ from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.missing_structure import ALONE, AT_BOUND, as_good_as_zero
 from robodyn_pin.motion import IRREGULAR
 from robodyn_pin.quality import GAP
-from robodyn_pin.result import FIGURES, Choice, LogRecord, Result, Sample, Scored, versions
+from robodyn_pin.result import FIGURES, Choice, LogRecord, Result, Sample, Scored
+from robodyn_pin.result_summary import versions
 from robodyn_pin.viz.pictures import Picture, picture, write_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure
 from robodyn_pin.viz.scene import Scene

@@ -159,7 +159,7 @@ def forces(
     preparation = run.preparation if run else Preparation()
     known, why = None, ""
     if run is not None and model.file.struts and not reduced:
-        known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run)
+        known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
     summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
     summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)

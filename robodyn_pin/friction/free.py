@@ -18,6 +18,7 @@ from robodyn_pin.friction.file import FrictionFile, SteadySpec
 from robodyn_pin.friction.result import FrictionResult, bend_warning, fit_curves
 from robodyn_pin.identification.friction_curve import Points, friction_points
 from robodyn_pin.identification.steady import steady_parts
+from robodyn_pin.limits import limits_of
 from robodyn_pin.motion import Log, read_log, uniform
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import rows_of
@@ -121,13 +122,23 @@ def _steady(log: Log, k: int, spec: SteadySpec) -> list[tuple[float, np.ndarray]
 
 
 def _check_free(robot: Robot, motor: str) -> None:
-    limit = robot.file.limits.get(motor)
-    span = limit.position[1] - limit.position[0] if limit and limit.position else np.inf
+    span = _span(robot, motor)
     if _joint_kind(robot, motor) == "revolute" and span < ONE_TURN:
         raise RobodynError(
             f"motor {motor!r} of robot {robot.name!r} cannot turn freely: its limits are {span:.3g} rad apart, so that it "
             "holds no speed for long and carries more than friction; `robodyn identify` finds its friction from a rich motion"
         )
+
+
+def _span(robot: Robot, motor: str) -> float:
+    """How far a motor may turn by its own limits and those of a joint that it turns alone; infinite without."""
+    row, span = robot.motors.S[robot.motors.names.index(motor)], np.inf
+    for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
+        for axis, half in zip(bounds.S, bounds.half.tolist(), strict=True):
+            share = float(axis @ row) / float(axis @ axis)
+            if np.allclose(share * axis, row):
+                span = min(span, 2 * half * abs(share))
+    return span
 
 
 def _joint_kind(robot: Robot, motor: str) -> str:

@@ -141,7 +141,8 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     if (struts := planned.motion.struts) is not None:
         kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
         history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
-        figures["strut_forces"] = force_figure(history, task.largest("struts", "force"), f"{name}, planned{kept}")
+        limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None  # one line, where all have the same
+        figures["strut_forces"] = force_figure(history, limit, f"{name}, planned{kept}")
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
@@ -170,9 +171,8 @@ def _film(planned: Planned) -> Any:
         )
     else:
         names = robot.motors.names
-        limits = tuple(planned.task.largest(name, "torque") for name in names)
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
-        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], limits)
+        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], planned.task.torque_limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
     return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW)
 

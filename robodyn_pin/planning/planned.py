@@ -6,13 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Literal
 
 import numpy as np
 
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import resolve
-from robodyn_pin.limits import Limits
+from robodyn_pin.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.payload import loaded
 from robodyn_pin.planning.limits import planning_limits
 from robodyn_pin.planning.model import blocks
@@ -37,18 +36,16 @@ class Task:
     path: Path
     limits: Limits
 
-    def largest(self, name: str, kind: Literal["torque", "force"]) -> float | None:
-        """Largest torque [N m or N] of a motor, or force [N] of the `struts`, without margin, whether planned with or not."""
-        for limits in (self.settings.limits, self.robot.file.limits):
-            if name in limits and (most := getattr(limits[name], kind)) is not None:
-                return float(most)
-        return None
-
     @property
     def strut_limits(self) -> tuple[float | None, ...]:
         """Largest force [N] of each strut, without margin, whether planned with or not."""
-        given, of_all = self.settings.limits, self.largest("struts", "force")
-        return tuple((given[name].force if name in given else None) or of_all for name in self.robot.file.struts)
+        return tuple(strut_limits(self.robot, self.settings.limits).values())
+
+    @property
+    def torque_limits(self) -> tuple[float | None, ...]:
+        """Largest torque [N m or N] of each motor, likewise."""
+        found = torque_limits(self.robot, self.settings.limits).tolist()
+        return tuple(most if np.isfinite(most) else None for most in found)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,36 @@
+"""Which file the name of a robot stands for."""
+
+from pathlib import Path
+
+from robodyn_pin.errors import BadFile, UnknownName
+
+DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
+OTHER_FORMATS = {
+    ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
+    ".sdf": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".world": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".mjcf": "MJCF is read from files that end in .xml; rename it",
+    ".usd": "USD is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+}
+
+
+def find(source: str | Path) -> Path:
+    """The YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
+    from robodyn_pin.urdf import catalogue
+
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(path.glob("*_identified.yaml"))
+        if len(found) != 1:
+            raise BadFile(f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}")
+        return found[0]
+    if path.suffix in DESCRIPTIONS:
+        return path
+    if path.suffix in OTHER_FORMATS:
+        raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
+    robots = catalogue()
+    if str(source) not in robots:
+        raise UnknownName(
+            "robot", str(source), "the catalogue (and no such .yaml, .urdf, .xml or result folder)", robots
+        )
+    return robots[str(source)]
