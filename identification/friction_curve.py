@@ -111,7 +111,7 @@ def fit_curve(
 
     at, predicted = np.zeros(1), y
     for _ in range(PASSES if relative else 1):
-        if relative:
+        if relative and predicted.any():  # a curve of zeros, where there is no friction, has no relative error
             size = np.maximum(np.abs(predicted), LEAST * np.abs(predicted).max())
         if shaped:
             starts = np.linspace(*bounds, STARTS + 2)[1:-1, None]

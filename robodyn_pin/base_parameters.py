@@ -9,7 +9,7 @@ from robodyn_pin.regression import state_regressor
 from robodyn_pin.robot import Robot
 
 STATES = 400  # random states that show which parameters can be told apart
-AROUND = 0.3  # [rad or m] of home
+AROUND = 0.3  # [rad or m] of home, on the joints' side of gears
 
 
 def bodies_base(robot: Robot, rows: np.ndarray | None = None) -> BaseSet:
@@ -29,16 +29,24 @@ def bodies_base(robot: Robot, rows: np.ndarray | None = None) -> BaseSet:
 
 
 def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
-    """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer."""
-    d = len(robot.coordinates.names)
+    """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer.
+
+    States and efforts are on the joints' side of gears, so that a motor's gear does not decide what can be told apart.
+    """
+    gear = gears(robot)
     home = robot.coordinates.S @ robot.home + robot.coordinates.offset
-    c, around = np.empty((0, d)), AROUND
+    around = AROUND
     while True:
-        c = home + around * rng.uniform(-1, 1, (STATES, d))
+        c = home + around * gear * rng.uniform(-1, 1, (STATES, len(gear)))
         try:
-            state = robot.close(c, rng.normal(size=c.shape), rng.normal(size=c.shape))
+            state = robot.close(c, gear * rng.normal(size=c.shape), gear * rng.normal(size=c.shape))
         except ClosureFailed:
             around /= 2
             continue
-        W = state_regressor(robot, state)
+        W = state_regressor(robot, state) * gear[:, None]
         return W.reshape(-1, W.shape[2])
+
+
+def gears(robot: Robot) -> np.ndarray:
+    """How far each coordinate (d,) moves for one rad or m of the joint that moves it most."""
+    return np.abs(robot.coordinates.S).max(axis=1)

@@ -28,12 +28,16 @@ def inside(rows: int, edge: int) -> slice:
     return slice(edge, rows - edge) if rows > 2 * edge else slice(rows)
 
 
-def edge_text(rows: int, edge: int) -> str:
-    """What is left out of so many rows and why, as the end of a sentence; empty where nothing is."""
+def edge_text(rows: int, edge: int, left_out: str = "are left out") -> str:
+    """What is left out of so many rows and why, as the end of a sentence; empty where nothing is.
+
+    Args:
+        left_out: what becomes of them.
+    """
     if not edge:
         return ""
     if rows > 2 * edge:
-        return f"; the {edge} rows at each end of the log are left out: there the rates miss what lies beyond it"
+        return f"; the {edge} rows at each end of the log {left_out}: there the rates miss what lies beyond it"
     return (
         "; the log is so short that the rates of all its rows miss what lies beyond its ends: no row is left out, and near the "
         "ends torques may be far off, and forces"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from robodyn_pin.base_parameters import AROUND
+from robodyn_pin.base_parameters import AROUND, gears
 from robodyn_pin.dynamics import motor_map
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
 from robodyn_pin.export import urdf_with
@@ -151,8 +151,9 @@ def random_motion(robot: Robot, rng: np.random.Generator) -> State:
     home = axes.S @ robot.home + axes.offset
     limits = limits_of(robot, {}, 0.0)
     bounds = dict(zip(limits.labels, limits.ranges, strict=True))
-    ranges = np.array([bounds.get(("position", n), (x - AROUND, x + AROUND)) for n, x in zip(names, home, strict=True)])
-    fastest = np.array([bounds.get(("velocity", n), (-1.0, 1.0))[1] for n in names])
+    each = list(zip(names, home, gears(robot), strict=True))
+    ranges = np.array([bounds.get(("position", n), (x - AROUND * k, x + AROUND * k)) for n, x, k in each])
+    fastest = np.array([bounds.get(("velocity", n), (-k, k))[1] for n, _, k in each])
     w = 2 * np.pi / SECONDS * np.arange(1, HARMONICS + 1)
     t = np.linspace(0, SECONDS, SAMPLES, endpoint=False)[:, None] * w
     a, b = rng.normal(size=(2, HARMONICS, len(names)))

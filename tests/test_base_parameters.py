@@ -12,6 +12,7 @@ from robodyn_pin.check import check
 from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.regression import regressor
 from robodyn_pin.robot import Robot, build, load
+from robodyn_pin.robot_file import MotorSpec
 from robodyn_pin.simulation import FourierMotion, Noise, simulate
 from robodyn_pin.urdf import catalogue
 
@@ -96,6 +97,20 @@ def test_a_rotor_of_the_dualv_joins_its_leg_as_printed():
 def test_panda_shows_the_43_parameters_of_its_published_identification(measured_logs: Path):
     report = check(load(measured_logs / "panda_gaz2019" / "panda.urdf"))
     assert len(report.base.columns) == report.inertial == 43
+
+
+def test_gears_change_no_count():
+    """A motor that turns a hundred times as fast shows what the joint itself shows."""
+    direct = load("irb2400")
+    motors = [
+        MotorSpec(name=m.name, of={joint: k * factor for joint, factor in m.of.items()})
+        for m, k in zip(direct.file.motors, (-1000, 120, 80, 1, 50, 1000), strict=True)
+    ]
+    file = direct.file.model_copy(update={"motors": motors, "efforts": [], "limits": {}})
+    found = check(build("geared", file, direct.urdf_path.read_text(), direct.urdf_path))
+    exact = check(direct)
+    assert found.inertial == exact.inertial
+    assert found.base.condition < 3 * exact.base.condition
 
 
 def rounded(name: str, digits: int) -> Robot:

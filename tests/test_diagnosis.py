@@ -73,6 +73,7 @@ def test_colour_of_noise_is_told_and_its_cost_measured():
         red[k] = a * red[k - 1] + white[k]
     assert ljung_box(white)[0] > 0.01
     assert ljung_box(red)[0] < 1e-6
+    assert 0 < ljung_box(white[:15])[0] < 1  # fewer rows than lags
     means = red[: 400 * 50].reshape(50, 400).mean(axis=1)
     cost = means.std() / (red.std() / np.sqrt(400))
     assert widening(red, 1000.0, 2.0, 500.0)[0] == pytest.approx(np.sqrt((1 + a) / (1 - a)), rel=0.15)

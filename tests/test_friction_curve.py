@@ -108,6 +108,15 @@ def test_linear_friction_is_found_exactly():
     np.testing.assert_allclose(fit.coefficients, [0.4, 0.01], rtol=1e-9)
 
 
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_joint_without_friction_has_none(relative):
+    """Efforts against the motion are noise: the nearest friction that is not negative is zero."""
+    points = friction_points([0.1, 0.2, 0.4], [np.full(20, -0.001 * k) for k in (3, 2, 4)])
+    fit = fit_curve(points, lambda w, s: curve_columns("linear", w, s), False, names("linear"), relative)
+    np.testing.assert_array_equal(fit.coefficients, 0)
+    assert np.isfinite(fit.covariance).all()
+
+
 def test_parts_of_one_speed_are_one_point():
     points = friction_points([2.0, 1.0, 1.001], [np.full(50, 3.0), np.full(10, 1.0), np.full(30, 2.0)])
     np.testing.assert_allclose(points.speed, [(10 * 1.0 + 30 * 1.001) / 40, 2.0])

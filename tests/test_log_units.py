@@ -1,5 +1,6 @@
 """Logs in other units and with motors' gains, read everywhere as the same log in SI; columns that nobody reads."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from robodyn_pin.files import parse_yaml
 from robodyn_pin.friction.file import FrictionFile
 from robodyn_pin.friction.free import logs_of
 from robodyn_pin.log_files import StoredLog, log_pieces, open_log, write_log
-from robodyn_pin.log_units import Scale, Units
+from robodyn_pin.log_units import LogKeys, Scale, Units
 from robodyn_pin.motion import Log, read_log
 from robodyn_pin.online.run import start
-from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.settings import TrackFile, reading_as
 from robodyn_pin.poses import read_poses
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile
@@ -151,6 +152,20 @@ def test_speeds_that_cannot_be_name_the_unit_of_their_kind(robot, log, folder):
     write_log(folder / "fast.csv", replace(log, q=log.q * [1000, 1]), robot)
     with pytest.raises(BadLog, match=r"'slide'.*units: \{length: mm\}"):
         read_log(folder / "fast.csv", robot)
+
+
+def test_tracking_reads_logs_as_the_run_of_the_result_that_it_starts_from(robodyn, robot, log, folder):
+    (folder / "keys.yaml").write_text(yaml.safe_dump({"robot": "crane.urdf", "fit": [{"file": "log.csv"}]} | KEYS))
+    assert robodyn("identify", folder / "keys.yaml", "--out", folder / "keys").returncode in (0, 3)
+    write_log(folder / "si.csv", log, robot)
+    noise = []
+    for words in (("crane.urdf", "si.csv"), ("keys", "log.csv")):
+        done = robodyn("track", *(folder / word for word in words), "--json")
+        assert done.returncode == 0, done.stderr
+        noise.append(json.loads(done.stdout.splitlines()[-1])["summary"]["noise [N m or N]"])
+    assert noise[1] == pytest.approx(noise[0], rel=1e-6)
+    own = reading_as(LogKeys(units=Units(angle="deg"), columns={"t": "time"}), TrackFile(units=Units(length="mm")))
+    assert (own.units, own.columns) == (Units(length="mm"), {"t": "time"})
 
 
 def test_columns_that_nobody_reads_are_named_once(robodyn, robot, log, folder):

@@ -143,6 +143,21 @@ def test_singular_poses_of_a_motion_are_told_with_their_time(tmp_path):
     assert "SIMULATED" in robodyn("pose", "irb2400", "--motion", str(tmp_path / "log.csv")).stdout
 
 
+def test_the_motion_of_an_identified_robot_is_read_in_the_units_of_its_run(tmp_path):
+    """The wrist is nearest to q5 = 0 at 10 degrees."""
+    result, t = tmp_path / "result", np.arange(101) / 100
+    result.mkdir()
+    robot = load("irb2400")
+    (result / "irb2400.urdf").write_text(robot.urdf_path.read_text())
+    (result / "irb2400_identified.yaml").write_text(robot.urdf_path.with_suffix(".yaml").read_text())
+    (result / "run.yaml").write_text("{robot: irb2400, fit: [{file: log.csv}], units: {angle: deg}}")
+    q = np.zeros((101, 6))
+    q[:, 4] = 10 + 30 * t
+    write_log(tmp_path / "log.csv", Log("made", t, q, None), robot)
+    done = robodyn("pose", str(result), "--motion", str(tmp_path / "log.csv"), "--json")
+    assert json.loads(done.stdout)["families"]["wrist"]["nearest"] == pytest.approx(np.deg2rad(10), abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -95,6 +95,17 @@ def test_torque_that_moves_nothing_counts_as_error_only_until_it_is_taken_from_t
     assert all(row["RMSE"] < 0.02 * row["mean |measured|"] for row in found["accuracy"])
 
 
+def test_what_becomes_of_the_edges_is_said_as_it_is(robodyn, verified, tmp_path):
+    folder, found = verified
+    out = tmp_path / "torques.csv"
+    done = robodyn("predict", "irb2400", folder / "log.csv", "--out", out)
+    assert (
+        f"the {found['edge rows']} rows at each end of the log are in the file, and neither compared nor drawn"
+        in done.stdout
+    )
+    assert pl.read_csv(out, comment_prefix="#").height == found["rows"] == found["samples"] + 2 * found["edge rows"]
+
+
 def test_a_log_too_short_for_the_filter_to_settle_is_told(robodyn, verified, tmp_path):
     folder, _ = verified
     rough = pl.read_csv(folder / "log.csv", comment_prefix="#").head(4)

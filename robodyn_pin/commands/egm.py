@@ -31,12 +31,12 @@ def record(
     duration: Annotated[
         float,
         typer.Option(
-            help="How long [s], by the controller's clock; Ctrl-C ends earlier. All of it stays in memory until the end, up to a gigabyte an hour.",
+            help="How long \\[s], by the controller's clock; Ctrl-C ends earlier. All of it stays in memory until the end, up to a gigabyte an hour.",
             min=0.01,
             max=3600,
         ),
     ] = 10.0,
-    wait: Annotated[float, typer.Option(help="How long to wait for the first packet [s].", min=0.1)] = 30.0,
+    wait: Annotated[float, typer.Option(help="How long to wait for the first packet \\[s].", min=0.1)] = 30.0,
     torques: Annotated[
         Literal["reference", "test-signals"],
         typer.Option(help="Where the controller puts torques: torqueRef, or its test signals."),

@@ -20,6 +20,7 @@ from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
 SHOWN = 4  # limits that a log exceeds
+IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # a torque for each row of the log, edges too
 
 
 def predict(
@@ -59,7 +60,7 @@ def predict(
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     write_torques(out, data, tau, model)
-    kept, said = inside(len(tau), edge), edge_text(len(tau), edge)
+    kept, said = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
     summary: dict[str, Any] = {
@@ -125,7 +126,7 @@ def forces(
         float | None, typer.Option(help="Largest force of a strut [N]; default: the robot file's.", min=0)
     ] = None,
     compare: Annotated[
-        Path | None, typer.Option(help="CSV of a load cell: t [s], force [N], tension positive.")
+        Path | None, typer.Option(help="CSV of a load cell: t \\[s], force [N], tension positive.")
     ] = None,
     cell: Annotated[
         str, typer.Option(help="Where the load cell sits: STRUT or STRUT:lower; default: the upper end of the first.")

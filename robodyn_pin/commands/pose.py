@@ -16,12 +16,12 @@ def pose(
     robot: RobotArg,
     at: Annotated[
         str | None,
-        typer.Option(help="Coordinates, '0.1,0.2,...' [rad or m]; default: home. Shows where the frames are."),
+        typer.Option(help="Coordinates, '0.1,0.2,...' \\[rad or m]; default: home. Shows where the frames are."),
     ] = None,
     reach: Annotated[
         str | None,
         typer.Option(
-            help="Pose of the frame in the base: x,y,z [m], roll,pitch,yaw. Shows all branches that take it there."
+            help="Pose of the frame in the base: x,y,z \\[m], roll,pitch,yaw. Shows all branches that take it there."
         ),
     ] = None,
     frame: Annotated[
@@ -31,7 +31,7 @@ def pose(
     velocity: Annotated[
         str | None,
         typer.Option(
-            help="With --at: of the frame, vx,vy,vz [m/s], wx,wy,wz [rad/s] in the base. Shows the motors' rates, damped near singular poses."
+            help="With --at: of the frame, vx,vy,vz \\[m/s], wx,wy,wz \\[rad/s] in the base. Shows the motors' rates, damped near singular poses."
         ),
     ] = None,
     motion: Annotated[
@@ -56,21 +56,21 @@ def pose(
     """
     import numpy as np
 
-    from robodyn_pin.motion import read_log
     from robodyn_pin.pose_report import FLANGE, along, in_units, moving, pose_of, reaching, standing
+    from robodyn_pin.run_file import read_as
 
     if sum(x is not None for x in (at, reach, motion)) > 1:
         raise RobodynError("--at, --reach and --motion ask different things; give one of them")
     if velocity is not None and (reach is not None or motion is not None):
         raise RobodynError("--velocity asks for rates at one pose of the motors; give it with --at")
-    (model, _), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
+    (model, run), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
         six = numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
         summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
         answer(as_json, summary, _print_branches, summary, unit)
         return
     if motion is not None:
-        summary = along(model, read_log(motion, model, torque=False), frame or FLANGE)
+        summary = along(model, read_as(run, motion, model, torque=False), frame or FLANGE)
         answer(as_json, summary, _print_along, summary, unit)
         return
     axes = model.coordinates

@@ -49,17 +49,20 @@ def track(
 ) -> None:
     """Online identification: sample by sample, along what the motion excites; payloads that come and go, slow drift.
 
+    Columns, units and scale are those of the settings, else as in the result's run.yaml.
+
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
     """
     from robodyn_pin.files import json_text, read_yaml
     from robodyn_pin.online.run import start
-    from robodyn_pin.online.settings import TrackFile
+    from robodyn_pin.online.settings import TrackFile, reading_as
     from robodyn_pin.online.summary import line_of
     from robodyn_pin.result import prepare_folder
 
-    model, _ = robot_of(robot, params)
-    run = start(model, logs, read_yaml(settings, TrackFile) if settings else TrackFile(), resume or ())
+    model, identified = robot_of(robot, params)
+    asked = read_yaml(settings, TrackFile) if settings else TrackFile()
+    run = start(model, logs, reading_as(identified, asked) if identified else asked, resume or ())
     if out is not None:
         prepare_folder(out)
 

@@ -42,3 +42,9 @@ class TrackFile(LogKeys):
     scaled: list[str] = []  # bodies whose shape is that of the robot file: only heavier or lighter
     symmetry: dict[str, list[str]] = {}  # equalities of bodies as in run files; `prior` is the robot file's value
     payload: CarriedSpec = CarriedSpec()
+
+
+def reading_as(keys: LogKeys, settings: TrackFile) -> TrackFile:
+    """Settings that read logs as a run file does, but for what they say themselves."""
+    own = settings.model_fields_set
+    return settings.model_copy(update={name: getattr(keys, name) for name in LogKeys.model_fields if name not in own})
