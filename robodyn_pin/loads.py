@@ -13,7 +13,7 @@ from robodyn_pin.robot import Robot, State
 from robodyn_pin.robot_file import Limit
 from robodyn_pin.struts import strut_loads
 
-ROUND_OFF = 1e-9  # of half a range
+ROUND_OFF, LEAST = 1e-9, 1e-6  # of half a range; [SI] of ranges that are open at one end but for a huge number
 PER = {"position": "", "velocity": "/s", "acceleration": "/s²"}
 
 
@@ -100,7 +100,7 @@ def worst_beyond(robot: Robot, limits: Limits, values: np.ndarray) -> list[Beyon
 def _shares(limits: Limits, values: np.ndarray) -> np.ndarray:
     """Shares of the limits that are used (N, m); beyond one they are exceeded, by numbers that are none as well."""
     centre, half = limits.scale
-    share = np.abs(values - centre) / half / (1 + ROUND_OFF)
+    share = (np.abs(values - centre) - np.minimum(ROUND_OFF * half, LEAST)) / half
     return np.where(np.isnan(share), np.inf, share)
 
 

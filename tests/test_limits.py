@@ -235,3 +235,11 @@ def test_identification_tells_that_a_log_leaves_the_limits_of_the_robot():
     (caution,) = (text for text in rp.identify(robot, log).verdict.cautions if "outside its limits" in text)
     assert f"the position of 'j1' is {reached:.3f}"[:-1] in caution
     assert "outside its limits -3 to 1.5 rad" in caution
+
+
+def test_a_range_that_is_open_at_one_end_is_kept_at_the_other():
+    one_sided = ARM.replace('lower="-3"', 'lower="-1e9"')
+    robot = build("arm", RobotFile(urdf="arm.urdf"), one_sided, rp.load("irb360").urdf_path)
+    check_positions(robot, np.array([[-50.0], [2.9999]]), str)
+    with pytest.raises(BeyondLimits, match=r"the position of 'j1' is 3\.001 rad"):
+        check_positions(robot, np.array([[3.001]]), str)
