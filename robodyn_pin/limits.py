@@ -179,12 +179,12 @@ def _axes(robot: Robot, given: Mapping[str, Limit]) -> Iterator[Axis]:
 
 
 def _of_urdf(robot: Robot, joint: str) -> Limit:
-    """A URDF writes 0 where it knows no speed or effort, and a huge number where a joint has no limit."""
+    """A URDF writes 0 where it knows no range, speed or effort, and a huge number where a joint has no limit."""
     model, i = robot.model, joint_index(robot.model, joint)
     low, high = float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])
     velocity, effort = float(model.upperVelocityLimit[i]), float(model.upperEffortLimit[i])
     return Limit(
-        position=None if low <= -ENDLESS and high >= ENDLESS else (low, high),
+        position=None if (low <= -ENDLESS and high >= ENDLESS) or low == high == 0 else (low, high),
         velocity=velocity if 0 < velocity < UNKNOWN else None,
         torque=effort if 0 < effort < UNKNOWN else None,
     )

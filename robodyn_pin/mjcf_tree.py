@@ -64,11 +64,13 @@ def _check(root: ET.Element, path: Path) -> None:
     _check_numbers(root, path)
     if root.find("worldbody") is None:
         raise BadFile(f"{path}: no <worldbody>")
-    for joint in root.iter():
-        if joint.tag == "freejoint" or (joint.tag == "joint" and joint.get("type") == "free"):
+    for body in root.iter("body"):
+        for joint in (*body.findall("freejoint"), *body.findall("joint[@type='free']")):
+            name = joint.get("name")
+            what = f"joint {name!r}" if name else f"the joint of body {body.get('name', 'without a name')!r}"
             raise BadFile(
-                f"{path}: joint {joint.get('name', 'without a name')!r} is free; take it out where the base stands still, else write "
-                "it as three slides and three hinges, so that the pose can be chosen as coordinates"
+                f"{path}: {what} is free; take it out where the base stands still, else write it as three slides and three hinges, "
+                "so that the pose can be chosen as coordinates"
             )
     for tag in REFUSED:
         if root.find(f".//{tag}") is not None:

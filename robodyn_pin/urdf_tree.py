@@ -151,6 +151,8 @@ def _check_tree(root: ET.Element, path: Path) -> None:
                 f"{path}: link {link!r} has {len(above)} parents (joints {', '.join(map(str, above))}); a URDF is a "
                 "tree: cut the loop at one of them and describe it under 'closures' in the robot file"
             )
+    if not links:
+        raise BadFile(f"{path}: no <link> in it; a robot has at least two, and a joint between them")
     roots = [link for link in links if link not in parents]
     if len(roots) != 1:
         raise BadFile(f"{path}: expected one root link, found {len(roots)}: {', '.join(map(str, roots)) or 'a circle'}")

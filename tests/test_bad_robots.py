@@ -143,6 +143,7 @@ SPOILED = {
     "an unknown key": (lambda: four_bar("motors:", "motor:"), BadFile, ["'motor'", "'motors'?"]),
     "an unknown key of a closure": (lambda: four_bar("between:", "betwen:"), BadFile, ["'betwen'", "'between'?"]),
     "a key twice": (lambda: four_bar("j_coupler: -0.6", "j_crank: -0.6"), BadFile, ["'j_crank'", "twice"]),
+    "a URDF without links": (lambda: four_bar(urdf='<robot name="x"/>'), BadFile, ["no <link> in it"]),
     "a link with two parents": (
         lambda: four_bar(urdf=other_urdf("</robot>", hinge("again", "coupler", "follower", 0.5) + "</robot>")),
         BadFile,

@@ -171,6 +171,9 @@ def test_a_ball_joint_of_mjcf_turns_about_three_hinges(tmp_path):
 
 BAD = {
     "a free joint": (lambda t: t.replace('<joint name="j_crank" axis="0 -1 0" />', '<freejoint name="base"/>'), "'base' is free"),
+    "a free joint without a name": (
+        lambda t: t.replace('<joint name="j_crank" axis="0 -1 0" />', "<freejoint/>"), "the joint of body 'crank' is free",
+    ),
     "a tendon": (lambda t: t.replace("<actuator>", "<tendon><fixed/></tendon><actuator>"), "<tendon> is not read"),
     "a joint spring": (lambda t: t.replace('name="j_crank"', 'name="j_crank" stiffness="3"', 1), "'stiffness' of"),
     "a motor on a tendon": (lambda t: t.replace('motor joint="j_crank"', 'motor tendon="j_crank"'), "drives no joint"),

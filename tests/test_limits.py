@@ -59,6 +59,14 @@ def test_a_geared_motor_that_is_named_like_its_joint_has_no_limits_of_the_joint(
     assert torque_limits(own) == pytest.approx([0.5])
 
 
+@pytest.mark.parametrize("said", ['velocity="4" effort="20"', 'lower="0" upper="0" velocity="4" effort="20"'])
+def test_a_urdf_that_gives_a_joint_no_range_does_not_hold_it_at_zero(said):
+    text = ARM.replace('lower="-3" upper="3" velocity="4" effort="20"', said)
+    robot = build("arm", RobotFile(urdf="arm.urdf", motors=["j1"]), text, rp.load("irb360").urdf_path)
+    assert ranges(robot) == {("velocity", "j1"): [-4, 4], ("torque", "j1"): [-20, 20]}
+    assert simulate(robot, swing(0.5), Noise(np.zeros(1))).size == 800
+
+
 @pytest.mark.parametrize(("speed", "kept"), [(3.9, True), (4.1, False)])
 def test_a_geared_motor_moves_within_the_joints_limits_not_within_thirtieths_of_them(speed, kept):
     robot = arm(MotorSpec(name="j1", of={"j1": -30}))

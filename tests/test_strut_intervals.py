@@ -131,3 +131,4 @@ def test_the_commands_show_the_intervals_of_an_identified_robot(robodyn, tmp_pat
         done = robodyn("forces", "irb360", log, *more, "--out", tmp_path / "own.csv")
         assert done.returncode == 0, done.stderr
         assert not any("low_" in column for column in pl.read_csv(tmp_path / "own.csv", comment_prefix="#").columns)
+        assert ("leave --reduced out" in " ".join(done.stdout.split())) == bool(more)

@@ -20,6 +20,7 @@ from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
 
 SHOWN = 4  # limits that a log exceeds
+OF_REDUCED = "how sure these forces are is not known: intervals are of the full model; leave --reduced out"
 IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # a torque for each row of the log, edges too
 
 
@@ -159,8 +160,12 @@ def forces(
         return
     preparation = run.preparation if run else Preparation()
     known, why = None, ""
-    if run is not None and model.file.struts and not reduced:
-        known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
+    if run is not None and model.file.struts:
+        known, why = (
+            (None, OF_REDUCED)
+            if reduced
+            else covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
+        )
     summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
     summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)

@@ -89,7 +89,7 @@ def check_motors(robot: Robot) -> None:
     motors, d = len(robot.motors.names), len(robot.coordinates.names)
     if motors < d:
         raise RobodynError(
-            f"robot {robot.name!r} has {motors} motors for {d} degrees of freedom: their positions and torques do not show its "
+            f"robot {robot.name!r} has {motors} motor{'s' * (motors != 1)} for {d} degrees of freedom: their positions and torques do not show its "
             "motion; online identification needs at least one motor for each"
         )
 
