@@ -160,7 +160,7 @@ class Loops:
         """Angular velocity per joint rate, along the world's axes, at q (N, nv): (N, 3, nv), zero for joints that slide."""
         axes = np.empty((len(q), 3, self.model.nv))
         for i, sample in enumerate(q):
-            axes[i] = pin.computeJointJacobians(self.model, self.data, sample)[3:]
+            axes[i] = pin.computeJointJacobians(self.model, self.data, sample).reshape(6, -1)[3:]
         return axes
 
     def _coupling_row(self, closure: Coupling) -> np.ndarray:

@@ -201,7 +201,9 @@ def tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     J = np.empty((len(q), 6, model.nv))
     for i, sample in enumerate(q):
-        J[i] = pin.computeFrameJacobian(model, data, sample, number, axes)
+        J[i] = pin.computeFrameJacobian(model, data, sample, number, axes).reshape(
+            6, -1
+        )  # Pinocchio drops a lone column
     return J
 
 

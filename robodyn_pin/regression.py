@@ -142,7 +142,7 @@ def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.nda
             if serial:
                 out[:] = y
             else:
-                np.dot(t, y, out=out)
+                np.dot(t, y.reshape(len(S.T), -1), out=out)  # Pinocchio drops the axis of a lone joint
         for joint, group, width in together:
             W[part, :, group : group + width] += tree[:, :, joint : joint + width]
     return W

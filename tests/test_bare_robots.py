@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin.closures.fast import forced
 from robodyn_pin.errors import BadFile
+from robodyn_pin.regression import columns, regressor
 
 FIXED = """<robot name="still"><link name="a"/><link name="b"/>
 <joint name="f" type="fixed"><parent link="a"/><child link="b"/></joint></robot>"""
@@ -45,6 +47,32 @@ def test_an_mjcf_file_with_one_joint_is_read(tmp_path):
         mujoco.mj_inverse(theirs, state)
         found = rp.inverse_dynamics(robot, np.array([[0.3]]), np.array([[0.4]]), np.array([[0.5]]))
         assert found[0] == pytest.approx(state.qfrc_inverse, rel=1e-9)
+
+
+def test_one_geared_joint_is_tracked_filmed_and_has_a_jacobian(tmp_path, robodyn):
+    """Pinocchio drops the axis of a lone joint; `test_plan_command` plans the same arm."""
+    (tmp_path / "arm.xml").write_text(
+        """<mujoco><worldbody><body name="a" pos="1 2 3"><joint name="j" axis="0 1 0"/>
+        <geom type="box" size=".1 .2 .3" pos="0.2 0 0"/></body></worldbody></mujoco>"""
+    )
+    (tmp_path / "arm.yaml").write_text("{urdf: arm.xml, motors: [{name: m, of: {j: -30}}]}")
+    (tmp_path / "motion.yaml").write_text("{rate: 200, duration: 6, period: 6, centre: {m: 0}, sin: {m: [10, 5, 3]}}")
+    arm, log = tmp_path / "arm.yaml", tmp_path / "log.csv"
+    for words in (
+        ("simulate", arm, "--motion", tmp_path / "motion.yaml", "--out", log, "--noise", "0.01"),
+        ("track", arm, log),
+        ("show", arm, "--motion", log, "--forces", "--export", tmp_path / "film.html"),
+    ):
+        outcome = robodyn(*words)
+        assert outcome.returncode == 0, outcome.stderr
+    robot, c = rp.load(arm), np.array([[3.0]])
+    turn = [0, 0, 0, 0, -1 / 30, 0]
+    np.testing.assert_allclose(rp.frame_jacobian(robot, c, "a")[0, :, 0], turn, atol=1e-15)
+    one, rate = np.ones((1, 1)), np.zeros((1, 1))
+    named = columns(robot)
+    with forced("pinocchio"):
+        found = regressor(robot, c, rate, one)[0] @ named.values
+    assert found == pytest.approx(rp.inverse_dynamics(robot, c, rate, one)[0], rel=1e-12)
 
 
 def test_a_robot_without_inertia_is_checked_shown_and_closed(tmp_path, robodyn):

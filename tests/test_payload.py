@@ -177,7 +177,8 @@ def test_a_tool_on_the_irb360_is_weighed_through_noise(tmp_path):
         "mass", "centre x", "centre y", "Izz about the centre"
     ]  # fmt: skip
 
-    folder = result.write(tmp_path / "tool", report=False)
+    folder = result.write(tmp_path / "tool")
+    assert "In the frame of end_effector." in (folder / "report.html").read_text()
     assert json.loads((folder / "result.json").read_text())["payload"]["link"] == "end_effector"
     alone, tooled = load(folder), load(folder / "irb360_loaded.yaml")
     assert "payload" not in alone.bodies

@@ -17,6 +17,11 @@ ROOT = Path(__file__).parents[1]
 U_TURN = yaml.safe_load((ROOT / "examples/irb360_u_turn.yaml").read_text())
 ARM = yaml.safe_load((ROOT / "examples/irb2400_plan.yaml").read_text())
 
+GEARED = """<robot name="arm"><link name="base"/><link name="upper"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" velocity="4" effort="20"/></joint></robot>"""
+
 
 def run(folder: Path, settings: dict, *options: str):
     file = folder / "plan.yaml"
@@ -43,6 +48,24 @@ def test_a_result_folder_holds_table_pictures_film_and_what_was_asked(folder):
         "result.json", "table.csv", "phase_plane.svg", "quantities.svg", "strut_forces.svg", "film.html", "plan.yaml",
     } == names  # fmt: skip
     assert yaml.safe_load((folder / "plan.yaml").read_text())["path"]["start"] == U_TURN["path"]["start"]
+
+
+def test_a_geared_arm_whose_joints_have_limits_of_their_own_is_planned(tmp_path):
+    """Torques of the URDF count on the joint's side of the gear: 20 N m at the joint are 2/3 N m of the motor."""
+    (tmp_path / "arm.urdf").write_text(GEARED)
+    (tmp_path / "arm.yaml").write_text("{urdf: arm.urdf, motors: [{name: j1, of: {j1: -30}}]}")
+    limits = {"j1": {"acceleration": 3000, "jerk": 300000}}
+    settings = {
+        "robot": "arm.yaml",
+        "path": {"kind": "through", "points": [[0], [30]]},
+        "limits": limits,
+        "costs": False,
+    }
+    answer = run(tmp_path, settings)
+    assert answer.exit_code == 0, answer.output
+    table = read_look_up(tmp_path / "out" / "table.csv")
+    tau = np.abs(table.rows[:, table.names.index("tau_j1")])
+    assert 0.3 < tau.max() <= 1.001 * 20 / 30
 
 
 def test_the_table_starts_and_ends_at_rest_on_the_path_and_keeps_the_limits(folder):

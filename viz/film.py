@@ -178,7 +178,9 @@ def _motors(
 def _axis(robot: Robot, column: int) -> np.ndarray:
     """Axis (3,) of a joint in its own frame."""
     data = robot.model.createData()
-    J = pin.computeJointJacobians(robot.model, data, np.zeros(robot.model.nq))[:, column]
+    J = pin.computeJointJacobians(robot.model, data, np.zeros(robot.model.nq)).reshape(6, -1)[
+        :, column
+    ]  # Pinocchio drops a lone column
     return data.oMi[column + 1].rotation.T @ (J[:3] if robot.loops.sliding[column] else J[3:])
 
 

@@ -80,7 +80,8 @@ class SampleRows:
             add(*self._compiled, *S, True, *gravity, *self._bodies, *moving, W, np.empty(1, bool))
             return W[0]
         model, data = self._robot.model, self._robot.loops.data
-        tree = state.T[0].T @ pin.computeJointTorqueRegressor(model, data, state.q[0], state.v[0], state.a[0])
+        Y = pin.computeJointTorqueRegressor(model, data, state.q[0], state.v[0], state.a[0])
+        tree = state.T[0].T @ Y.reshape(model.nv, -1)
         for joint, group, width in self._neighbours:
             W[0, :, group : group + width] += tree[:, joint : joint + width]
         return W[0]

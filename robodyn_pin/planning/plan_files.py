@@ -111,8 +111,10 @@ def units(planned: Planned) -> dict[Label, str]:
             return "N"
         if kind == "end_effector":
             return "N m"
-        if kind == "torque":
+        if kind == "torque" and name in robot.motors.names:
             return effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)])
+        if kind == "torque":  # of a joint, by the motors (n_motors,) that drive it
+            return "N" if robot.slides(robot.motors.S[row != 0]).all() else "N m"
         base = "m" if robot.slides(row[None])[0] else "rad"
         return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
 
