@@ -89,7 +89,7 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
     whole = joint_history(robot, log, preparation)
     history = whole.inside
     summary = {
-        "robot": robot.name, "simulated": log.simulated, "rows": len(history.t), "joints": extremes(history),
+        "robot": robot.name, "simulated": log.simulated, "rows": len(history.t), "joints": joint_extremes(history),
         "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
         "files": [out.with_suffix(s).name for s in (".svg", ".json")],
     }  # fmt: skip
@@ -106,7 +106,7 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
     return summary
 
 
-def extremes(history: JointHistory) -> list[dict[str, Any]]:
+def joint_extremes(history: JointHistory) -> list[dict[str, Any]]:
     """Largest force and moment of each joint and when; the edges of the log do not count."""
     history = history.inside
     force, moment = (np.linalg.norm(history.wrenches[:, :, part], axis=2) for part in (slice(3), slice(3, 6)))

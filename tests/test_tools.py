@@ -14,7 +14,7 @@ from robodyn_pin.cli import app
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.forces import constraint_forces_at
-from robodyn_pin.joint_forces import JointHistory, extremes, joint_wrenches
+from robodyn_pin.joint_forces import JointHistory, joint_extremes, joint_wrenches
 from robodyn_pin.payload import with_tool
 from robodyn_pin.robot import Robot, load
 from robodyn_pin.tool import ToolFile
@@ -187,9 +187,9 @@ def test_pins_carry_no_moment_about_their_free_axis():
 def test_largest_force_and_moment_have_times_of_their_own():
     wrenches = np.zeros((5, 1, 6))
     wrenches[1, 0, :3], wrenches[3, 0, 3:] = [3, 4, 0], [0, 5, 12]
-    (row,) = extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches))
+    (row,) = joint_extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches))
     assert list(row.values()) == ["j", 5.0, 0.1, 13.0, 0.3]
-    assert extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches, edge=2))[0]["largest force [N]"] == 0
+    assert joint_extremes(JointHistory(np.arange(5) / 10, ("j",), wrenches, edge=2))[0]["largest force [N]"] == 0
 
 
 def test_command_writes_every_joint_of_a_log(tmp_path):
