@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from robodyn_pin.robot import Robot, build
-from robodyn_pin.robot_file import RobotFile
+from robodyn_pin.robot.robot import Robot, build
+from robodyn_pin.robot.robot_file import RobotFile
 
 LINK = (
     '<link name="link{k}"><inertial><origin xyz="0.01 0.02 0.1"/><mass value="{mass}"/>'

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
 
 ROWS = {"point": slice(3), "planar_point": slice(2), "frame": slice(6), "revolute": [0, 1, 2, 4, 5]}
 

@@ -12,12 +12,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from arm import arm
 
-from robodyn_pin.limits import Limits
 from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import Path as Curve
 from robodyn_pin.planning.path import through, u_turn
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.robot import load
+from robodyn_pin.robot.limits import Limits
+from robodyn_pin.robot.robot import load
 
 REPEATS = 5
 COUNTS = (300, 1000, 5000)

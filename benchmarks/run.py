@@ -24,13 +24,13 @@ from arm import arm
 from baseline import plain
 
 import robodyn_pin as rp
-from robodyn_pin.closures import fast
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.online import DampedLeastSquares, RecursiveLeastSquares
-from robodyn_pin.regression import body_regressor, state_regressor
-from robodyn_pin.robot import Robot, build
-from robodyn_pin.simulation import FourierMotion, fourier
+from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.robot.robot import Robot, build
 
 MOTION = Path(__file__).parent.parent / "examples" / "irb360_motion.yaml"
 NEAR = 0.1  # [rad or m] around home
@@ -66,12 +66,12 @@ Route = Literal["pinocchio", "kernel"]
 
 
 def paths() -> list[Route]:
-    return ["pinocchio", "kernel"] if fast.installed() else ["pinocchio"]
+    return ["pinocchio", "kernel"] if kernel_choice.installed() else ["pinocchio"]
 
 
 def on(path: Route, compute: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
     def run() -> np.ndarray:
-        with fast.forced(path):
+        with kernel_choice.forced(path):
             return compute()
 
     return run

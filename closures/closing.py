@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from robodyn_pin.closures import fast
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.errors import ClosureFailed
@@ -40,10 +40,10 @@ def close(
     scattered = np.abs(np.diff(c, axis=0)).max(initial=0.0) > SMALL_MOVE
     away, turned = _whole_turns(loops, S, offset, c if scattered else c[:1], start)
     c = c - away
-    if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
+    if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
         q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
-        follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
-        follow(*compiled, *fast.ready(S, offset, c, start), scattered, False, q, closed)
+        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow(*compiled, *kernel_choice.ready(S, offset, c, start), scattered, False, q, closed)
         if closed.all():
             return q + turned  # else the other path has the last word, and names the sample
     if scattered:
@@ -70,9 +70,9 @@ def reachable(
         return close(loops, S, offset, c, start), np.ones(len(c), bool)
     away, turned = _whole_turns(loops, S, offset, c[:1], start)
     c, q, closed = c - away, np.empty((len(c), len(start))), np.empty(len(c), bool)
-    if fast.chosen(len(c)) and (compiled := loops.compiled(S)):
-        follow = fast.kernel("robodyn_pin.closures.kernel_solve").follow
-        follow(*compiled, *fast.ready(S, offset, c, start), False, True, q, closed)
+    if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
+        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow(*compiled, *kernel_choice.ready(S, offset, c, start), False, True, q, closed)
         return q + turned, closed
     for begin in range(0, len(c), loops.chunk):
         part = slice(begin, begin + loops.chunk)

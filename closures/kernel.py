@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from robodyn_pin.closures.tables import LoopTable, Tree
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}

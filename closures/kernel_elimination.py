@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_pin.closures.elimination import SINGULAR
 from robodyn_pin.closures.kernel import compiled, inlined, new_blocks
-from robodyn_pin.closures.tables import LoopTable
+from robodyn_pin.closures.kernel_tables import LoopTable
 
 
 class Legs(NamedTuple):

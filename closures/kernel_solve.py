@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, LOST, MOST_STRIDES, SMALL_MOVE, TOLERANCE
-from robodyn_pin.closures.kernel import (
+from robodyn_pin.closures.kernel import (  # fmt: skip
     Posture,
     compiled,
     jacobian,
@@ -14,9 +14,9 @@ from robodyn_pin.closures.kernel import (
     new_posture,
     place,
     residual,
-)  # fmt: skip
+)
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve, tangent
-from robodyn_pin.closures.tables import LoopTable, Tree
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 
 @compiled

@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures import fast
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.batch import Batch, Placed
 from robodyn_pin.closures.elimination import Plan, plan, unreduced
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling
-from robodyn_pin.closures.rows import Batch, Placed
-from robodyn_pin.closures.tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.errors import RobodynError, UnknownName
 
 
@@ -72,21 +72,21 @@ class Loops:
     def evaluate(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
         """Residual, Jacobian and drift at q (N, nv) and v (N, nv); without v the drift is that of rest, zero."""
         v = np.zeros_like(q) if v is None else v
-        if fast.chosen(len(q)) and (compiled := self.compiled()):
+        if kernel_choice.chosen(len(q)) and (compiled := self.compiled()):
             (n, nv), m = q.shape, self.size
             rows = LoopRows(np.empty((n, m)), np.zeros((n, m, nv)), np.empty((n, m)))
-            fast.kernel().evaluate(*compiled, *fast.ready(q, v), rows.phi, rows.J, rows.drift)
+            kernel_choice.kernel().evaluate(*compiled, *kernel_choice.ready(q, v), rows.phi, rows.J, rows.drift)
             return rows
         at = self.at(q)
         return LoopRows(at.residual(), at.jacobian(), at.drift(v))
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """J (N, m, nv) alone."""
-        return self.evaluate(q).J if fast.chosen(len(q)) and self.compiled() else self.at(q).jacobian()
+        return self.evaluate(q).J if kernel_choice.chosen(len(q)) and self.compiled() else self.at(q).jacobian()
 
     def at(self, q: np.ndarray) -> "Placed | Anchored":
         """The equations at q (N, nv) without kernels: of many samples in NumPy, of few through Pinocchio's anchors."""
-        return self._batch.at(q) if len(q) >= fast.FEW and self._batch else Anchored(self, q)
+        return self._batch.at(q) if len(q) >= kernel_choice.FEW and self._batch else Anchored(self, q)
 
     def placed(self, q: np.ndarray) -> Placed:
         """The bodies of the loops at q (N, nv), in NumPy whatever the number of samples.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.closures import fast
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.elimination import Reduced, solve_dense
 from robodyn_pin.closures.loops import Loops
 
@@ -40,9 +40,11 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
         return Projection(T, np.zeros_like(q)), cd @ T[0].T if n else np.zeros_like(q)
     T, g, v = np.empty((n, nv, d)), np.empty((n, nv)), np.empty((n, nv))
     todo = np.arange(n)
-    if fast.chosen(n) and (compiled := loops.compiled(S)):
+    if kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
         regular = np.empty(n, bool)
-        fast.kernel("robodyn_pin.closures.kernel_solve").project(*compiled, *fast.ready(S, q, cd), T, g, v, regular)
+        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").project(
+            *compiled, *kernel_choice.ready(S, q, cd), T, g, v, regular
+        )
         todo = np.flatnonzero(~regular)
     for begin in range(0, len(todo), loops.chunk):
         part = todo[begin : begin + loops.chunk]
@@ -56,9 +58,11 @@ def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
     if loops.size == 0:
         return np.broadcast_to(np.linalg.inv(S), (n, q.shape[1], d))
     T, todo = np.empty((n, q.shape[1], d)), np.arange(n)
-    if fast.chosen(n) and (compiled := loops.compiled(S)):
+    if kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
         regular = np.empty(n, bool)
-        fast.kernel("robodyn_pin.closures.kernel_solve").tangents(*compiled, *fast.ready(S, q), T, regular)
+        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").tangents(
+            *compiled, *kernel_choice.ready(S, q), T, regular
+        )
         todo = np.flatnonzero(~regular)
     for begin in range(0, len(todo), loops.chunk):
         part = todo[begin : begin + loops.chunk]

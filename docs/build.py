@@ -12,7 +12,7 @@ import pdoc
 import robodyn_pin
 
 HERE = Path(__file__).parent
-SUBPACKAGES = ("closures", "elastic", "friction", "identification", "online", "planning", "viz", "urdf")
+SUBPACKAGES = ("closures", "identification", "viz", "urdf")
 
 
 def main() -> None:

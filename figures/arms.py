@@ -12,12 +12,13 @@ from test_repair import away, second_moments
 from workspaces import WORKSPACES
 
 import robodyn_pin as rp
-from robodyn_pin.check import check
-from robodyn_pin.egm_recorder import Recording, listen, record
-from robodyn_pin.egm_simulator import Faults, Sent, datagrams, send
-from robodyn_pin.motion import Log, Units
-from robodyn_pin.repair import repair_robot
-from robodyn_pin.robot import build, load
+from robodyn_pin.dynamics.check import check
+from robodyn_pin.dynamics.repair import repair_robot
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.units import Units
+from robodyn_pin.recording.player import Faults, Sent, datagrams, send
+from robodyn_pin.recording.recorder import Recording, listen, record
+from robodyn_pin.robot.robot import build, load
 
 POSES = 3000  # of each robot, over the whole ranges of its motors
 STATES = 200

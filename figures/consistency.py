@@ -13,12 +13,13 @@ from make import Row, Section
 from matplotlib.figure import Figure
 from workspaces import irb360
 
+from robodyn_pin.dynamics.regressor import body_regressor, known_efforts, state_regressor
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.files import read_yaml
-from robodyn_pin.regression import body_regressor, known_efforts, state_regressor
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import Selected, estimate, read_run
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.log_to_robot.run import Selected, estimate, read_run
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "consistency.png"

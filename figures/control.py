@@ -15,13 +15,14 @@ from dualv_case import BODY, CASES, DUALV, identified
 from make import Row, Section
 from matplotlib.figure import Figure
 
-from robodyn_pin.closed_loop import Tracking, prepare, track
-from robodyn_pin.control import Controller, ControllerFile
 from robodyn_pin.files import write_text
-from robodyn_pin.payload import loaded
-from robodyn_pin.robot import Robot
-from robodyn_pin.simulation import FourierMotion, Motion
-from robodyn_pin.steps import StepMotion
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.motions.motion_file import Motion
+from robodyn_pin.motions.steps import StepMotion
+from robodyn_pin.robot.payload import loaded
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track
+from robodyn_pin.simulation.controllers import Controller, ControllerFile
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg_file, thinned
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"

@@ -7,14 +7,15 @@ import numpy as np
 from make import Row, Section
 from simulated import MOTION, SIGMA, Rows, exact_rows, fold_seeds, measured_rows
 
-from robodyn_pin.differentiation import Preparation, rates_of
-from robodyn_pin.filters import Lowpass
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.least_squares import known_noise, ordinary
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import read_run
-from robodyn_pin.simulation import Noise, fourier, simulate
+from robodyn_pin.log_to_robot.run import read_run
+from robodyn_pin.logs.differentiation import Preparation, rates_of
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.motions.fourier import fourier
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 BITS, SAMPLES, FIT = 15, 20_000, 0.7
 RUN = read_run(Path(__file__).parents[1] / "examples/irb360.yaml")

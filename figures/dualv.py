@@ -21,19 +21,20 @@ from dualv_pictures import PROJECTED, draw
 from dualv_tables import Checks, Table, printed
 from make import Row, Section
 
-from robodyn_pin.choose import independent_share
-from robodyn_pin.identification.copies import compare_copies
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.identical_bodies import compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.validation import errors
-from robodyn_pin.knowledge import bounds_of, prior_of
-from robodyn_pin.motion import Log
-from robodyn_pin.overconstraint import overconstraint
-from robodyn_pin.payload import loaded
-from robodyn_pin.regression import columns
-from robodyn_pin.simulation import Noise, fourier, simulate
+from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.overconstraint import overconstraint
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.logs.log import Log
+from robodyn_pin.motions.fourier import fourier
+from robodyn_pin.robot.payload import loaded
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 SIGMA, SEEDS, INTERNAL = 10.0, 16, 6.0  # [N m] raw noise: about 10 % of the torques after decimation
 SHARE = independent_share(RUN, 500.0)

@@ -8,24 +8,26 @@ from pathlib import Path
 import numpy as np
 from simulated import fold_seeds
 
-from robodyn_pin.choose import fitted_rows
-from robodyn_pin.dynamics import motor_map
+from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.knowledge import shape
-from robodyn_pin.log_files import write_log
-from robodyn_pin.motion import Log
-from robodyn_pin.observations import add, filtered, fold_log, observe
-from robodyn_pin.payload import LoadSpec, carrying, loaded
-from robodyn_pin.regression import columns, state_regressor
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import execute, read_run
-from robodyn_pin.run_file import LogSpec, RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, fourier, simulate
-from robodyn_pin.whitening import whitened
+from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.log_to_robot.cross_validation import fitted_rows
+from robodyn_pin.log_to_robot.rows import add, filtered, fold_log, observe
+from robodyn_pin.log_to_robot.run import execute, read_run
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.robot.payload import LoadSpec, carrying, loaded
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.robot.shapes import shape
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 DUALV, RUN = load("dualv"), read_run(EXAMPLES / "dualv.yaml")

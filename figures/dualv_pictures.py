@@ -9,8 +9,8 @@ from dualv_case import RUN, Case
 from matplotlib.figure import Figure
 
 from robodyn_pin.files import write_text
-from robodyn_pin.motion import Log
-from robodyn_pin.observations import filtered, observe
+from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.logs.log import Log
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, svg_file, thinned
 
 PROJECTED = Path(__file__).parents[1] / "docs/pictures/dualv_projected.svg"

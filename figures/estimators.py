@@ -9,15 +9,15 @@ from make import Row, Section
 from simulated import SIGMA, Rows, exact_rows, fold_seeds, measured_rows, noise_of, rows_of
 from workspaces import WORKSPACES
 
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, ordinary, weighted_least_squares
-from robodyn_pin.knowledge import bounds_of, prior_of
-from robodyn_pin.observations import Preparation
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import read_run
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.log_to_robot.run import read_run
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.robot.robot import Robot, load
 
 SEEDS, BITS, SAMPLES, FIT = 20, 15, 20_000, 0.7
 RUN = read_run(Path(__file__).parents[1] / "examples/irb360.yaml")

@@ -9,18 +9,19 @@ import numpy as np
 from make import Row, Section
 from scipy.linalg import eigh
 
-from robodyn_pin.differentiation import Preparation
-from robodyn_pin.excitation import excite
-from robodyn_pin.excitation_result import Excitation
-from robodyn_pin.excitation_run import ExcitationFile
+from robodyn_pin.dynamics.loads import limited
+from robodyn_pin.dynamics.regressor import state_regressor
+from robodyn_pin.excitation.excitation_file import ExcitationFile
+from robodyn_pin.excitation.result import Excitation
+from robodyn_pin.excitation.search import excite
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.least_squares import known_noise
-from robodyn_pin.limits import limits_of
-from robodyn_pin.loads import limited
-from robodyn_pin.observations import Job, fold_log
-from robodyn_pin.regression import state_regressor
-from robodyn_pin.robot import State
-from robodyn_pin.simulation import FourierMotion, Noise, fourier, simulate
+from robodyn_pin.log_to_robot.rows import Job, fold_log
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.robot.limits import limits_of
+from robodyn_pin.robot.robot import State
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 ROOT = Path(__file__).parents[1]
 SEEDS = 20

@@ -13,14 +13,15 @@ from make import Row, Section
 from pictures import FLAGS
 from playwright.sync_api import Page, sync_playwright
 
-from robodyn_pin.differentiation import Preparation
 from robodyn_pin.files import read_yaml
-from robodyn_pin.log_files import write_log
-from robodyn_pin.motion import read_log
-from robodyn_pin.robot import load
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.reading import read_log
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import COLOURS, STOPS, film_of
-from robodyn_pin.viz.loads import Loads, strut_loads
+from robodyn_pin.viz.film_loads import Loads, strut_loads
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 50.0  # [N] above the motion's largest force: beyond a limit colours say no more

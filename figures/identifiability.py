@@ -9,10 +9,10 @@ from finite_field import rank
 from make import Row, Section
 from test_identifiability import COUNTED
 
-from robodyn_pin.check import check
+from robodyn_pin.dynamics.check import check
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.identifiability import identifiability
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import load
+from robodyn_pin.robot.robot import load
 
 
 def study() -> Section:
@@ -35,5 +35,5 @@ def study() -> Section:
         "Identifiability", "python figures/make.py identifiability", tuple(rows),
         "Counts from the energies of 200 random states over a field of 2^61 + 15 elements, without round-off. Which parameter "
         "is seen alone, in a combination or not at all is held against the published statements in "
-        "`tests/test_identifiability.py`: Panda's list (20 alone) entry by entry, those of the IRB 360 and the DualV.",
+        "`tests/identification/test_identifiability.py`: Panda's list (20 alone) entry by entry, those of the IRB 360 and the DualV.",
     )  # fmt: skip

@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
-from robodyn_pin.check import check
-from robodyn_pin.choose import independent_share
+from robodyn_pin.dynamics.check import check
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.instrumental import instrumental
-from robodyn_pin.instruments import instrument_rows
-from robodyn_pin.motion import Log
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import load
-from robodyn_pin.run_file import RowsSpec, RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, encoded, simulate
+from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.instruments import instrument_rows
+from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile
+from robodyn_pin.logs.log import Log
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import load
+from robodyn_pin.simulation.simulated_log import Noise, encoded, simulate
 
 ROOT = Path(__file__).parents[1]
 SEEDS = 20

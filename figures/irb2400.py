@@ -7,19 +7,21 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
-from robodyn_pin.edges import edge_rows
 from robodyn_pin.files import read_yaml
-from robodyn_pin.friction.file import FrictionFile
-from robodyn_pin.friction.protocol import plan_sweeps
-from robodyn_pin.friction.sweeps import measure_sweeps
+from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.friction_tests.friction_file import FrictionFile
+from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
+from robodyn_pin.friction_tests.protocol import plan_sweeps
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
-from robodyn_pin.log_files import write_log
-from robodyn_pin.motion import read_log
-from robodyn_pin.prediction import predict
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import execute, read_run
-from robodyn_pin.run_file import RunFile
-from robodyn_pin.simulation import Motion, Noise, read_motion, simulate
+from robodyn_pin.log_to_robot.run import execute, read_run
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.edges import edge_rows
+from robodyn_pin.logs.reading import read_log
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.motions.motion_file import Motion, read_motion
+from robodyn_pin.output.friction import write_sweeps
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RMSE = np.array([4.08, 10.89, 3.79, 1.17, 0.78, 0.81])  # [N m] Table 6 of Obal & Gierlak (IRB 2400)
@@ -72,7 +74,7 @@ def _verified(seed: int) -> tuple[Accuracy, Accuracy, float, bool]:
         for k, (name, motion) in enumerate(motions.items()):
             log = simulate(robot, motion, Noise(NOISE, BITS, 10 * seed + k, bias=BIAS))
             write_log(root / "results" / name, log, robot, "SIMULATED")
-        measure_sweeps(friction, root / "examples", robot).write(root / "results" / "irb2400_sweeps")
+        write_sweeps(measure_sweeps(friction, root / "examples", robot), root / "results" / "irb2400_sweeps")
         result = execute(run, root / "examples")
         check = root / "results" / "irb2400_check.csv"
         true, identified = (_score(model, check, run) for model in (robot, result.robot))

@@ -60,7 +60,8 @@ def write(study: str, section: Section) -> None:
 
 
 def main() -> None:
-    sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]  # studies share samplers with the tests
+    tests = HERE.parent / "tests"
+    sys.path[:0] = [str(HERE), str(tests), *map(str, tests.glob("[a-z]*/"))]  # studies share samplers with the tests
     for study in sys.argv[1:] or STUDIES:
         write(study, importlib.import_module(study).study())
 

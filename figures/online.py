@@ -9,10 +9,10 @@ from online_motions import NOISE, RATE, delta, drift, hold, new_tracker, rich, r
 from online_times import long_run, one_hour, times
 from scipy.stats import chi2
 
+from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares, DirectionalForgetting, Online, RecursiveLeastSquares
-from robodyn_pin.identification.trend import Trend
-from robodyn_pin.online.model import Tracked
 from robodyn_pin.online.summary import WORTH
+from robodyn_pin.online.tracked import Tracked
 
 SEEDS = 20
 RUNS = 200

@@ -10,17 +10,17 @@ import numpy as np
 from make import Row
 from online_motions import NOISE, RATE, SETTINGS, drift, motor_motion, new_tracker, rich, rows_of
 
-from robodyn_pin.closures import fast
-from robodyn_pin.dynamics import inverse_dynamics
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.dynamics.equations import inverse_dynamics
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.online import DampedLeastSquares
-from robodyn_pin.online.causal import CausalRates
-from robodyn_pin.online.model import Tracked, tracked
-from robodyn_pin.online.settings import CausalSpec, TrackFile
-from robodyn_pin.online.state import restore, save
+from robodyn_pin.online.causal_rates import CausalRates
+from robodyn_pin.online.saved_state import restore, save
 from robodyn_pin.online.stream import Stream
+from robodyn_pin.online.track_file import CausalSpec, TrackFile
+from robodyn_pin.online.tracked import Tracked, tracked
 from robodyn_pin.online.tracker import Tracker
-from robodyn_pin.robot import load
+from robodyn_pin.robot.robot import load
 
 LONG = 1_000_000
 
@@ -59,7 +59,10 @@ def times(model: Tracked) -> list[Row]:
             Row(f"estimator step, {n} parameters, rows given, median [µs]", f"<= {limit}", f"{us:.0f}", us <= limit)
         )
     for path, limit in (("with [fast]", 300), ("without", 1000)):
-        was, fast.installed = fast.installed, (fast.installed if path == "with [fast]" else lambda: False)
+        was, kernel_choice.installed = (
+            kernel_choice.installed,
+            (kernel_choice.installed if path == "with [fast]" else lambda: False),
+        )
         try:
             for name in ("irb360", "delta3"):
                 own = tracked(load(name), TrackFile()) if name == "irb360" else model
@@ -78,7 +81,7 @@ def times(model: Tracked) -> list[Row]:
                     )
                 )
         finally:
-            fast.installed = was
+            kernel_choice.installed = was
     return found
 
 

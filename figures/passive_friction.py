@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
-from robodyn_pin.effort_models import EffortSpec
 from robodyn_pin.files import read_yaml
-from robodyn_pin.motion import Log, uniform
-from robodyn_pin.result import Result
-from robodyn_pin.robot import Robot, build, load
-from robodyn_pin.run import Selected, estimate
-from robodyn_pin.run_file import RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.log_to_robot.result import Result
+from robodyn_pin.log_to_robot.run import Selected, estimate
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.friction_models import EffortSpec
+from robodyn_pin.robot.robot import Robot, build, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 ROOT = Path(__file__).parents[1]
 SEEDS = 10

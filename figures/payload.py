@@ -7,12 +7,14 @@ import numpy as np
 from make import Row, Section
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.motion import Log
-from robodyn_pin.payload import LoadSpec, Quantity, loaded
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import Selected, estimate, read_run
-from robodyn_pin.run_file import RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.log_to_robot.payload import Quantity
+from robodyn_pin.log_to_robot.run import Selected, estimate, read_run
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.log import Log
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.payload import LoadSpec, loaded
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 ROOT = Path(__file__).parents[1]
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])

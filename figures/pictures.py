@@ -15,11 +15,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 import robodyn_pin as rp
 from robodyn_pin.files import read_yaml
-from robodyn_pin.log_files import write_log
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.output.plan import write_planned
 from robodyn_pin.planning.plan_file import PlanFile
-from robodyn_pin.planning.plan_files import write_planned
-from robodyn_pin.planning.planned import plan_task, read_task
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.planning.task import plan_task, read_task
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.urdf import catalogue
 from robodyn_pin.viz.film import film_of
 from robodyn_pin.viz.scene import Scene

@@ -9,9 +9,9 @@ import pinocchio as pin
 from main_job import ROOT, scored
 from make import Row, Section
 
-from robodyn_pin.result import Result
-from robodyn_pin.run import execute, read_run
-from robodyn_pin.run_file import ChooseSpec
+from robodyn_pin.log_to_robot.result import Result
+from robodyn_pin.log_to_robot.run import execute, read_run
+from robodyn_pin.log_to_robot.run_file import ChooseSpec
 
 NEXT_TO_NOTHING = 1e-5  # weight of a prior that only decides what the rows leave open
 # Relative to the entries of a small neutral ball, the entries of real links are far away: smaller weights are offered too.

@@ -11,7 +11,7 @@ from estimators import RUN, SAMPLES, SEEDS, rms_difference
 from make import Row, Section
 from simulated import MOTION, SIGMA, exact_rows, fold_seeds, noise_of
 
-from robodyn_pin.choose import choose
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bounds import Bounds
@@ -22,13 +22,13 @@ from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
 from robodyn_pin.identification.prior import Distance, Prior
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.knowledge import bounds_of, prior_of
-from robodyn_pin.log_files import AnyLog, open_log
-from robodyn_pin.observations import filtered, observe
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import load
-from robodyn_pin.run import read_run
-from robodyn_pin.run_file import ChooseSpec, RunFile
+from robodyn_pin.log_to_robot.cross_validation import choose
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.log_to_robot.run import read_run
+from robodyn_pin.log_to_robot.run_file import ChooseSpec, RunFile
+from robodyn_pin.logs.stored_log import AnyLog, open_log
+from robodyn_pin.robot.robot import load
 
 RUNS = Path(__file__).parents[1] / "tests/runs"
 SUBSETS = 20

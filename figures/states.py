@@ -8,9 +8,10 @@ import numpy as np
 from make import Row, Section
 
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.robot import Robot, State, load
+from robodyn_pin.robot.robot import Robot, State, load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/closures"))
 from test_states import gap_rates, gaps
 from workspaces import WORKSPACES, delta3, dualv, irb360
 

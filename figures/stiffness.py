@@ -7,20 +7,20 @@ from pathlib import Path
 
 import numpy as np
 from make import Row, Section
-from test_elastic import FORCE, PRIOR, by_hand, poses
+from test_deviation import FORCE, PRIOR, by_hand, poses
 
-from robodyn_pin.closures import fast
-from robodyn_pin.elastic.correction import PathSpec, correct, read_course
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.elastic.design import Design, design
 from robodyn_pin.elastic.design_file import DesignFile
 from robodyn_pin.elastic.deviation import Model, deviation
+from robodyn_pin.elastic.elastic_file import Form, PriorSpec
 from robodyn_pin.elastic.inference import estimate, prior_of, stiffness_of
 from robodyn_pin.elastic.measurements import Measurements
-from robodyn_pin.elastic.run_file import Form, PriorSpec
+from robodyn_pin.elastic.path_correction import PathSpec, correct, read_course
 from robodyn_pin.elastic.springs import Layout, Springs, Tool, coordinates_of, springs_in
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.bayes import Gaussian
-from robodyn_pin.robot import load
+from robodyn_pin.robot.robot import load
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TOOL = Tool(frame="flange", at=(0.20, 0, 0.30))
@@ -116,7 +116,7 @@ def prior_in(springs: Springs, form: Form) -> Gaussian:
 def covered(found: Design, form: Form, model: Model, seed: int) -> float:
     """Part of the campaigns whose 95 % ellipsoid holds the truth."""
     rng, prior, hits = np.random.default_rng(seed), prior_in(found.springs, form), 0
-    with fast.preferred():
+    with kernel_choice.preferred():
         for _ in range(CAMPAIGNS):
             truth = drawn(prior, rng)
             m = measured(found, stiffness_of(truth, form), model, rng)
@@ -152,7 +152,7 @@ def corrected(found: Design) -> tuple[float, float]:
     path = EXAMPLES / "irb6660_stiffness" / "path.csv"
     springs, prior = found.springs, prior_in(found.springs, "compliance")
     course, rng, left = read_course(path, springs, PathSpec(file=path)), np.random.default_rng(31), []
-    with fast.preferred():
+    with kernel_choice.preferred():
         for _ in range(PATHS):
             truth = 1 / drawn(prior, rng)
             e = estimate(springs, measured(found, truth, "loaded", rng), prior, "compliance")

@@ -13,7 +13,7 @@ import polars as pl
 import yaml
 from make import Row, Section
 
-from robodyn_pin.robot import load
+from robodyn_pin.robot.robot import load
 
 ROOT = Path(__file__).parents[1]
 ROBODYN = Path(sys.executable).with_name("robodyn")

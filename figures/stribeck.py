@@ -5,17 +5,17 @@ from pathlib import Path
 
 import numpy as np
 from make import Row, Section
-from test_friction_sweeps import TABLE_5, equation_54
+from test_loaded_motor import TABLE_5, equation_54
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.friction.file import FrictionFile, GridSpec
-from robodyn_pin.friction.protocol import plan_sweeps
-from robodyn_pin.friction.result import curve_columns, names, quantities
-from robodyn_pin.friction.sweeps import measure_sweeps
+from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
+from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
+from robodyn_pin.friction_tests.protocol import plan_sweeps
+from robodyn_pin.friction_tests.result import curve_columns, names, quantities
 from robodyn_pin.identification.friction_curve import Points, fit_curve
-from robodyn_pin.log_files import write_log
-from robodyn_pin.robot import load
-from robodyn_pin.simulation import Noise, simulate
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.robot.robot import load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "irb2400_friction.yaml"
 NOISE, SEEDS = 0.02, 200

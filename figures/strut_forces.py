@@ -10,15 +10,15 @@ from mujoco_twin import tensions, twin
 from workspaces import WORKSPACES
 
 import robodyn_pin as rp
-from robodyn_pin.delta import arm_motion
+from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.families.delta import arm_motion
+from robodyn_pin.families.reduced_delta import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.files import read_yaml
-from robodyn_pin.forces import constraint_forces_at
-from robodyn_pin.payload import LoadSpec, loaded
-from robodyn_pin.reduced import reduced_forces, reduced_model, tree_forces
-from robodyn_pin.robot import Robot, build
-from robodyn_pin.simulation import FourierMotion, fourier
-from robodyn_pin.strut_forces import compare_cell
-from robodyn_pin.struts import strut_loads
+from robodyn_pin.forces.load_cell import compare_cell
+from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.robot.payload import LoadSpec, loaded
+from robodyn_pin.robot.robot import Robot, build
 
 PLATFORM = ("x", "y", "z", "psi")
 WORKING = np.array([0, 0, -0.157, 0])  # ball plane 1.05 m below the shoulders

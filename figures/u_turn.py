@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
-from robodyn_pin.control import ControllerFile
 from robodyn_pin.files import read_yaml
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.plan_file import Margins, PlanFile, PointsSpec
-from robodyn_pin.planning.planned import Task, fastest_within, plan_task, read_task
-from robodyn_pin.planning.simulated import simulate_planned
-from robodyn_pin.planning.solve import OVER
 from robodyn_pin.planning.table import motion_at
-from robodyn_pin.robot_file import Limit
+from robodyn_pin.planning.task import Task, fastest_within, plan_task, read_task
+from robodyn_pin.planning.tightening import OVER
+from robodyn_pin.robot.robot_file import Limit
+from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.following import simulate_planned
 
 EXAMPLE = Path(__file__).parents[1] / "examples/irb360_u_turn.yaml"
 PUBLISHED = 0.48  # [s]
@@ -203,7 +203,8 @@ def _played() -> Iterator[Row]:
             f"table: {high} against the difference of {low}, of its limit", "1e-6", f"{missed:.1e}", missed <= 1e-6
         )
     law = read_yaml(EXAMPLE.with_name("irb360_controller.yaml"), ControllerFile)
-    simulated = simulate_planned(planned, law)
+    law = law.model_copy(update={"torque_limits": planned.torque_limits})
+    simulated = simulate_planned(planned.task.robot, planned.course(law.rate), law)
     _, y, z, _ = np.sqrt(np.mean((simulated.accelerations - simulated.planned) ** 2, axis=0))
     most = np.abs(simulated.planned).max(axis=0)
     yield Row(
@@ -218,8 +219,8 @@ def _markdown(rows: list[dict[str, object]]) -> str:
 
 
 if __name__ == "__main__":
-    from robodyn_pin.console import print_table
-    from robodyn_pin.log_files import write_table
+    from robodyn_pin.logs.writing import write_table
+    from robodyn_pin.output.console import print_table
 
     found = columns(table())
     print_table("The U-turn of the IRB 360", found)

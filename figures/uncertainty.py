@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from make import Row, Section
 
-from robodyn_pin.choose import independent_share
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import fit_feasible
@@ -13,12 +13,13 @@ from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import Factor, empty, fold, triangle
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.uncertainty import freedom, intervals
-from robodyn_pin.knowledge import bounds_of, prior_of
-from robodyn_pin.observations import filtered, observe
-from robodyn_pin.regression import columns
-from robodyn_pin.robot import load
-from robodyn_pin.run_file import RowsSpec, RunFile
-from robodyn_pin.simulation import FourierMotion, Noise, simulate
+from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 ROOT = Path(__file__).parents[1]
 SEEDS, FEASIBLE_SEEDS = 200, 40

@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.errors import NotPhysical
 from robodyn_pin.identification.parameters import INERTIAL, PSEUDO_INERTIA, unit_scale, why_not_physical
-from robodyn_pin.identification.shapes import nearest_body
+from robodyn_pin.identification.simple_bodies import nearest_body
 
 LENGTH = 0.1  # [m] with 1 kg the units of the fit: bodies of robots are then of size one
 UNIT = unit_scale(1.0, LENGTH)

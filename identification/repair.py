@@ -17,7 +17,7 @@ import numpy as np
 
 from robodyn_pin.errors import ShapeMismatch, SolverFailed
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA, pseudo_inertia, unit_scale, why_not_physical
-from robodyn_pin.identification.shapes import moved, nearest_body
+from robodyn_pin.identification.simple_bodies import moved, nearest_body
 
 Metric = Literal["euclidean", "torque"]
 THINNEST = 0.01  # of a body's largest radius of gyration

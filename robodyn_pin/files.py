@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,6 +15,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from robodyn_pin.errors import BadFile
+
+NotNegative = Annotated[float, Field(ge=0)]
+
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -164,3 +168,22 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         raise BadFile(f"cannot write {path}: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder and see that it can be written, before the work is done.
+
+    Raises:
+        BadFile: it cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadFile(f"cannot write the output folder {folder}: {error.strerror}") from None
+    write_text(folder / ".writable", "")
+    (folder / ".writable").unlink()
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on."""
+    return {name: version(name) for name in ("robodyn_pin", "pin", "numpy", "scipy", "cvxpy", "clarabel")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
 
 RIGHT = np.pi / 2
 

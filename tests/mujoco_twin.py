@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import yaml
 
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
 
 
 @dataclass(frozen=True)

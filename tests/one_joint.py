@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from robodyn_pin.limits import Limits
 from robodyn_pin.planning.limits import symmetric
 from robodyn_pin.planning.path import Path, lines
+from robodyn_pin.robot.limits import Limits
 
 
 def straight(begin: float, end: float) -> Path:

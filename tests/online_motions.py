@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.online.model import Tracked, tracked
-from robodyn_pin.online.settings import TrackFile
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.online.tracked import Tracked, tracked
 from robodyn_pin.online.tracker import Tracker
-from robodyn_pin.robot import load
+from robodyn_pin.robot.robot import load
 
 RATE = 500.0  # [Hz]
 NOISE = 0.05  # [N m]

@@ -7,14 +7,14 @@ from functools import cache
 import numpy as np
 from arm import arm
 
-from robodyn_pin.dynamics import inverse_dynamics
+from robodyn_pin.dynamics.equations import inverse_dynamics
+from robodyn_pin.dynamics.multipliers import constraint_forces
 from robodyn_pin.errors import ClosureFailed, InfeasiblePlan
-from robodyn_pin.forces import constraint_forces
-from robodyn_pin.limits import Bounds, Limits
 from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import Path, through
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.robot import Robot, load
+from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.robot import Robot, load
 
 POINTS = 100
 TIMES = 400  # of a motion that are looked at

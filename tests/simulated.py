@@ -5,14 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.dynamics import coordinate_efforts
+from robodyn_pin.dynamics.equations import coordinate_efforts
+from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.files import read_yaml
-from robodyn_pin.filters import Lowpass
 from robodyn_pin.identification.fold import Factor, absorb
-from robodyn_pin.observations import Preparation, filtered, observe
-from robodyn_pin.regression import known_efforts, state_regressor
-from robodyn_pin.robot import Robot
-from robodyn_pin.simulation import FourierMotion, Noise, fourier, simulate
+from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # [N m] noise of the IRB 360's torques, as published
 MOTION = read_yaml(Path(__file__).parents[1] / "examples/irb360_motion.yaml", FourierMotion)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from robodyn_pin.robot_file import RobotFile
-from robodyn_pin.run_file import RunFile
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.robot.robot_file import RobotFile
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,10 +7,10 @@ import meshcat.geometry as g
 import numpy as np
 from matplotlib.figure import Figure
 
-from robodyn_pin.excitation_result import Excitation
+from robodyn_pin.excitation.result import Excitation
+from robodyn_pin.excitation.workspace import Hemisphere, Workspace
 from robodyn_pin.viz.plots import STYLE, thinned
 from robodyn_pin.viz.scene import Scene, scene_of_robot
-from robodyn_pin.workspace import Hemisphere, Workspace
 
 # Okabe and Ito's colours; dashes tell more lines apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#222222")

@@ -15,17 +15,17 @@ import meshcat.geometry as g
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.differentiation import Preparation
+from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadLog, RobodynError
-from robodyn_pin.loads import check_positions
-from robodyn_pin.reduced import Lump
-from robodyn_pin.robot import Robot
-from robodyn_pin.run_file import RunFile, read_as
+from robodyn_pin.families.reduced_delta import Lump
+from robodyn_pin.log_to_robot.run_file import RunFile, read_as
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
-from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
-from robodyn_pin.viz.page import track
+from robodyn_pin.viz.film_loads import Loads, motor_loads, strut_loads
+from robodyn_pin.viz.meshcat_page import track
+from robodyn_pin.viz.motion_scene import played
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
-from robodyn_pin.viz.show import played
 
 # From compression at its limit to tension at its limit: blue and red are told apart by all kinds of colour vision, and
 # the ends are darker than the middle.

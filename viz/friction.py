@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
 
 if TYPE_CHECKING:
-    from robodyn_pin.friction.result import FrictionResult
-    from robodyn_pin.friction.sweeps import Shown
+    from robodyn_pin.friction_tests.loaded_motor import Shown
+    from robodyn_pin.friction_tests.result import FrictionResult
 
 PENS = {"linear": (WLS, "--"), "stribeck": ("#009E73", ":"), "saturating": (FEASIBLE, "-.")}
 SLOW = 0.15  # [rad/s or m/s] up to where Obal & Gierlak (IRB 2400), Fig. 9, show the bend

@@ -3,7 +3,7 @@
 import meshcat.geometry as g
 import numpy as np
 
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.arrows import straight_arrow
 from robodyn_pin.viz.scene import Scene, scene_of_robot
 

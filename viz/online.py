@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from robodyn_pin.online.history import Moment
 from robodyn_pin.online.tracker import Tracker
+from robodyn_pin.robot.units import coordinate_units, parameter_units
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
-from robodyn_pin.viz.units import coordinate_units, parameter_units
 
 ACROSS = 4  # plots of parameters side by side
 

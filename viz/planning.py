@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from robodyn_pin.limits import Limits
+from robodyn_pin.robot.limits import Limits
 from robodyn_pin.viz.plots import MEASURED, STYLE, thinned
 
 Label = tuple[str, str]

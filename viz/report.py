@@ -11,21 +11,25 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from robodyn_pin.choose import NEXT_TO_NOTHING
 from robodyn_pin.errors import BadFile
-from robodyn_pin.identification.copies import SIGNIFICANT, Comparison
+from robodyn_pin.files import versions
+from robodyn_pin.identification.identical_bodies import SIGNIFICANT, Comparison
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import quantile
-from robodyn_pin.missing_structure import ALONE, AT_BOUND, as_good_as_zero
-from robodyn_pin.motion import IRREGULAR
-from robodyn_pin.quality import GAP
-from robodyn_pin.result import FIGURES, Choice, LogRecord, Result, Sample, Scored
-from robodyn_pin.result_summary import versions
-from robodyn_pin.viz.pictures import Picture, picture, write_pictures
+from robodyn_pin.log_to_robot.cross_validation import NEXT_TO_NOTHING, Choice
+from robodyn_pin.log_to_robot.missing_structure import ALONE, AT_BOUND, as_good_as_zero
+from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
+from robodyn_pin.log_to_robot.verdict import Scored
+from robodyn_pin.logs.log import IRREGULAR
+from robodyn_pin.logs.quality import GAP
+from robodyn_pin.robot.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
+from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure
 from robodyn_pin.viz.scene import Scene
-from robodyn_pin.viz.trust import trust_of
-from robodyn_pin.viz.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
+from robodyn_pin.viz.uncertainty import trust_of
+
+FIGURES = "report_figures"  # folder of the report's pictures
+
 
 ESTIMATES = ("OLS", "WLS", "feasible")
 NEAR_LIMIT = 1.1  # times the least eigenvalue: the fit keeps some 5 % away from it

@@ -4,10 +4,10 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robodyn_pin.closed_loop import Tracking
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.units import effort_unit
+from robodyn_pin.simulation.closed_loop import Tracking
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, thinned
-from robodyn_pin.viz.units import effort_unit
 
 LIMIT = "#B00020"
 SMALL = {"N m": "mrad", "N": "mm"}

@@ -19,14 +19,14 @@ import yaml
 from matplotlib.figure import Figure
 
 import robodyn_pin as rp
-from robodyn_pin.differentiation import Preparation, rates_of
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
+from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.identification.parameters import INERTIAL
-from robodyn_pin.knowledge import body
-from robodyn_pin.observations import close_log
-from robodyn_pin.poses import poses_of
-from robodyn_pin.prediction import predict
-from robodyn_pin.regression import known_efforts, state_regressor
-from robodyn_pin.run_file import BodySpec
+from robodyn_pin.log_to_robot.noise_of_poses import poses_of
+from robodyn_pin.log_to_robot.prior_knowledge import body
+from robodyn_pin.log_to_robot.run_file import BodySpec
+from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.urdf import catalogue
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg, thinned
 

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from robodyn_pin.commands.options import JsonOption, RobotArg, answer, verdict
-from robodyn_pin.console import print_table
+from robodyn_pin.output.console import print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.check import Report
+    from robodyn_pin.dynamics.check import Report
 
 
 def robots(as_json: JsonOption = False) -> None:
@@ -14,7 +14,7 @@ def robots(as_json: JsonOption = False) -> None:
 
     Example: robodyn robots
     """
-    from robodyn_pin.robot import load
+    from robodyn_pin.robot.robot import load
     from robodyn_pin.urdf import catalogue
 
     loaded = [load(name) for name in catalogue()]
@@ -33,8 +33,8 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
 
     Example: robodyn check irb360
     """
-    from robodyn_pin.check import check as examine
-    from robodyn_pin.robot import load
+    from robodyn_pin.dynamics.check import check as examine
+    from robodyn_pin.robot.robot import load
 
     found = examine(load(robot))
     facts: dict[str, Any] = {
@@ -81,7 +81,7 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
 
 def _print_moved(found: "Report") -> None:
     """A warning: the robot closes, but not where its files say."""
-    from robodyn_pin.check import MOVED
+    from robodyn_pin.dynamics.check import MOVED
 
     rows = [{"joint": name, "asked": asked, "found": at} for name, (asked, at) in found.moved.items()]
     print_table("Home, moved by closing the loops", rows)

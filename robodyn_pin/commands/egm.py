@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from robodyn_pin.commands.options import JsonOption, RobotArg, answer
-from robodyn_pin.console import bar
 from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.output.console import bar
 
 if TYPE_CHECKING:
-    from robodyn_pin.log_units import Units
+    from robodyn_pin.logs.units import Units
 
 UnitsOption = Annotated[
     str,
@@ -50,11 +50,11 @@ def record(
 
     Example: robodyn record irb2400 --egm --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
     """
-    from robodyn_pin.egm import messages
-    from robodyn_pin.egm_recorder import listen
-    from robodyn_pin.egm_recorder import record as run
-    from robodyn_pin.log_files import check_name, write_log
-    from robodyn_pin.robot import load
+    from robodyn_pin.logs.writing import check_name, write_log
+    from robodyn_pin.recording.packets import messages
+    from robodyn_pin.recording.recorder import listen
+    from robodyn_pin.recording.recorder import record as run
+    from robodyn_pin.robot.robot import load
 
     if not egm:
         raise RobodynError(
@@ -73,7 +73,7 @@ def record(
 def _units(text: str) -> "Units":
     """'angle=deg,torque=N m' as declared units; the angle must be there."""
     from robodyn_pin.files import parse_yaml
-    from robodyn_pin.log_units import Units
+    from robodyn_pin.logs.units import Units
 
     pairs = [pair.split("=", 1) for pair in text.split(",")]
     if any(len(pair) != 2 for pair in pairs) or "angle" not in (pair[0].strip() for pair in pairs):
@@ -130,9 +130,9 @@ def stream(
 
     Example: robodyn stream irb2400 results/irb2400_log.csv --dropped 0.01 --reordered 0.01
     """
-    from robodyn_pin.egm_simulator import Faults, datagrams, resampled, send
-    from robodyn_pin.motion import read_log
-    from robodyn_pin.robot import load
+    from robodyn_pin.logs.reading import read_log
+    from robodyn_pin.recording.player import Faults, datagrams, resampled, send
+    from robodyn_pin.robot.robot import load
 
     model = load(robot)
     played = resampled(read_log(log, model, torque=False), rate)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
-from robodyn_pin.console import bar, print_table
+from robodyn_pin.output.console import bar, print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.elastic.design import Design
@@ -26,8 +26,8 @@ def stiffness(
     """
     from robodyn_pin.elastic.stiffness import identify_stiffness
     from robodyn_pin.elastic.stiffness_file import StiffnessFile
-    from robodyn_pin.elastic.stiffness_files import summary, write_stiffness
     from robodyn_pin.files import read_yaml
+    from robodyn_pin.output.stiffness import summary, write_stiffness
 
     settings = read_yaml(run, StiffnessFile)
     found = identify_stiffness(settings, run.parent)
@@ -38,8 +38,8 @@ def stiffness(
 
 
 def _print_stiffness(found: "Stiffness", folder: Path) -> None:
-    from robodyn_pin.elastic.stiffness_files import SIMULATED, campaign_rows, check_words, stiffness_rows
-    from robodyn_pin.elastic.use_files import use_words
+    from robodyn_pin.output.stiffness import SIMULATED, campaign_rows, check_words, stiffness_rows
+    from robodyn_pin.output.stiffness_uses import use_words
 
     if found.simulated:
         print(SIMULATED)
@@ -75,8 +75,8 @@ def design(
     """
     from robodyn_pin.elastic.design import design as search
     from robodyn_pin.elastic.design_file import DesignFile
-    from robodyn_pin.elastic.design_files import summary, write_design
     from robodyn_pin.files import read_yaml
+    from robodyn_pin.output.design import summary, write_design
 
     settings = read_yaml(run, DesignFile)
     with bar("searching") as step:
@@ -88,7 +88,7 @@ def design(
 
 
 def _print_design(found: "Design", folder: Path) -> None:
-    from robodyn_pin.elastic.design_files import measurement_rows, words
+    from robodyn_pin.output.design import measurement_rows, words
 
     print_table(f"Measurements to take of {found.springs.robot.name}, planned with the prior", measurement_rows(found))
     for line in words(found):

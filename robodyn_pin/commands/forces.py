@@ -16,8 +16,8 @@ from robodyn_pin.commands.options import (
     robot_of,
     say_unused,
 )
-from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.output.console import print_table
 
 SHOWN = 4  # limits that a log exceeds
 OF_REDUCED = "how sure these forces are is not known: intervals are of the full model; leave --reduced out"
@@ -46,13 +46,13 @@ def predict(
     """
     import numpy as np
 
-    from robodyn_pin.differentiation import Preparation
-    from robodyn_pin.edges import edge_rows, edge_text, inside
-    from robodyn_pin.log_files import write_torques
-    from robodyn_pin.motion import uniform
-    from robodyn_pin.prediction import predicted
-    from robodyn_pin.run_file import read_as
-    from robodyn_pin.verification import verify
+    from robodyn_pin.forces.motor_torques import predicted
+    from robodyn_pin.log_to_robot.run_file import read_as
+    from robodyn_pin.logs.differentiation import Preparation
+    from robodyn_pin.logs.edges import edge_rows, edge_text, inside
+    from robodyn_pin.logs.log import uniform
+    from robodyn_pin.logs.writing import write_torques
+    from robodyn_pin.output.torques import verify
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
@@ -142,11 +142,10 @@ def forces(
 
     Example: robodyn forces irb2400 results/irb2400_log.csv --joints --out results/joints.csv
     """
-    from robodyn_pin.differentiation import Preparation
-    from robodyn_pin.joint_forces import joint_forces_of_log
-    from robodyn_pin.run_file import read_as
-    from robodyn_pin.strut_files import forces_of_log
-    from robodyn_pin.strut_intervals import covariance_of
+    from robodyn_pin.log_to_robot.covariance import covariance_of
+    from robodyn_pin.log_to_robot.run_file import read_as
+    from robodyn_pin.logs.differentiation import Preparation
+    from robodyn_pin.output.forces import forces_of_log, joint_forces_of_log
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)

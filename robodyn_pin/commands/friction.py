@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
-from robodyn_pin.console import SIMULATED, print_table
+from robodyn_pin.output.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.friction.protocol import Protocol
-    from robodyn_pin.friction.result import FrictionResult
-    from robodyn_pin.friction.sweeps import SweepResult
+    from robodyn_pin.friction_tests.loaded_motor import SweepResult
+    from robodyn_pin.friction_tests.protocol import Protocol
+    from robodyn_pin.friction_tests.result import FrictionResult
 
 
 def friction(
@@ -33,29 +33,31 @@ def friction(
     Example: robodyn friction examples/irb360_campaign/3_friction.yaml --out results/irb360_campaign/friction
     """
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.friction.file import FrictionFile
-    from robodyn_pin.run import load_named
+    from robodyn_pin.friction_tests.friction_file import FrictionFile
+    from robodyn_pin.robot.robot import load_named
 
     settings = read_yaml(run, FrictionFile)
     folder = folder_of(run, settings, out)
     robot = load_named(settings.robot, run.parent)
     if protocol:
-        from robodyn_pin.friction.protocol import plan_sweeps
+        from robodyn_pin.friction_tests.protocol import plan_sweeps
 
         planned = plan_sweeps(settings, robot)
         planned.write(folder)
         answer(as_json, planned.summary(), _print_protocol, planned, folder)
     elif settings.sweeps:
-        from robodyn_pin.friction.sweeps import measure_sweeps
+        from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
+        from robodyn_pin.output.friction import write_sweeps
 
         swept = measure_sweeps(settings, run.parent, robot)
-        swept.write(folder)
+        write_sweeps(swept, folder)
         answer(as_json, swept.summary(), _print_sweeps, swept, folder)
     else:
-        from robodyn_pin.friction.free import measure
+        from robodyn_pin.friction_tests.free_motor import measure
+        from robodyn_pin.output.friction import write_friction
 
         result = measure(settings, run.parent, robot)
-        result.write(folder)
+        write_friction(result, folder)
         answer(as_json, result.summary(), _print_curves, result, folder)
 
 
@@ -81,7 +83,7 @@ def _print_protocol(planned: "Protocol", folder: Path) -> None:
 
 
 def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
-    from robodyn_pin.friction.result import quantities
+    from robodyn_pin.friction_tests.result import quantities
 
     if swept.simulated:
         print(SIMULATED)
@@ -105,7 +107,7 @@ def _with_reach(value: float, reach: float) -> str:
 
 
 def _print_curves(result: "FrictionResult", folder: Path) -> None:
-    from robodyn_pin.friction.result import names
+    from robodyn_pin.friction_tests.result import names
 
     if result.simulated:
         print(SIMULATED)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
-from robodyn_pin.console import bar, print_comparison, print_excitation, print_result, status
+from robodyn_pin.output.console import bar, print_comparison, print_excitation, print_result, status
 
 
 def excite(
@@ -21,10 +21,10 @@ def excite(
 
     Example: robodyn excite examples/irb360_excite.yaml --out results/irb360_excite
     """
-    from robodyn_pin.excitation import excite as search
-    from robodyn_pin.excitation_files import write_excitation
-    from robodyn_pin.excitation_run import ExcitationFile
+    from robodyn_pin.excitation.excitation_file import ExcitationFile
+    from robodyn_pin.excitation.search import excite as search
     from robodyn_pin.files import read_yaml
+    from robodyn_pin.output.excitation import write_excitation
 
     settings = read_yaml(run, ExcitationFile)
     folder = folder_of(run, settings, out)
@@ -46,7 +46,7 @@ def identify(
 
     Example: robodyn identify examples/irb360.yaml --out results/irb360
     """
-    from robodyn_pin.run import execute, read_run
+    from robodyn_pin.log_to_robot.run import execute, read_run
 
     settings = read_run(run)
     folder = folder_of(run, settings, out)
@@ -67,8 +67,8 @@ def compare(
 
     Example: robodyn compare results/monday results/tuesday
     """
-    from robodyn_pin.compare import compare as compare_results
-    from robodyn_pin.compare import read_result
+    from robodyn_pin.log_to_robot.compare import compare as compare_results
+    from robodyn_pin.log_to_robot.compare import read_result
 
     found = compare_results(read_result(first), read_result(second))
     answer(as_json, found.summary(), print_comparison, found)

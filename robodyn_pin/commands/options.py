@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robodyn_pin.console import print_json
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.output.console import print_json
 
 if TYPE_CHECKING:
-    from robodyn_pin.motion import Log
-    from robodyn_pin.robot import Robot
-    from robodyn_pin.run_file import RunFile
+    from robodyn_pin.log_to_robot.run_file import RunFile
+    from robodyn_pin.logs.log import Log
+    from robodyn_pin.robot.robot import Robot
 
 RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
@@ -42,15 +42,15 @@ def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple
     if tool is None:
         return found, run
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.payload import with_tool
-    from robodyn_pin.tool import ToolFile
+    from robodyn_pin.robot.payload import with_tool
+    from robodyn_pin.robot.tools import ToolFile
 
     return with_tool(found, read_yaml(tool, ToolFile)), run
 
 
 def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None"]:
-    from robodyn_pin.robot import load
-    from robodyn_pin.run import read_run
+    from robodyn_pin.log_to_robot.run import read_run
+    from robodyn_pin.robot.robot import load
 
     folder = params or (Path(robot) if Path(robot).is_dir() else None)
     if folder is None:
@@ -64,7 +64,7 @@ def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None
 def carrying(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
     """The robot with bodies on its links, and that in words."""
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.payload import LoadSpec, loaded
+    from robodyn_pin.robot.payload import LoadSpec, loaded
 
     said = ""
     for file in payload or []:
@@ -75,7 +75,7 @@ def carrying(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
 
 def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
     """Where results go: as the line says, else as the run file says, else results/RUN; made if it is not there."""
-    from robodyn_pin.result import prepare_folder
+    from robodyn_pin.files import prepare_folder
 
     folder = out or settings.output or Path("results") / run.stem
     prepare_folder(folder)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
-from robodyn_pin.console import bar, print_table, status
+from robodyn_pin.output.console import bar, print_table, status
 
 if TYPE_CHECKING:
     from robodyn_pin.errors import InfeasiblePlan
-    from robodyn_pin.planning.planned import Planned
+    from robodyn_pin.planning.task import Planned
 
 
 def plan(
@@ -29,14 +29,13 @@ def plan(
 
     Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
     """
-    from robodyn_pin.control import ControllerFile
     from robodyn_pin.errors import InfeasiblePlan
     from robodyn_pin.files import read_yaml
+    from robodyn_pin.output.plan import summary, write_infeasible, write_planned
     from robodyn_pin.planning.plan_file import PlanFile
-    from robodyn_pin.planning.plan_files import summary, write_infeasible, write_planned
-    from robodyn_pin.planning.planned import plan_task, read_task
-    from robodyn_pin.planning.simulated import simulate_planned
-    from robodyn_pin.tracking_files import known_model
+    from robodyn_pin.planning.task import plan_task, read_task
+    from robodyn_pin.simulation.controllers import ControllerFile, known_model
+    from robodyn_pin.simulation.following import simulate_planned
 
     settings = read_yaml(run, PlanFile)
     law = None if controller is None else read_yaml(controller, ControllerFile)
@@ -52,8 +51,11 @@ def plan(
         return
     simulated = None
     if law is not None and controller is not None:
+        if law.torque_limits is True:  # the robot's, where the plan file gives none
+            law = law.model_copy(update={"torque_limits": planned.torque_limits})
         with bar("simulating") as step:
-            simulated = simulate_planned(planned, law, known_model(law, controller.parent, task.robot), step)
+            model = known_model(law, controller.parent, task.robot)
+            simulated = simulate_planned(task.robot, planned.course(law.rate), law, model, step)
     write_planned(planned, simulated, folder)
     found = summary(planned, simulated)
     answer(as_json, found, _print_planned, planned, found, folder)

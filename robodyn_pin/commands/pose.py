@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, numbers, robot_of
-from robodyn_pin.console import print_table
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.output.console import print_table
 
 SIX = ("x [m]", "y [m]", "z [m]", "roll", "pitch", "yaw")
 
@@ -56,8 +56,8 @@ def pose(
     """
     import numpy as np
 
-    from robodyn_pin.pose_report import FLANGE, along, in_units, moving, pose_of, reaching, standing
-    from robodyn_pin.run_file import read_as
+    from robodyn_pin.log_to_robot.run_file import read_as
+    from robodyn_pin.poses.report import FLANGE, along, in_units, moving, pose_of, reaching, standing
 
     if sum(x is not None for x in (at, reach, motion)) > 1:
         raise RobodynError("--at, --reach and --motion ask different things; give one of them")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from robodyn_pin.commands.options import JsonOption, RobotArg, answer
-from robodyn_pin.console import print_table
+from robodyn_pin.output.console import print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.repair import Repair
+    from robodyn_pin.dynamics.repair import Repair
 
 
 def repair(
@@ -37,9 +37,9 @@ def repair(
 
     Example: robodyn repair irb2400_printed
     """
-    from robodyn_pin.repair import repair_robot
-    from robodyn_pin.result import prepare_folder
-    from robodyn_pin.robot import load
+    from robodyn_pin.dynamics.repair import repair_robot
+    from robodyn_pin.files import prepare_folder
+    from robodyn_pin.robot.robot import load
 
     model = load(robot)
     found = repair_robot(model, metric, thinnest, seed)

@@ -11,7 +11,7 @@ from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
-    from robodyn_pin.robot import Robot
+    from robodyn_pin.robot.robot import Robot
 
 
 def show(
@@ -55,7 +55,7 @@ def show(
         _move(model, port)
         return
     if forces and motion is not None:
-        from robodyn_pin.strut_intervals import covariance_of
+        from robodyn_pin.log_to_robot.covariance import covariance_of
         from robodyn_pin.viz.film import film_of
 
         known = None
@@ -63,7 +63,7 @@ def show(
             known, _ = covariance_of(params or Path(robot), model, run)
         drawn = film_of(model, motion, run, limit, "U2" if reduced else None, known)
     else:
-        from robodyn_pin.viz.show import scene_of
+        from robodyn_pin.viz.motion_scene import scene_of
 
         drawn = scene_of(model, motion, run)
     with drawn as scene:
@@ -93,7 +93,7 @@ def _move(robot: "Robot", port: int | None) -> None:
     import webbrowser
 
     try:
-        from robodyn_pin.viz.panel import Panel
+        from robodyn_pin.viz.jog_panel import Panel
     except ModuleNotFoundError as error:
         raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
 

@@ -17,8 +17,8 @@ from robodyn_pin.commands.options import (
     robot_of,
     verdict,
 )
-from robodyn_pin.console import bar, print_tracking
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.output.console import bar, print_tracking
 
 
 def simulate(
@@ -69,12 +69,13 @@ def simulate(
     """
     import numpy as np
 
-    from robodyn_pin.control import ControllerFile
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.log_files import write_log
-    from robodyn_pin.simulation import Noise, read_motion
-    from robodyn_pin.simulation import simulate as run_simulation
-    from robodyn_pin.tracking_files import controlled_log, known_model
+    from robodyn_pin.logs.writing import write_log
+    from robodyn_pin.motions.motion_file import read_motion
+    from robodyn_pin.output.simulation import controlled_log
+    from robodyn_pin.simulation.controllers import ControllerFile, known_model
+    from robodyn_pin.simulation.simulated_log import Noise
+    from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
     empty, _ = robot_of(robot, params, tool)
     model, carried = carrying(empty, payload)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
-from robodyn_pin.console import SIMULATED, print_table
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.output.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.online.history import Moment
-    from robodyn_pin.online.run import Run
-    from robodyn_pin.viz.live import LivePage
+    from robodyn_pin.online.session import Run
+    from robodyn_pin.viz.tracking_page import LivePage
 
 LIVE = 10  # samples that are taken at once while a page follows
 
@@ -54,11 +54,10 @@ def track(
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
     """
-    from robodyn_pin.files import json_text, read_yaml
-    from robodyn_pin.online.run import start
-    from robodyn_pin.online.settings import TrackFile, reading_as
+    from robodyn_pin.files import json_text, prepare_folder, read_yaml
+    from robodyn_pin.online.session import start
     from robodyn_pin.online.summary import line_of
-    from robodyn_pin.result import prepare_folder
+    from robodyn_pin.online.track_file import TrackFile, reading_as
 
     model, identified = robot_of(robot, params)
     asked = read_yaml(settings, TrackFile) if settings else TrackFile()
@@ -86,7 +85,7 @@ def track(
 def _page(run: "Run", port: int | None) -> "LivePage":
     """The live page, opened in the user's browser."""
     try:
-        from robodyn_pin.viz.live import LivePage
+        from robodyn_pin.viz.tracking_page import LivePage
     except ModuleNotFoundError as error:
         raise RobodynError(f"--live needs {error.name}: pip install 'robodyn_pin[panel]'") from None
 
@@ -99,8 +98,8 @@ def _page(run: "Run", port: int | None) -> "LivePage":
 def _end(run: "Run", as_json: bool, out: Path | None) -> None:
     """Print what was found, and write it where a folder is given."""
     from robodyn_pin.files import json_text
-    from robodyn_pin.online.files import write_tracked
     from robodyn_pin.online.summary import summary_of
+    from robodyn_pin.output.tracking import write_tracked
 
     summary = summary_of(run.stream, run.history.moments, run.simulated)
     summary["columns not used"] = dict(run.unused)

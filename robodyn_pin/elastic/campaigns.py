@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.elastic.deviation import Model, deviation_at
+from robodyn_pin.elastic.elastic_file import Form
 from robodyn_pin.elastic.inference import Estimate, covariance_of, estimate, stiffness_of
 from robodyn_pin.elastic.measurements import AXES, Measurements, placed
-from robodyn_pin.elastic.run_file import Form
 from robodyn_pin.elastic.springs import Springs
 from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.bayes import Gaussian

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.closures import fast
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.elastic.design_file import DesignFile, Direction
+from robodyn_pin.elastic.design_problem import Plan, Setting, forces, problem, setting_of
 from robodyn_pin.elastic.deviation import deviation_at
-from robodyn_pin.elastic.experiments import Plan, Setting, forces, problem, setting_of
 from robodyn_pin.elastic.inference import by_spring, covariance_of, prior_of, unobservable, untold
 from robodyn_pin.elastic.measurements import Measurements, simulated
 from robodyn_pin.elastic.random_designs import draw
@@ -18,8 +18,8 @@ from robodyn_pin.elastic.springs import Springs, motors_of, place, springs_in
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
-from robodyn_pin.identification.design import Criterion, posterior, search, size
-from robodyn_pin.run import load_named
+from robodyn_pin.identification.experiment_design import Criterion, posterior, search, size
+from robodyn_pin.robot.robot import load_named
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def design(run: DesignFile, folder: Path, progress: Callable[[float], None] = la
             plan, cut = drawn.plans[i], poses * len(setting.where.low)
             start = np.concatenate([drawn.u[i][:cut], np.sign(drawn.u[i][cut:])])
             cases.append((plan, problem(setting, plan), start))
-    with fast.preferred():
+    with kernel_choice.preferred():
         which, found = search([case[1:] for case in cases], run.criterion, run.steps, progress)
     best, task, _ = cases[which]
     after = Gaussian(setting.prior.mean, found.covariance * np.outer(setting.unit, setting.unit))

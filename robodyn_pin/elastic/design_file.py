@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from robodyn_pin.elastic.run_file import ElasticFile, Vector
-from robodyn_pin.elastic.where import ConeSpec, Region
+from robodyn_pin.elastic.elastic_file import ElasticFile, Vector
+from robodyn_pin.elastic.pose_rules import ConeSpec, Region
 from robodyn_pin.files import Positive, Strict
-from robodyn_pin.identification.design import Criterion
+from robodyn_pin.identification.experiment_design import Criterion
 
 Direction = Literal["x", "y", "z", "any"]  # of the base; any: all three components are chosen
 

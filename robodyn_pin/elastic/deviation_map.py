@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
-from robodyn_pin.branches import inverse_kinematics
 from robodyn_pin.elastic.deviation import Model, deviation_at
-from robodyn_pin.elastic.run_file import Vector
+from robodyn_pin.elastic.elastic_file import Vector
+from robodyn_pin.elastic.pose_rules import Region
 from robodyn_pin.elastic.springs import Springs, place
-from robodyn_pin.elastic.where import Region
 from robodyn_pin.errors import BadFile
+from robodyn_pin.families.inverse_kinematics import inverse_kinematics
 from robodyn_pin.files import Strict
 
 

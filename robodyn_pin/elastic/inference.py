@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 from robodyn_pin.elastic.deviation import Model as Deviating
 from robodyn_pin.elastic.deviation import deviation_at
+from robodyn_pin.elastic.elastic_file import Form, PriorSpec
 from robodyn_pin.elastic.measurements import Measurements, placed
-from robodyn_pin.elastic.run_file import Form, PriorSpec
 from robodyn_pin.elastic.springs import Placed, Springs
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer

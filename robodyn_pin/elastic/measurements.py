@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.elastic.deviation import deviation_at
 from robodyn_pin.elastic.springs import Placed, Springs, coordinates_of, place
 from robodyn_pin.errors import BadLog
-from robodyn_pin.loads import check_positions
-from robodyn_pin.log_files import write_table
-from robodyn_pin.log_table import column, read_table
-from robodyn_pin.robot import Robot
+from robodyn_pin.logs.table import column, read_table
+from robodyn_pin.logs.writing import write_table
+from robodyn_pin.robot.robot import Robot
 
 AXES = "xyz"
 FORCE, DEVIATION = [f"f{axis}" for axis in AXES], [f"d{axis}" for axis in AXES]

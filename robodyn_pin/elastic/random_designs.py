@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.elastic.design_file import Direction
+from robodyn_pin.elastic.design_problem import Plan, Setting, forces, inputs, told
 from robodyn_pin.elastic.deviation import levers
-from robodyn_pin.elastic.experiments import Plan, Setting, forces, inputs, told
+from robodyn_pin.elastic.pose_rules import random_poses
 from robodyn_pin.elastic.springs import place
-from robodyn_pin.elastic.where import random_poses
-from robodyn_pin.identification.design import Criterion, posterior, size
+from robodyn_pin.identification.experiment_design import Criterion, posterior, size
 
 
 @dataclass(frozen=True)

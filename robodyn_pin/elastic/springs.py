@@ -11,14 +11,14 @@ from typing import Literal
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.axes import Axes, resolve_axes
 from robodyn_pin.closures.projection import project
-from robodyn_pin.dynamics import tree_jacobians
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
-from robodyn_pin.frames import frame_number
-from robodyn_pin.observations import close_motors
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.axes import Axes, resolve_axes
+from robodyn_pin.robot.frames import frame_number
+from robodyn_pin.robot.kinematics import tree_jacobians
+from robodyn_pin.robot.robot import Robot
 
 Layout = Literal["motors", "joints"]
 

@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.elastic.campaigns import Campaign, campaigns, check_rows
-from robodyn_pin.elastic.correction import Correction, PathSpec, correct, read_course
 from robodyn_pin.elastic.deviation_map import DeviationMap, deviation_map
 from robodyn_pin.elastic.inference import Estimate, by_spring, estimate, expected, prior_of
 from robodyn_pin.elastic.measurements import Measurements, on_the_tool, placed, read_measurements
+from robodyn_pin.elastic.path_correction import Correction, PathSpec, correct, read_course
 from robodyn_pin.elastic.springs import Springs, springs_in
+from robodyn_pin.elastic.stiffest_pose import Task, stiffest
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
-from robodyn_pin.elastic.task import Task, stiffest
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bayes import infer
-from robodyn_pin.run import load_named
+from robodyn_pin.robot.robot import load_named
 
 SAME = 1e-4  # [rad or m]
 IMPLAUSIBLE = 1e-3  # chance below which measurements, model, noise and prior do not go together

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from robodyn_pin.elastic.correction import PathSpec
 from robodyn_pin.elastic.deviation import Model
 from robodyn_pin.elastic.deviation_map import MapSpec
-from robodyn_pin.elastic.run_file import ElasticFile
-from robodyn_pin.elastic.task import TaskSpec
+from robodyn_pin.elastic.elastic_file import ElasticFile
+from robodyn_pin.elastic.path_correction import PathSpec
+from robodyn_pin.elastic.stiffest_pose import TaskSpec
 from robodyn_pin.files import Positive
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.observations import close_motors
-from robodyn_pin.online.causal import CausalRates, Moments
+from robodyn_pin.online.causal_rates import CausalRates, Moments
 from robodyn_pin.online.tracker import Tracker, Update
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.robot import Robot
 
 PIECE = 500  # samples whose rows are made at once
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.online.consistent import nearest_consistent
 from robodyn_pin.online.history import Moment
+from robodyn_pin.online.nearest_consistent import nearest_consistent
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 
@@ -29,7 +29,7 @@ def line_of(moment: Moment, tracker: Tracker) -> dict[str, Any]:
 
 def summary_of(stream: Stream, moments: list[Moment], simulated: bool) -> dict[str, Any]:
     """All that is known at the end."""
-    from robodyn_pin.viz.units import coordinate_units
+    from robodyn_pin.robot.units import coordinate_units
 
     tracker = stream.tracker
     tracked, estimator = tracker.tracked, tracker.estimator

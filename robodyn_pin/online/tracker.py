@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
-from robodyn_pin.identification.change import Change, ChangeDetector
+from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares
-from robodyn_pin.identification.trend import Trend
-from robodyn_pin.limits import torque_limits
-from robodyn_pin.online.model import Tracked
-from robodyn_pin.online.sample import SampleRows
-from robodyn_pin.online.settings import TrackFile
-from robodyn_pin.quality import REACHED
-from robodyn_pin.robot import State
+from robodyn_pin.identification.payload_change import Change, ChangeDetector
+from robodyn_pin.logs.quality import REACHED
+from robodyn_pin.online.sample_rows import SampleRows
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.online.tracked import Tracked
+from robodyn_pin.robot.limits import torque_limits
+from robodyn_pin.robot.robot import State
 
 BLOCK = 10.0  # [s] over which estimates are averaged for the trend: far longer than the estimator remembers
 EVENTS = 200  # most changes that are remembered

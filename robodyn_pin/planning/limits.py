@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin import limits
 from robodyn_pin.errors import BadFile
-from robodyn_pin.limits import Bounds, Limits
-from robodyn_pin.robot import Robot
-from robodyn_pin.robot_file import Limit
+from robodyn_pin.robot import limits
+from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot_file import Limit
 
 KINDS = ("position", "velocity", "acceleration", "jerk", "torque", "force", "end_effector")
 CARRIED = {"force": ("force x", "force y", "force z"), "torque": ("torque x", "torque y")}

@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.planning.grading import Grading
-from robodyn_pin.planning.spline import WIDTH, Space
+from robodyn_pin.planning.end_grading import Grading
+from robodyn_pin.planning.parabolas import WIDTH, Space
 
 GAUSS = ((1 - 1 / np.sqrt(3)) / 2, (1 + 1 / np.sqrt(3)) / 2)  # places in an interval
 SHARE = 0.02  # of the time in the other objective

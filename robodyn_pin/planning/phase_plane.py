@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.planning.constraints import Knots
+from robodyn_pin.planning.grid import Knots
 
 CELLS = 1000
 PASSES = 4  # each with finer cells, on what the one before has left

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.limits import Limits
-from robodyn_pin.planning.check import Check
-from robodyn_pin.planning.model import Curve, Model, posture_at
+from robodyn_pin.planning.limit_check import Check
+from robodyn_pin.planning.path_dynamics import Curve, Model, posture_at
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms, values
 from robodyn_pin.planning.velocity_curve import maximum_velocity
+from robodyn_pin.robot.limits import Limits
 
 ACTIVE = 0.99  # share of a limit from which on it counts as the one that holds the motion
 

@@ -8,10 +8,10 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadPath
 from robodyn_pin.files import Positive, Strict
-from robodyn_pin.payload import LoadSpec
 from robodyn_pin.planning.path import Path, control, lines, through, u_turn
-from robodyn_pin.robot import Robot
-from robodyn_pin.robot_file import Limit
+from robodyn_pin.robot.payload import LoadSpec
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot_file import Limit
 
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -6,17 +6,17 @@ from functools import cached_property
 import numpy as np
 
 from robodyn_pin.errors import BadPath, InfeasiblePlan, RobodynError, ShapeMismatch
-from robodyn_pin.limits import Limits
-from robodyn_pin.planning.check import Check, check, corrected, shares_at
-from robodyn_pin.planning.constraints import Grid, grid
-from robodyn_pin.planning.grading import Grading
+from robodyn_pin.planning.end_grading import Grading
+from robodyn_pin.planning.grid import Grid, grid
+from robodyn_pin.planning.limit_check import Check, check, corrected, shares_at
+from robodyn_pin.planning.limit_rows import Point, rows_at
 from robodyn_pin.planning.limits import said
-from robodyn_pin.planning.model import Callback, Curve, Dynamics, Model, Posture, mechanism, posture_at
+from robodyn_pin.planning.parabolas import Space
+from robodyn_pin.planning.path_dynamics import Callback, Curve, Dynamics, Model, Posture, mechanism, posture_at
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.rows import Point, rows_at
-from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import LOADS, TURN, Terms, terms, values
-from robodyn_pin.robot import Robot
+from robodyn_pin.robot.limits import Limits
+from robodyn_pin.robot.robot import Robot
 
 DENSE = 10  # places to an interval where a motion is checked in the end
 INNER = 8  # steps in an interval in which friction turns, where only momentum passes

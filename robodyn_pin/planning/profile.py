@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.planning.grading import Grading
-from robodyn_pin.planning.spline import Space
+from robodyn_pin.planning.end_grading import Grading
+from robodyn_pin.planning.parabolas import Space
 
 TINY = 1e-8  # arctan(g) / g and the like are 1 below this
 

@@ -11,22 +11,22 @@ from typing import Literal
 import numpy as np
 
 from robodyn_pin.errors import InfeasiblePlan, RobodynError
-from robodyn_pin.limits import Limits
-from robodyn_pin.planning.check import Check, shares_at
-from robodyn_pin.planning.constraints import NO_LIMIT, Grid
-from robodyn_pin.planning.feasibility import passing
-from robodyn_pin.planning.grading import End, Grading
-from robodyn_pin.planning.interior import Optimum, minimise
+from robodyn_pin.planning.end_grading import End, Grading
+from robodyn_pin.planning.grid import NO_LIMIT, Grid
+from robodyn_pin.planning.interior_point import Optimum, minimise
+from robodyn_pin.planning.limit_check import Check, shares_at
 from robodyn_pin.planning.limits import said
-from robodyn_pin.planning.model import Curve, Dynamics
 from robodyn_pin.planning.objectives import objective as aim
+from robodyn_pin.planning.parabolas import Space
+from robodyn_pin.planning.passing import passing
+from robodyn_pin.planning.path_dynamics import Curve, Dynamics
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.problem import DENSE, Problem, model_of
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.settled import OVER, Search, State
-from robodyn_pin.planning.spline import Space
 from robodyn_pin.planning.terms import Terms
-from robodyn_pin.robot import Robot
+from robodyn_pin.planning.tightening import OVER, Search, State
+from robodyn_pin.robot.limits import Limits
+from robodyn_pin.robot.robot import Robot
 
 LEAST_POINTS = 4
 SLOWER = (0.3, 0.1)  # ds/dt [1/s] about which quantities are looked at where they seem to forbid slow motion

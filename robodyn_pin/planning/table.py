@@ -9,13 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
+from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.struts import StrutLoads, joined, strut_loads
 from robodyn_pin.errors import BadFile, BadLog
-from robodyn_pin.forces import constraint_forces_at
-from robodyn_pin.log_files import write_table
-from robodyn_pin.planning.model import Mechanism, blocks, mechanism, posture_at
+from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
-from robodyn_pin.robot import Robot
-from robodyn_pin.struts import StrutLoads, joined, strut_loads
+from robodyn_pin.planning.path_dynamics import Mechanism, blocks, mechanism, posture_at
+from robodyn_pin.robot.robot import Robot
 
 MOST = 1_000_000  # rows of a table
 
@@ -140,7 +140,7 @@ def read_look_up(file: str | FilePath) -> LookUp:
     """
     import polars as pl
 
-    from robodyn_pin.log_table import readable
+    from robodyn_pin.logs.table import readable
 
     file = FilePath(file)
     with readable(file):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_pin.limits import Bounds, Limits
-from robodyn_pin.planning.model import Model, Posture
+from robodyn_pin.planning.path_dynamics import Model, Posture
+from robodyn_pin.robot.limits import Bounds, Limits
 
 LOADS = ("torque", "force", "end_effector")
 TURN = 0.02  # share of a limit by which gravity never changes from one knot to the next

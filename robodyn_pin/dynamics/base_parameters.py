@@ -1,0 +1,52 @@
+"""Which combinations of the bodies' parameters a robot can show at all, whatever its motion: the same for every command."""
+
+import numpy as np
+
+from robodyn_pin.dynamics.regressor import state_regressor
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.identification.base import BaseSet, bodies_base_set
+from robodyn_pin.identification.fold import triangle
+from robodyn_pin.robot.robot import Robot
+
+STATES = 400  # random states that show which parameters can be told apart
+AROUND = 0.3  # [rad or m] of home, on the joints' side of gears
+
+
+def bodies_base(robot: Robot, rows: np.ndarray | None = None) -> BaseSet:
+    """Base set of the columns of the robot's bodies, a payload among them.
+
+    A log's rows are `cleaned` with it before their own rank is decided: what depends on each other but for rounded numbers in
+    a URDF would else count as shown.
+
+    Args:
+        rows: (n, p) at random states, if they are at hand.
+    """
+    rows = random_rows(robot, np.random.default_rng(0)) if rows is None else rows
+    bodies = rows[:, : 10 * len(robot.body_groups)]
+    empty = bodies.copy()
+    empty[:, robot.payload_columns] = 0.0
+    return bodies_base_set(triangle(np.concatenate([bodies, empty]) if robot.payload else bodies))
+
+
+def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
+    """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer.
+
+    States and efforts are on the joints' side of gears, so that a motor's gear does not decide what can be told apart.
+    """
+    gear = gears(robot)
+    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
+    around = AROUND
+    while True:
+        c = home + around * gear * rng.uniform(-1, 1, (STATES, len(gear)))
+        try:
+            state = robot.close(c, gear * rng.normal(size=c.shape), gear * rng.normal(size=c.shape))
+        except ClosureFailed:
+            around /= 2
+            continue
+        W = state_regressor(robot, state) * gear[:, None]
+        return W.reshape(-1, W.shape[2])
+
+
+def gears(robot: Robot) -> np.ndarray:
+    """How far each coordinate (d,) moves for one rad or m of the joint that moves it most."""
+    return np.abs(robot.coordinates.S).max(axis=1)

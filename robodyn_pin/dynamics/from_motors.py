@@ -1,0 +1,84 @@
+"""All joints' motion from that of the motors, as encoders measure it."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from robodyn_pin.closures.closing_measured import nearest
+from robodyn_pin.closures.projection import project, tangents
+from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.logs.differentiation import Rates
+from robodyn_pin.logs.log import Log
+from robodyn_pin.robot.robot import Robot, State
+
+
+def close_motors(
+    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str] = str
+) -> State:
+    """All joints' motion from that of the motors (N, n), projected onto the robot's coordinates.
+
+    With more motors than degrees of freedom no motion of the loops agrees with all encoders: positions are the nearest
+    ones, rates c' = B^+ q_m', accelerations c'' = B^+ (q_m'' - S g), all by least squares.
+
+    Raises:
+        ClosureFailed: positions out of reach; the coordinates do not determine a sample.
+        WrongMobility: fewer motors than degrees of freedom.
+    """
+    motors, chosen = robot.motors, robot.coordinates
+    if len(motors.names) < len(chosen.names):
+        raise _too_few(robot)
+    if len(motors.names) == len(chosen.names):
+        driven = robot if chosen.names == motors.names else robot.with_coordinates(motors.names)
+        state = driven.close(q, dq, ddq, label=label)
+    else:
+        driven = robot.with_coordinates(
+            robot.file.coordinates or chosen.names
+        )  # chosen ones may be singular on the way
+        state = _least_squares(driven, q, dq, ddq, label)
+    return state if driven.coordinates.names == chosen.names else _along_chosen(robot, driven, state, label)
+
+
+def _too_few(robot: Robot) -> WrongMobility:
+    """What a log of an under-actuated robot lacks: positions of the joints that no motor drives."""
+    motors, d = robot.motors.names, len(robot.coordinates.names)
+    passive = [name for name in robot.coordinates.names if name not in motors]
+    return WrongMobility(
+        f"robot {robot.name!r} has {d} degrees of freedom and {len(motors)} motor{'s' if len(motors) != 1 else ''} "
+        f"({', '.join(motors) or 'none'}): a log of the motors does not say where the robot is; name what else is measured "
+        f"({', '.join(passive)}) under 'motors' too, with torques of zero in the log"
+    )
+
+
+def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:
+    loops, motors, axes = robot.loops, robot.motors, robot.coordinates
+    c = nearest(loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
+    still = robot.close(c, 0 * c, 0 * c, label=label)
+    inverse = np.linalg.pinv(motor_map(robot, still))
+    cd = (inverse @ dq[..., None])[..., 0]
+    projection, v = project(loops, axes.S, still.q, cd)
+    cdd = (inverse @ (ddq - projection.g @ motors.S.T)[..., None])[..., 0]
+    a = (projection.T @ cdd[..., None])[..., 0] + projection.g
+    return State(still.q, v, a, projection.T, projection.g)
+
+
+def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[int], str]) -> State:
+    """The state on the robot's own coordinates, which must not meet a singularity on the way from home."""
+    S, names = robot.coordinates.S, robot.coordinates.names
+    sense = np.linalg.slogdet(S @ tangents(robot.loops, driven.coordinates.S, robot.home[None]))[0]
+    bad = np.flatnonzero(np.linalg.slogdet(S @ state.T)[0] != sense)
+    if len(bad):
+        raise ClosureFailed(
+            f"the projection onto the coordinates {', '.join(names)} is singular on the way to {label(int(bad[0]))}: there they "
+            "do not determine the mechanism; choose other coordinates in the run file, or a motion that stays clear of it",
+            int(bad[0]),
+            "",
+            0.0,
+        )
+    return state.along(S)
+
+
+def close_log(robot: Robot, log: Log, rates: Rates, begin: int = 0, end: int | None = None) -> State:
+    """All joints' motion of samples begin..end of a section of the log that `rates` are made for."""
+    q, dq, ddq = (x[begin:end] for x in rates.motion(log))
+    return close_motors(robot, q, dq, ddq, label=lambda i: log.row(begin + i))

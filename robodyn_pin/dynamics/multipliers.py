@@ -1,0 +1,134 @@
+"""Forces in the loops: multipliers of every closure, reactions in every joint, tension in every strut.
+
+J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the closure's second member, along the axes
+of its first member's frame; for `revolute` and `planar_point` that frame is turned so that x is the free axis, z the normal.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.dynamics.equations import Wrench, motor_torques, tree_efforts, tree_load
+from robodyn_pin.dynamics.struts import axial_forces
+from robodyn_pin.robot.robot import Robot, State
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Forces of N samples."""
+
+    multipliers: dict[str, np.ndarray]  # closure -> (N, rows) [N, N m]
+    struts: dict[str, np.ndarray]  # strut -> (N,) axial force at its closed end [N], tension positive
+    tau: np.ndarray  # (N, n_motors) [N m or N]
+
+
+def constraint_forces(
+    robot: Robot,
+    c: np.ndarray,
+    cd: np.ndarray,
+    cdd: np.ndarray,
+    wrench: Wrench | None = None,
+    internal: np.ndarray | None = None,
+) -> ConstraintForces:
+    """Multipliers, strut forces and motor torques of a motion of the coordinates (N, d).
+
+    `wrench` loads the robot; `internal` (N, n_motors) is the torque that moves nothing of over-actuated robots. Where
+    closures are redundant, the multipliers of least norm.
+    """
+    return constraint_forces_at(robot, robot.close(c, cd, cdd), wrench, internal)
+
+
+def constraint_forces_at(
+    robot: Robot, state: State, wrench: Wrench | None = None, internal: np.ndarray | None = None
+) -> ConstraintForces:
+    """As `constraint_forces`, at closed states."""
+    asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
+    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
+    lam = multipliers(robot, state, asked - tau @ robot.motors.S)
+    named = closure_forces(robot, lam)
+    return ConstraintForces(named, axial_forces(robot, state, named), tau)
+
+
+def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
+    """lam (N, m) with J'lam = rest (N, nv); of several at once lam (N, m, k) and rest (N, nv, k)."""
+    if rest.ndim == 2:
+        return multipliers(robot, state, rest[..., None])[..., 0]
+    m, S = robot.loops.size, robot.coordinates.S
+    lam = np.zeros((len(rest), m, rest.shape[2]))
+    for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
+        part = slice(begin, begin + robot.loops.chunk)
+        J = robot.loops.jacobian(state.q[part])
+        K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1).transpose(0, 2, 1)
+        if K.shape[1] == K.shape[2]:
+            lam[part] = np.linalg.solve(K, rest[part])[:, :m]
+        else:
+            lam[part] = np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part]
+    return lam
+
+
+def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:
+    """Multipliers lam (N, m) by closure, (N, rows) each."""
+    return {
+        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
+        for closure in robot.loops.closures
+    }
+
+
+def reactions(
+    robot: Robot, state: State, forces: ConstraintForces, wrench: Wrench | None = None
+) -> dict[str, np.ndarray]:
+    """What every tree joint carries: force and moment (N, 6) on its body at the joint, along the body's axes [N, N m].
+
+    The component along the joint's axis is what motor, friction and armature provide together.
+    """
+    model, data = robot.model, robot.model.createData()
+    carried = np.empty((len(state.q), model.njoints, 6))
+    framed = {closure.name: closure for closure in robot.loops.closures if isinstance(closure, Closure)}
+    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v).items()]
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
+        pin.framesForwardKinematics(model, data, q)
+        for closure in robot.loops.closures:
+            if isinstance(closure, Closure):
+                _apply(model, data, closure, forces.multipliers[closure.name][i], outside)
+        for name, moment in rubbing:
+            _rub(model, data, framed[name], moment[i], outside)
+        if wrench is not None:
+            frame = model.frames[model.getFrameId(wrench.frame)]
+            local = data.oMf[model.getFrameId(wrench.frame)]
+            turned = pin.SE3(local.rotation, np.zeros(3)).actInv(
+                pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i])
+            )
+            outside[frame.parentJoint] += frame.placement.act(turned)
+        pin.rnea(model, data, q, v, a, outside)
+        for j in range(1, model.njoints):
+            carried[i, j] = data.f[j].vector
+    return {model.names[j]: carried[:, j] for j in range(1, model.njoints)}
+
+
+def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, outside: pin.StdVec_Force) -> None:
+    """Add a closure's force to both of its bodies, in their joint frames."""
+    a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
+    in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
+    a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
+    values = np.zeros(6)
+    match closure.kind:
+        case "rod":
+            values[:3] = a_to_b.translation / np.linalg.norm(a_to_b.translation) * lam[0]
+        case "revolute":
+            values[[0, 1, 2, 4, 5]] = lam
+        case _:
+            values[: len(lam)] = lam
+    force = pin.Force(values)  # on b, along a's axes, at b's point
+    at_a = pin.SE3(np.eye(3), a_to_b.translation).act(force)
+    outside[b.parentJoint] += in_b.act(pin.SE3(a_to_b.rotation, np.zeros(3)).actInv(force))
+    outside[a.parentJoint] -= in_a.act(at_a)
+
+
+def _rub(model: pin.Model, data: pin.Data, closure: Closure, moment: np.ndarray, outside: pin.StdVec_Force) -> None:
+    """Add the friction of a closure: `moment` (3,), along the world's axes, turns body a and holds body b back."""
+    for frame, sign in ((closure.frame_a, 1.0), (closure.frame_b, -1.0)):
+        joint = model.frames[model.getFrameId(frame)].parentJoint
+        outside[joint] += pin.Force(np.zeros(3), sign * data.oMi[joint].rotation.T @ moment)

@@ -1,0 +1,169 @@
+"""The projected regressor: B'tau = W pi, with W = T' [Y, friction columns] and labelled columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.projection import tangents
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.simple_bodies import in_other_frame
+from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.friction_models import FREE_SIGN
+from robodyn_pin.robot.masses import any_parameter, check_known
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.urdf_tree import body_joints, body_name
+
+CHUNK = 64  # samples whose regressors of all joints are held at once: they stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which parameters the columns of W stand for, and their values in the robot's files."""
+
+    layout: Layout
+    values: np.ndarray  # (p,) from URDF and `initial`; of identical bodies their mean
+
+
+def columns(robot: Robot) -> Columns:
+    """Labels and file values of the columns of `regressor`: ten per group of identical bodies, then the efforts.
+
+    The values of a payload are zero: files say nothing of it.
+
+    Raises:
+        BadFile: the robot has neither bodies with inertia nor efforts.
+    """
+    if not any_parameter(robot):
+        check_known(robot)
+    model = robot.model
+    joint_of = {body_name(model, j): j for j in body_joints(model)}
+    inertial = [
+        np.mean([model.inertias[joint_of[name]].toDynamicParameters() for name in group], axis=0)
+        if group[0] in joint_of
+        else np.zeros(10)
+        for group in robot.body_groups
+    ]
+    unknown = [e for e in robot.efforts if not e.spec.known]
+    place = {name: i for i, group in enumerate(robot.body_groups) for name in group}
+    separate = robot.file.identical if robot.file.separate else []
+    layout = Layout(
+        bodies=tuple(group_name(group) for group in robot.body_groups),
+        scalars=distinct([label for e in unknown for label in e.labels]),
+        nonnegative=tuple(e.spec.model not in FREE_SIGN for e in unknown for _ in e.labels),
+        copies=tuple(tuple(place[name] for name in group) for group in separate),
+    )
+    return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))
+
+
+def distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels that can be told apart: two Coulomb terms along one rate are `coulomb(j1)` and `coulomb(j1) 2`."""
+    counts = [labels[: k + 1].count(label) for k, label in enumerate(labels)]
+    return tuple(label if count == 1 else f"{label} {count}" for label, count in zip(labels, counts, strict=True))
+
+
+def group_name(group: Sequence[str]) -> str:
+    """One body by its name, identical bodies as `arm_1=arm_2=arm_3`."""
+    return "=".join(group)
+
+
+def regressor(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+    """W (N, d, p) with W @ pi = B'tau, less the known efforts; columns as `columns(robot)` labels them.
+
+    Args:
+        c, cd, cdd: coordinates and rates (N, d) [rad or m, per s, per s^2].
+    """
+    return state_regressor(robot, robot.close(c, cd, cdd))
+
+
+def state_regressor(robot: Robot, state: State) -> np.ndarray:
+    """As `regressor`, at closed states."""
+    unknown = [e for e in robot.efforts if not e.spec.known]
+    begin = 10 * len(robot.body_groups)
+    W = _bodies(robot, state.q, state.v, state.a, state.T, sum(len(e.labels) for e in unknown))
+    if robot.payload:  # its parameters count in its link's frame, not in the joint's
+        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ in_other_frame(
+            robot.payload.placement.homogeneous
+        )
+    for effort in unknown:
+        W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
+        begin += len(effort.labels)
+    return W
+
+
+def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv)."""
+    return _bodies(robot, q, v, a, None, 0)
+
+
+def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, more: int) -> np.ndarray:
+    """T'Y, summed over identical bodies, and room for `more` columns; T (N, nv, d) is solved where it is not given."""
+    model, S, joints, groups = robot.model, robot.coordinates.S, *robot.body_columns
+    shape = len(q), len(S), 10 * len(robot.body_groups) + more
+    if kernel_choice.chosen(len(q)) and (compiled := robot.loops.compiled(S)):
+        W, given, regular = np.zeros(shape), T is not None, np.empty(len(q), bool)
+        add = kernel_choice.kernel("robodyn_pin.dynamics.kernel").add_bodies
+        given_T = T if T is not None else np.empty((0, *S.T.shape))
+        add(
+            *compiled,
+            *kernel_choice.ready(S),
+            given,
+            *kernel_choice.ready(model.gravity.linear),
+            joints,
+            groups,
+            *kernel_choice.ready(q, v, a, given_T),
+            W,
+            regular,
+        )
+        if not regular.all():
+            bad = ~regular
+            with kernel_choice.forced("pinocchio"):
+                W[bad, :, : shape[2] - more] += body_regressor(robot, q[bad], v[bad], a[bad])
+        return W
+    tree_regressor = partial(pin.computeJointTorqueRegressor, model, robot.loops.data)
+    size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
+    if (
+        serial and shape[2] - more == size and robot.payload is None
+    ):  # T is one, and every joint moves a body of its own: W is Y, sample by sample
+        W = np.empty(shape)
+        bodies = W[:, :, :size] if more else W
+        for i, y in enumerate(map(tree_regressor, q, v, a)):
+            bodies[i] = y
+        return W
+    W, together = np.zeros(shape), neighbours(joints, groups)
+    left = np.ascontiguousarray((tangents(robot.loops, S, q) if T is None else T).transpose(0, 2, 1))
+    for begin in range(0, len(q), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        tree = np.empty((len(left[part]), len(S), size))
+        Y = map(tree_regressor, q[part], v[part], a[part])
+        for out, t, y in zip(tree, left[part], Y, strict=True):
+            if serial:
+                out[:] = y
+            else:
+                np.dot(t, y.reshape(len(S.T), -1), out=out)  # Pinocchio drops the axis of a lone joint
+        for joint, group, width in together:
+            W[part, :, group : group + width] += tree[:, :, joint : joint + width]
+    return W
+
+
+def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, int]]:
+    """Bodies whose columns are neighbours in the tree and in W: first column in each, and how many."""
+    ends = np.flatnonzero((np.diff(joints) != 1) | (np.diff(groups) != 10)) + 1
+    parts = np.split(np.arange(len(joints)), ends)
+    return [(10 * int(joints[p[0]]) - 10, int(groups[p[0]]), 10 * len(p)) for p in parts if len(p)]
+
+
+def projected(effort: Effort, state: State) -> np.ndarray:
+    """Columns of one effort on the coordinates, T' times those of the tree: (N, d, k)."""
+    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a)
+
+
+def known_efforts(robot: Robot, state: State) -> np.ndarray:
+    """T' times the efforts that the robot file declares as known: (N, d)."""
+    total = np.zeros((len(state.q), state.T.shape[2]))
+    for effort in robot.efforts:
+        if effort.spec.known:
+            total += projected(effort, state) @ effort.initial
+    return total

@@ -1,0 +1,1 @@
+"""Torques, struts and joints along a log (`predict`, `forces`)."""

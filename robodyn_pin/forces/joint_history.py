@@ -1,0 +1,92 @@
+"""Force and moment in every joint and closure along a log: constraint wrenches, as bearings and pins carry them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.loads import check_positions
+from robodyn_pin.dynamics.multipliers import ConstraintForces, constraint_forces_at, reactions
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.edges import edge_rows, inside
+from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.robot.robot import Robot, State
+
+BLOCK = 5_000  # samples closed at once
+SIX = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+@dataclass(frozen=True)
+class JointHistory:
+    """Wrenches at the rows of a log: force [N] and moment [N m] on a joint's body at the joint, along the body's axes.
+
+    Of a closure: on its second member, along the axes of its first; those of a rod along x.
+    """
+
+    t: np.ndarray  # (N,) [s]
+    names: tuple[str, ...]  # joints of the tree, then closures
+    wrenches: np.ndarray  # (N, k, 6)
+    edge: int = 0  # rows at both ends whose rates miss what lies beyond
+
+    @property
+    def inside(self) -> "JointHistory":
+        """The history without its edges; of a short log all of it."""
+        kept = inside(len(self.t), self.edge)
+        return replace(self, t=self.t[kept], wrenches=self.wrenches[kept], edge=0)
+
+
+def joint_wrenches(robot: Robot, state: State) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of joints and closures, and what they carry (N, k, 6), at closed states; parameters of the robot's files."""
+    forces = constraint_forces_at(robot, state)
+    carried = reactions(robot, state, forces) | _in_closures(robot, forces)
+    return tuple(carried), np.stack(list(carried.values()), axis=1)
+
+
+def _in_closures(robot: Robot, forces: ConstraintForces) -> dict[str, np.ndarray]:
+    """Multipliers of the closures between two frames as force and moment (N, 6)."""
+    found = {}
+    for closure in robot.loops.closures:
+        if isinstance(closure, Closure):
+            lam = forces.multipliers[closure.name]
+            place = [0, 1, 2, 4, 5] if closure.kind == "revolute" else range(lam.shape[1])
+            found[closure.name] = np.zeros((len(lam), 6))
+            found[closure.name][:, list(place)] = lam
+    return found
+
+
+def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHistory:
+    """Wrenches in all joints and closures along a log with positions.
+
+    Raises:
+        ClosureFailed, BeyondLimits: the log leaves the workspace; names the row. BadFile: a tool of unknown inertia.
+    """
+    even = uniform(log)
+    rates, found = rates_of(even, preparation), []
+    names: tuple[str, ...] = ()
+    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
+        section = even.section(low, high)
+        state = close_log(robot, section, rates)
+        check_positions(robot, state.q, section.row)
+        names, part = joint_wrenches(robot, state)
+        found.append(part[begin - low : end - low])
+    wrenches = np.concatenate(found)
+    if even is not log:
+        flat = resample(log.t, even.t, wrenches.reshape(even.size, -1))
+        wrenches = flat.reshape(len(log.t), -1, 6)
+    return JointHistory(log.t, names, wrenches, edge_rows(log, preparation))
+
+
+def joint_extremes(history: JointHistory) -> list[dict[str, Any]]:
+    """Largest force and moment of each joint and when; the edges of the log do not count."""
+    history = history.inside
+    force, moment = (np.linalg.norm(history.wrenches[:, :, part], axis=2) for part in (slice(3), slice(3, 6)))
+    t = history.t
+    return [
+        {
+            "joint": name, "largest force [N]": float(force[:, k].max()), "force at [s]": float(t[force[:, k].argmax()]),
+            "largest moment [N m]": float(moment[:, k].max()), "moment at [s]": float(t[moment[:, k].argmax()]),
+        }
+        for k, name in enumerate(history.names)
+    ]  # fmt: skip

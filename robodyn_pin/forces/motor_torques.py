@@ -1,0 +1,63 @@
+"""Motor torques that a model predicts for the motion of a log, one row for each row of the log."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.loads import Beyond, quantities, worst_beyond
+from robodyn_pin.errors import BadLog
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.edges import inside
+from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.robot.limits import limits_of
+from robodyn_pin.robot.robot import Robot
+
+BLOCK = 20_000  # samples closed at once
+LIMITED = ("position", "velocity", "torque")  # what is held against the robot's limits; accelerations are the noisiest
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of a log."""
+
+    tau: np.ndarray  # (N, n_motors) [N m or N]
+    beyond: tuple[Beyond, ...]  # limits that the motion exceeds, each where it does most; the log's edges do not count
+
+
+def predict(robot: Robot, log: Log, preparation: Preparation, internal: bool = False) -> np.ndarray:
+    """Motor torques (N, n_motors) [N m or N] for a log with positions; parameters of the robot's files.
+
+    Args:
+        internal: with more motors than degrees of freedom, add the torque that moves nothing and that the log's own torques
+            contain; else the torques of least norm.
+
+    Raises:
+        ClosureFailed: the log leaves the workspace. BadLog: too short for the filter; no torques in the log.
+    """
+    return predicted(robot, log, preparation, internal).tau
+
+
+def predicted(robot: Robot, log: Log, preparation: Preparation, internal: bool = False) -> Prediction:
+    """As `predict`, with the limits of the robot that the log's motion exceeds: it should not have been possible."""
+    if internal and log.tau is None:
+        raise BadLog(f"{log.name} has no columns tau_<motor>, so its internal torque is not known")
+    even = uniform(log)
+    tau = np.empty((even.size, len(robot.motors.names)))
+    rates, limits = rates_of(even, preparation), limits_of(robot, {}, 0.0).of(LIMITED)
+    first, last, _ = inside(even.size, rates.edge).indices(even.size)
+    worst: dict[tuple[str, str], Beyond] = {}
+    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
+        section = even.section(low, high)
+        state = close_log(robot, section, rates)
+        own = section.tau if internal else None
+        part = motor_torques(robot, state, coordinate_efforts(robot, state), own, section.row)
+        tau[begin:end] = part[begin - low : end - low]
+        counted = slice(max(begin, first) - low, max(min(end, last) - low, 0))
+        for found in worst_beyond(robot, limits, quantities(limits, state, {"torque": part})[counted]):
+            found = replace(found, sample=found.sample + low + counted.start)
+            key = found.kind, found.name
+            worst[key] = max(worst.get(key, found), found, key=lambda beyond: beyond.excess)
+    tau = tau if even is log else resample(log.t, even.t, tau)
+    return Prediction(tau, tuple(worst.values()))

@@ -1,0 +1,62 @@
+"""How sure the strut forces of an identified robot are: 95 % intervals from a covariance of all its parameters.
+
+Torques do not show all parameters that strut forces depend on: a covariance of the base parameters alone would promise too
+much, and all bodies that physics allows leave thousands of newtons. So what the log does not show is taken to lie as far from
+the prior of the run file, in parts of each body's own size, as what it does show: pi ~ N(pi_0, s^2 D) with the s that makes
+the base parameters found most likely (empirical Bayes, MacKay 1992), then conditioned on them and their covariance C,
+
+    Sigma = D_s - D_s B' (C + B D_s B')^-1 B D_s,        D_s = s^2 D,        variance of a force R pi: R Sigma R'.
+
+That bodies must be able to exist takes no part: intervals are rather too wide than too narrow. Weighed masses and symmetries do.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.strut_regressor import strut_regressor
+from robodyn_pin.families.reduced_delta import Lump
+from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history
+from robodyn_pin.identification.uncertainty import quantile
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.robot.robot import Robot, State
+
+BLOCK = 250  # samples whose regressors are held at once
+
+
+def strut_history_with_reach(
+    robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None, covariance: np.ndarray | None
+) -> StrutHistory:
+    """As `strut_history`, of the full model with its intervals where the covariance (p, p) of the parameters is known."""
+    history = strut_history(robot, log, preparation, reduced)
+    if covariance is None or reduced is not None:
+        return history
+    return replace(history, reach=force_reach(robot, covariance, log, preparation))
+
+
+def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Preparation) -> Reach:
+    """Half widths of the intervals along a log, for the full model.
+
+    Args:
+        robot: as identified, also with tools and payloads. covariance: (p, p) of its parameters, order of `columns(robot)`.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    even = uniform(log)
+    found = [np.linalg.norm(strut_regressor(robot, s) @ root, axis=3) for s in _states(robot, even, preparation)]
+    reach = quantile() * np.concatenate(found)
+    lower, upper = (reach[:, i] if even is log else resample(log.t, even.t, reach[:, i]) for i in range(2))
+    return Reach(lower, upper)
+
+
+def _states(robot: Robot, log: Log, preparation: Preparation) -> Iterator[State]:
+    """The motion of a log on a uniform clock, block by block."""
+    rates = rates_of(log, preparation)
+    for low, begin, end, high in blocks(log, rates, [], 0, log.size, 20 * BLOCK):
+        state = close_log(robot, log.section(low, high), rates)
+        for first in range(begin, end, BLOCK):
+            i = slice(first - low, min(first + BLOCK, end) - low)
+            yield State(state.q[i], state.v[i], state.a[i], state.T[i], state.g[i])

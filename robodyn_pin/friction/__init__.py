@@ -1,1 +1,0 @@
-"""Friction of motors over speed: protocols of constant speeds, what is found in their logs, curves through it."""

@@ -1,0 +1,102 @@
+"""What a friction file (YAML) may say: whose friction, from which logs, found how."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from robodyn_pin.files import Positive, Strict
+from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.units import LogKeys
+
+Curve = Literal["linear", "stribeck", "saturating"]
+# [rad/s] Obal & Gierlak (IRB 2400), eq. (74)
+GRID = np.round(
+    np.concatenate([np.arange(1, 1500) * 1e-5, 0.015 + np.arange(925) * 2e-4, 0.2 + np.arange(301) * 1e-3]), 5
+)
+SPACING = 3.0  # speeds stand even in their cube roots: close where friction bends, enough where it is viscous
+
+
+class SteadySpec(Strict):
+    """What counts as constant speed."""
+
+    shortest: Positive = 0.3  # [s]
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.02  # change of speed, relative
+    slowest: Positive = 0.05  # [rad/s or m/s], slower is standing still; of motors that turn freely
+
+
+class GridSpec(Strict):
+    """Speeds of the grid of Obal & Gierlak (IRB 2400), eq. (74): all between two ends, or `count` of them."""
+
+    slowest: Positive = 1e-5  # [rad/s or m/s]
+    fastest: Positive = 0.5
+    count: Annotated[int, Field(ge=2)] | None = None
+
+    @model_validator(mode="after")
+    def _on_the_grid(self) -> Self:
+        if not GRID[0] <= self.slowest < self.fastest <= GRID[-1]:
+            raise ValueError(
+                f"speeds from {self.slowest:g} to {self.fastest:g}: the grid of eq. (74) goes from {GRID[0]:g} to {GRID[-1]:g}; list "
+                "others one by one, 'speeds: [...]'"
+            )
+        return self
+
+    @property
+    def speeds(self) -> list[float]:
+        """In order."""
+        grid = GRID[(self.slowest <= GRID) & (self.fastest >= GRID)]
+        if self.count is None:
+            return [float(w) for w in grid]
+        wanted = np.linspace(grid[0] ** (1 / SPACING), grid[-1] ** (1 / SPACING), self.count) ** SPACING
+        return [float(w) for w in np.unique(grid[np.abs(grid[:, None] - wanted).argmin(axis=0)])]
+
+
+class SweepsSpec(Strict):
+    """Sweeps of motors past reference angles, one motor at a time."""
+
+    at: dict[str, float] = Field(min_length=1)  # reference angle of each motor [rad or m]
+    speeds: GridSpec | list[Positive] = GridSpec(slowest=1e-4, count=120)
+    pose: dict[str, float] = {}  # where the others wait that make no difference to gravity; default: home
+    rate: Positive = 250.0  # [Hz] of the motion
+    hold: Positive = 1.0  # [s] at constant speed, at the least
+    travel: Positive = 2e-3  # [rad or m] at constant speed, at the least: slow speeds are held longer
+    ramp: Positive = 0.5  # [s] from rest to constant speed
+    approach: Positive = 0.5  # [rad/s or m/s] at most from one sweep to the next
+
+    @property
+    def in_order(self) -> list[float]:
+        """All speeds, slow to fast."""
+        return self.speeds.speeds if isinstance(self.speeds, GridSpec) else sorted(set(self.speeds))
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if len(self.in_order) < 2:
+            raise ValueError(
+                f"'sweeps: speeds' gives {len(self.in_order)} speed{'s' * (len(self.in_order) != 1)}; friction over speed needs two and "
+                "more, and as many different ones as the model has unknowns"
+            )
+        return self
+
+
+class FrictionFile(LogKeys):
+    """Friction over speed: from logs of constant speeds to coefficients."""
+
+    robot: str
+    logs: list[LogSpec] = []  # none: nothing is recorded yet, as for a protocol
+    motor: str | None = None  # one that turns freely; or
+    sweeps: SweepsSpec | None = None  # motors that carry a load and are limited
+    model: Curve = "saturating"  # the others are fitted for comparison
+    width: Positive | None = (
+        None  # of the change of sign [rad/s or m/s]; default: as the robot file's friction, else 0.01
+    )
+    steady: SteadySpec = SteadySpec()
+    output: Path | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.motor is None) == (self.sweeps is None):
+            raise ValueError(
+                "a friction file names either 'motor', one that turns freely, or 'sweeps', those that pass a reference angle"
+            )
+        return self

@@ -1,0 +1,1 @@
+"""From logs to a robot: run file, rows, prior knowledge, choice, estimate, verdict (`identify`, `compare`)."""

@@ -1,0 +1,266 @@
+"""Settings chosen inside the fit data: for each, the candidate with the least cross-validated error wins."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.identification.validation import cross_validated, pooled
+from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
+from robodyn_pin.log_to_robot.noise import motor_noise
+from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, passed, prior_of, weighting
+from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import rates_of
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.saturation import left_out
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.friction_models import SHAPES, WIDTH
+from robodyn_pin.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that was chosen by cross-validation inside the fit data."""
+
+    key: str
+    candidates: tuple[float, ...]
+    percent: tuple[float, ...]  # mean cross-validated error over motors
+    chosen: float
+
+    @property
+    def at_end(self) -> bool:
+        """Whether a better value may lie beyond the candidates."""
+        return len(self.candidates) > 1 and self.chosen in (min(self.candidates), max(self.candidates))
+
+    @property
+    def remark(self) -> str:
+        """What to say of a choice at the end of its candidates; else nothing."""
+        if not self.at_end:
+            return ""
+        which = "least" if self.chosen == min(self.candidates) else "greatest"
+        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better one may lie beyond: add some to 'choose'"
+
+
+WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
+MEASURED = 30_000  # samples of a log that show how fast its joints move
+USUAL_WIDTH = 0.1  # of each rate's rms: what measured joints often want
+NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The fit data, folded with the chosen settings."""
+
+    robot: Robot  # with chosen Coulomb widths and identified shapes of friction
+    run: RunFile  # with chosen values
+    layout: Layout
+    initial: np.ndarray  # (p,) values of the robot's files
+    rows: Folded  # [segment][coordinate], as fitted
+    scored: Folded  # [segment][coordinate], as scored
+    whole: Folded  # [segment][coordinate], torques at full bandwidth
+    independent: float  # share of the fitted rows that carry noise of their own
+    weigh: Weigh  # how the coordinates are weighed
+    choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
+    widen: Widen = lambda estimate: estimate
+    noticed: tuple[str, ...] = ()  # cautions
+
+
+def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
+    """Fold the fit logs with each candidate of `choose:`, one key after the other, and keep the best.
+
+    Raises:
+        BadLog: nothing left after the edges are cut.
+    """
+    choices = []
+    open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
+    rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
+
+    def refold(candidate: RunFile) -> Fitted:
+        return _fold(robot, candidate, logs, rates)
+
+    best: Fitted | None = None
+    for key, values, change in _candidates(run):
+        found = []
+        for value in values:
+            progress(f"choosing {key}: {value:g}")
+            found.append(refold(change(run, value)))
+        scores = [_unseen_error(f, prior_of(f.run, f.robot)) for f in found]
+        best = found[int(np.argmin(scores))]
+        choices.append(Choice(key, tuple(values), tuple(scores), values[int(np.argmin(scores))]))
+        run = best.run
+    progress("regressor of the fit logs")
+    best = best or refold(run)
+    noticed: tuple[str, ...] = ()
+    if open_width and best.run.coulomb_width is None:
+        best, noticed = _wider(best, refold, progress)
+        run = best.run
+    shaped = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+    if shaped.shapes:
+        best = replace(_fold(shaped.robot, run, logs, rates), shapes=shaped.shapes, widen=shaped.widen)
+    if run.choose.prior_weight:
+        best, choice = _choose_prior(best, progress)
+        choices.append(choice)
+    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
+
+
+Change = Callable[[RunFile, float], RunFile]
+
+
+def _candidates(run: RunFile) -> list[tuple[str, list[float], Change]]:
+    def cutoff(run: RunFile, value: float) -> RunFile:
+        kept = run.preparation.filter
+        lowpass = {"order": kept.order if kept else 4, "cutoff": value}
+        return _changed(run, preparation={**run.preparation.model_dump(), "filter": lowpass})
+
+    def width(run: RunFile, value: float) -> RunFile:
+        return _changed(run, coulomb_width=value)
+
+    offered = [("cutoff", run.choose.cutoff, cutoff), ("coulomb_width", run.choose.coulomb_width, width)]
+    return [(key, values, change) for key, values, change in offered if values]
+
+
+def _changed(run: RunFile, **update: object) -> RunFile:
+    return RunFile.model_validate({**run.model_dump(), **update})
+
+
+def _wider(
+    fitted: Fitted, refold: Callable[[RunFile], Fitted], progress: Callable[[str], None]
+) -> tuple[Fitted, tuple[str, ...]]:
+    """Coulomb widths in parts of the rates, where least squares with them is better on segments it has not seen."""
+    progress("Coulomb width")
+    other = refold(_changed(fitted.run, coulomb_width=USUAL_WIDTH))
+
+    def unseen(f: Fitted) -> float:
+        def estimate(groups: list[Factor]) -> np.ndarray:
+            return f.weigh(groups, None, 1.0).full(f.layout.size)
+
+        return cross_validated(f.rows, _judged(f), estimate, f.run.score.measure)
+
+    here, there = unseen(fitted), unseen(other)
+    if there >= here:
+        return fitted, ()
+    return other, (
+        f"Coulomb friction without 'width' in the robot file was fitted with {USUAL_WIDTH:g} of each rate's rms (cross-validated "
+        f"error {there:.3g} %), not with the {WIDTH:g} rad/s (or m/s) that other commands take ({here:.3g} %); the identified "
+        "robot file says the widths",
+    )
+
+
+def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
+    """The strongest prior that costs next to nothing: light bodies that the log hardly shows then stay reasonable."""
+    run = fitted.run
+    weights, scores = np.array(run.choose.prior_weight), []
+    for weight in weights:
+        progress(f"choosing prior_weight: {weight:g}")
+        scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.robot), weight=float(weight))))
+    good = np.array(scores) <= NEXT_TO_NOTHING * min(scores)
+    chosen = float(weights[good].max())
+    changed = _changed(run, prior={**run.prior.model_dump(), "weight": chosen})
+    return replace(fitted, run=changed), Choice("prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen)
+
+
+def _unseen_error(fitted: Fitted, prior: Prior) -> float:
+    """Cross-validated percentage error of the feasible fit."""
+    bounds = bounds_of(fitted.run, fitted.robot)
+
+    def feasible(groups: list[Factor]) -> np.ndarray:
+        sigma = fitted.weigh(groups, None, 1.0).sigma
+        return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
+
+    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.run.score.measure)
+
+
+def _judged(fitted: Fitted) -> Folded:
+    """The rows whose error decides: a simulation needs the torques at full bandwidth, a controller those that are scored."""
+    return fitted.whole if fitted.run.choose.use == "simulation" else fitted.scored
+
+
+def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
+    alike = np.full(len(rates), WIDTH)
+    robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
+    named = columns(robot)
+    segments = run.choose.folds
+    parts: list[list[Folded]] = []
+    for log in logs:
+        n = log.size
+        if n - 2 * run.rows.cut < segments:
+            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
+        jobs = [fitted_rows(robot, run, log), _segmented(robot, run, log, run.score.filter, 1)]
+        jobs += [_segmented(robot, run, log, None, 1)] if run.score.filter else []
+        parts.append(fold_log(robot, log, run.preparation, jobs))
+    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    whole = rest[0] if rest else scored
+    rate = logs[0].rate
+    weigh = weighting(run, robot, rate)
+    return Fitted(robot, run, named.layout, named.values, rows, scored, whole, independent_share(run, rate), weigh, ())
+
+
+def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
+    """The rows that are fitted, all segments together, one factor per coordinate."""
+    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
+    total: Folded = reduce(add, parts)
+    return pooled(total)
+
+
+def fitted_rows(robot: Robot, run: RunFile, log: AnyLog) -> Job:
+    """Which rows of a fit log are fitted, and in which segment each lies."""
+    job = _segmented(robot, run, log, run.rows.filter, run.rows.every)
+    return replace(job, noise=motor_noise(run, robot))
+
+
+def _segmented(robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int) -> Job:
+    """Fold a log's samples by segment of the log, the ends cut, one sample of `every` kept."""
+    n, cut, segments = log.size, run.rows.cut, run.choose.folds
+    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
+
+    def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
+        segment = np.where(kept, (index - cut) * segments // (n - 2 * cut), -1)
+        return np.repeat(segment[:, None], rates.shape[1], axis=1)
+
+    return Job(lowpass, label, segments)
+
+
+def independent_share(run: RunFile, rate: float) -> float:
+    """A low-pass makes rows repeat the noise of their neighbours; the power that it passes says how many are new.
+
+    White noise keeps its spectrum near zero, where the motion is, and loses its variance: 2 x cut-off independent values
+    a second, if the filter were ideal. Rows further apart than that are independent.
+    """
+    return min(1.0, run.rows.every * passed(run, rate) ** 2)
+
+
+def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:
+    """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
+    squares, count = np.zeros(len(robot.efforts)), 0
+    for log in logs:
+        moved = rates_of(log, run.preparation)
+        size = min(log.size, max(MEASURED // 10, moved.reach))
+        begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
+        for begin in begins:
+            state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), moved)
+            for k, effort in enumerate(robot.efforts):
+                squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
+            count += len(state.v)
+    return np.sqrt(squares / count)
+
+
+def with_widths(robot: Robot, widths: np.ndarray) -> Robot:
+    """The robot with Coulomb widths (efforts,) for the terms that have none in its file."""
+    efforts = tuple(
+        replace(e, spec=e.spec.model_copy(update={"width": float(max(width, 1e-6))}))
+        if e.spec.model in WITH_WIDTH and e.spec.width is None
+        else e
+        for e, width in zip(robot.efforts, widths, strict=True)
+    )
+    return replace(robot, efforts=efforts)

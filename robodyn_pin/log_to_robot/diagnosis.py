@@ -1,0 +1,155 @@
+"""Is the identification good? How sure each parameter is, what cannot be known, whether noise in the motion moved it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import mass_matrix
+from robodyn_pin.dynamics.loads import worst_beyond
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.identification.feasible_intervals import feasible_intervals
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
+from robodyn_pin.identification.whiteness import ljung_box, widening
+from robodyn_pin.log_to_robot.cross_validation import Fitted
+from robodyn_pin.log_to_robot.informative_motions import USUAL, Known, known, moved
+from robodyn_pin.log_to_robot.instruments import band, instrument_rows
+from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
+from robodyn_pin.log_to_robot.missing_structure import against_bounds
+from robodyn_pin.log_to_robot.noise import motor_noise
+from robodyn_pin.log_to_robot.overconstraint import Overconstraint, overconstraint
+from robodyn_pin.log_to_robot.rows import observe
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.limits import limits_of
+from robodyn_pin.robot.robot import Robot
+
+SERIES = 20_000  # samples of the held-out residual that are looked at
+ALONE = 1e-9  # weight below which another parameter does not count in a base parameter
+POSES = 300  # of the held-out motion whose mass matrix is looked at
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What the feasible fit leaves of held-out torques, one sample after the other, not filtered."""
+
+    rate: float  # [Hz]
+    series: np.ndarray  # (n, d)
+    probability: np.ndarray  # (d,) of so much autocorrelation in white noise
+    widening: np.ndarray  # (d,) factor on standard deviations that residuals of this colour make
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is to be known of a result besides its numbers."""
+
+    rows: float  # independent ones that were fitted
+    freedom: float  # that the residuals have left
+    intervals: np.ndarray  # (r, 2) 95 %, of the base parameters by weighted least squares
+    feasible_base: np.ndarray | None  # (r, 2) 95 %, of base parameters over bodies that can exist
+    feasible: np.ndarray | None  # (p, 2) the same of every parameter
+    known: Known
+    instruments: InstrumentalEstimate | None  # None: switched off
+    cutoff: float  # [Hz] of the instruments' motion
+    residuals: Residuals
+    seconds: float  # of the fit logs
+    fastest: np.ndarray  # (d,) speeds of the fit [rad/s or m/s]; 99 of 100 samples are slower
+    sharpest: np.ndarray  # (d,) accelerations
+    overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
+    mistakes: tuple[Mistake, ...]  # that explain the fit logs clearly better
+    stopped: tuple[str, ...]  # parameters at bounds that least squares wants beyond
+    beyond: tuple[str, ...]  # where joints or motors of the fit logs are outside their limits
+
+    def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
+        """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
+
+        def per(x: np.ndarray) -> dict[str, float]:
+            return dict(zip(names, x.tolist(), strict=True))
+
+        known, beside = self.known, self.instruments
+        return {
+            "intervals": {
+                "level": LEVEL, "freedom": self.freedom, "base": self.intervals.tolist(),
+                "feasible_base": [] if self.feasible_base is None else self.feasible_base.tolist(),
+                "feasible": None if self.feasible is None else dict(zip(labels, self.feasible.tolist(), strict=True)),
+            },
+            "identifiability": {
+                p.label: p.kind if p.kind != "combination" else p.combination for p in known.parameters
+            },
+            "best_motion": [
+                {"base": label, "motion": motion, "factor": factor}
+                for label, motion, factor in zip(known.base.labels(labels), known.gain.motion, known.gain.factor.tolist(), strict=True)
+            ],
+            "instruments": None if beside is None else {
+                "cutoff": self.cutoff, "values": beside.values.tolist(), "deviations": beside.deviations.tolist(),
+                "chi_square": beside.statistic, "freedom": beside.freedom, "probability": beside.probability,
+                "disagree": beside.biased,
+            },
+            "residuals": {"ljung_box": per(self.residuals.probability), "widening": per(self.residuals.widening)},
+            "scope": {"seconds": self.seconds, "speeds": per(self.fastest), "accelerations": per(self.sharpest)},
+            "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
+            "against_bounds": list(self.stopped),
+            "mistakes": [m.__dict__ for m in self.mistakes], "beyond_limits": list(self.beyond),
+        }  # fmt: skip
+
+
+def diagnose(
+    fitted: Fitted, logs: Sequence[AnyLog], held_out: tuple[AnyLog, int, int], groups: Sequence[Factor],
+    wls: BaseEstimate, feasible: FeasibleEstimate, bounds: Bounds,
+) -> Diagnosis:  # fmt: skip
+    """Look at a fit from all sides; `held_out` is a log and its samples begin..end."""
+    robot, run, share = fitted.robot, fitted.run, fitted.independent
+    rows = sum(g.rows for g in groups)
+    many = freedom(wls, rows, share)
+    over_base = over_all = None
+    if run.intervals:
+        # Base parameters that are parameters by themselves need no programmes of their own.
+        sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
+        asked = np.concatenate([np.eye(fitted.layout.size), wls.base.matrix[sums]])
+        ends = feasible_intervals(asked, feasible, wls, fitted.layout, bounds, many).ends
+        over_all, over_base = ends[: fitted.layout.size], ends[wls.base.columns]
+        over_base[sums] = ends[fitted.layout.size :]
+    beside, cutoff = None, 0.0
+    if run.instruments:
+        folded, cutoff = instrument_rows(robot, logs, run, wls.base)
+        beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
+    motions = [moved(robot, log, run.preparation) for log in logs]
+    fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
+    return Diagnosis(
+        share * rows, many, intervals(wls, many), over_base, over_all,
+        known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
+        _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
+        sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
+        likely_mistakes(robot, logs, run),
+        tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
+        tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
+    )  # fmt: skip
+
+
+def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:
+    """Where the joints q (N, nv) of a log's first samples are outside their limits, the worst of each."""
+    limits = limits_of(robot, {}, 0.0).of(["position"])
+    values = np.concatenate([np.zeros((len(q), 0)), *(q @ b.S.T for b in limits.bounds)], axis=1)
+    return [f"{log.row(found.sample)}: {found}" for found in worst_beyond(robot, limits, values)]
+
+
+def _residuals(fitted: Fitted, held_out: tuple[AnyLog, int, int], x: np.ndarray, motion: float) -> Residuals:
+    log, begin, end = held_out
+    run, parts = fitted.run, []
+    for block in observe(fitted.robot, log, run.preparation, [], begin, min(end, begin + SERIES)):
+        if block.measured is None:
+            raise RobodynError(f"{log.name} has no columns tau_<motor>")
+        parts.append((block.measured - block.known - block.W @ x)[block.keep])
+    series = np.concatenate(parts)
+    passed = min(run.rows.filter.cutoff, log.rate / 2) if run.rows.filter else log.rate / 2
+    return Residuals(log.rate, series, ljung_box(series), widening(series, log.rate, motion, passed))
+
+
+def mass_eigenvalues(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Eigenvalues (n, d), ascending, of the mass matrix at some of the poses q (N, nv), units of the coordinates."""
+    picked = q[np.linspace(0, len(q) - 1, min(POSES, len(q))).astype(int)]
+    return np.linalg.eigvalsh(mass_matrix(robot, picked @ robot.coordinates.S.T + robot.coordinates.offset))

@@ -1,0 +1,111 @@
+"""Estimates beside the usual ones, where the run file asks for them: fewer parameters, correlated noise, a second opinion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
+from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.gauss_markov import GaussMarkovEstimate, JointFactor, fold_joint, gauss_markov
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit_log_cholesky
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.identification.validation import apart
+from robodyn_pin.log_to_robot.cross_validation import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.logs.stored_log import AnyLog
+
+
+@dataclass(frozen=True)
+class Further:
+    """Estimates that the run file asked for; None: it did not."""
+
+    gauss_markov: GaussMarkovEstimate | None = None
+    essential: EssentialEstimate | None = None
+    log_cholesky: LogCholeskyEstimate | None = None
+    distance: float = 0.0  # between the predictions of log-Cholesky and the feasible fit, in units of the noise
+
+    def vectors(self, size: int) -> dict[str, np.ndarray]:
+        """Parameters (size,) of each, as `Result.scored` names them."""
+        found = {}
+        if self.gauss_markov:
+            found["Gauss-Markov"] = self.gauss_markov.estimate.full(size)
+        if self.essential:
+            found["essential"] = self.essential.estimate.full(size)
+        if self.log_cholesky:
+            found["log-Cholesky"] = self.log_cholesky.values
+        return found
+
+    def summary(self, names: list[str], coordinates: list[str]) -> dict[str, object]:
+        """What `result.json` holds of them."""
+        found: dict[str, object] = {}
+        if self.gauss_markov:
+            found["gauss_markov"] = {
+                "parameters": _base_parameters(self.gauss_markov.estimate, names),
+                "along": coordinates, "covariance": self.gauss_markov.noise.tolist(),
+                "correlation": self.gauss_markov.correlation.tolist(),
+            }  # fmt: skip
+        if self.essential:
+            found["essential"] = {
+                "parameters": _base_parameters(self.essential.estimate, names),
+                "left_out": [names[i] for i in self.essential.removed],
+                "ratio": self.essential.ratio, "reached": self.essential.spread,
+            }  # fmt: skip
+        if self.log_cholesky:
+            found["log_cholesky"] = {
+                "parameters": dict(zip(names, self.log_cholesky.values.tolist(), strict=True)),
+                "steps": self.log_cholesky.steps, "variables": self.log_cholesky.free,
+                "distance_to_feasible": self.distance, "distance_unit": "rms of the predictions' difference over the noise",
+            }  # fmt: skip
+        return found
+
+
+def _base_parameters(estimate: BaseEstimate, names: list[str]) -> list[dict[str, object]]:
+    columns = (estimate.values, estimate.deviations, np.minimum(relative_deviations(estimate), 1e9))
+    return [
+        {"label": label, "value": value, "deviation": deviation, "relative": relative}
+        for label, value, deviation, relative in zip(
+            estimate.base.labels(names), *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def further_estimates(
+    fitted: Fitted, logs: Sequence[AnyLog], groups: Sequence[Factor], wls: BaseEstimate, feasible: FeasibleEstimate,
+    bounds: Bounds, prior: Prior,
+) -> Further:  # fmt: skip
+    """What `essential`, `gauss_markov` and `second_opinion` of the run file ask for.
+
+    Args:
+        logs: the fit logs, as `fitted` folded them. groups: their rows per coordinate.
+
+    Raises:
+        RobodynError: noise without a covariance; bounds that log-Cholesky variables cannot express.
+        SolverFailed: no minimum over log-Cholesky variables.
+    """
+    run, second, distance = fitted.run, None, 0.0
+    if run.second_opinion:
+        second = fit_log_cholesky(groups, wls.sigma, fitted.layout, bounds, prior)
+        distance = apart(groups, wls.sigma, second.values, feasible.values)
+    return Further(
+        gauss_markov(_whole_samples(fitted, logs), None, wls.base, fitted.independent) if run.gauss_markov else None,
+        None if run.essential is None else essential(groups, wls.base, run.essential, fitted.independent),
+        second, distance,
+    )  # fmt: skip
+
+
+def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
+    """The fitted rows once more, those of one sample side by side."""
+    run, factor = fitted.run, None
+    for log in logs:
+        job = fitted_rows(fitted.robot, run, log)
+        for block in observe(fitted.robot, log, run.preparation, [job.filter]):
+            W, known, measured = filtered(block, job.filter, log, job.noise)
+            label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
+            kept = label[:, 0] >= 0
+            factor = fold_joint(factor, W[kept], (measured - known)[kept])
+    assert factor is not None
+    return factor

@@ -1,0 +1,97 @@
+"""Kinds of motion that a further log could have, as rows of the regressor: what each would tell is found from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.closures.projection import project
+from robodyn_pin.dynamics.base_parameters import bodies_base
+from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.regressor import columns, state_regressor
+from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.fold import Factor, triangle, weighted
+from robodyn_pin.identification.identifiability import Gain, Identifiable, gains, identifiability
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.logs.differentiation import Preparation, rates_of
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot, State
+
+LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
+USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
+STATES = 300  # of each kind of motion
+AGAIN = "the same motion once more"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a log tells of every parameter of a robot."""
+
+    base: BaseSet  # of the robot: what its log and the motions together show
+    parameters: list[Identifiable]
+    gain: Gain
+
+
+def known(
+    robot: Robot, log: AnyLog, preparation: Preparation, groups: Sequence[Factor], estimate: BaseEstimate,
+    independent: float, noise: np.ndarray | None = None,
+) -> Known:  # fmt: skip
+    """Identifiability of every parameter, and for each base parameter the motion that would improve it most.
+
+    Motions are compared at the log's own poses, none faster than the log (99 of 100 samples): each adds as many rows as
+    the log has. They are kinds of motion, not trajectories: what an optimal motion could reach is not said.
+    """
+    rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation, noise).items()}
+    R = weighted(groups, estimate.sigma)[:, :-1]
+    size = np.linalg.norm(R) or 1.0
+    shown = triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())]))
+    base = base_set(bodies_base(robot).cleaned(shown))
+    kept = base.columns
+    count = sum(g.rows for g in groups)
+    gain = gains(R[:, kept] * np.sqrt(independent), {name: W[:, kept] for name, W in rows.items()}, independent * count)
+    return Known(base, identifiability(base, columns(robot).layout.labels), gain)
+
+
+def motions(
+    robot: Robot, log: AnyLog, preparation: Preparation, noise: np.ndarray | None = None, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations; `noise`: whitened by it."""
+    q, cd, cdd = moved(robot, log, preparation)
+    fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
+    picked = np.linspace(0, len(q) - 1, STATES).astype(int)
+    q, cd, cdd = q[picked], cd[picked], cdd[picked]
+    rng, still = np.random.default_rng(seed), np.zeros_like(cd)
+    kinds = {AGAIN: (cd, cdd), "standing still in many poses": (still, still)}
+    for i, name in enumerate(robot.coordinates.names):
+        alone = np.eye(cd.shape[1])[i] * rng.uniform(-1, 1, cd.shape)
+        kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
+        kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
+    kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, cd.shape) * fast, rng.uniform(-1, 1, cd.shape) * sharp)
+    rows = {}
+    for name, rates in kinds.items():
+        state = _state(robot, q, *rates)
+        W = state_regressor(robot, state)
+        if not log.loaded:
+            W[:, :, robot.payload_columns] = 0.0
+        rows[name] = whitened(W, motor_map(robot, state), noise)
+    return rows
+
+
+def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Joints q (N, nv) and rates c', c'' (N, d) of the coordinates in the log's first samples."""
+    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
+    S = robot.coordinates.S
+    return state.q, state.v @ S.T, state.a @ S.T
+
+
+def _state(robot: Robot, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
+    """Other rates (N, d) at the same poses q (N, nv)."""
+    projection, v = project(robot.loops, robot.coordinates.S, q, cd)
+    return State(q, v, (projection.T @ cdd[..., None])[..., 0] + projection.g, projection.T, projection.g)
+
+
+def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+    """Rows (n d, p), each over its coordinate's noise."""
+    return (W / sigma[:, None]).reshape(-1, W.shape[2])

@@ -1,0 +1,73 @@
+"""Instruments of a log: the regressor of its motion without whatever is faster than the motion."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
+from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.fold import Factor, empty, fold
+from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.log_to_robot.noise import motor_noise
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.saturation import left_out
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot, State
+
+MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
+MARGIN = 1.5  # times the band
+LOOKED_AT = 60_000  # samples of a log that are checked
+BLOCK = 4000
+
+
+def band(log: AnyLog) -> float:
+    """Frequency [Hz] below which 99.99 % of the positions' variance lies, of the liveliest motor; the lowest one of a log
+    that stands still."""
+    part = log.section(0, min(log.size, LOOKED_AT))
+    x = part.q - np.linspace(part.q[0], part.q[-1], part.size)
+    power = np.abs(np.fft.rfft(x * np.hanning(part.size)[:, None], axis=0)) ** 2
+    share = np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
+    return float(max(1, np.argmax(share >= MOTION, axis=0).max()) * part.rate / part.size)
+
+
+def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: BaseSet) -> tuple[list[Factor], float]:
+    """Rows [Z, W, y] of the base columns, folded per coordinate, and the cut-off [Hz] of the instruments' motion.
+
+    W and y as the run file fits them; Z from positions (and measured rates) through a zero-phase low-pass just above the
+    band of the motion. Assumed: what is faster is noise of the encoders, not motion; the noise below is negligible.
+    """
+    cutoff = MARGIN * max(band(log) for log in logs)
+    smooth = Preparation(rates=run.preparation.rates, filter=Lowpass(order=4, cutoff=cutoff))
+    d, r = len(robot.coordinates.names), base.size
+    factors, noise = [empty(2 * r)] * d, motor_noise(run, robot)
+    for log in logs:
+        end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
+        dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
+        ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
+        margin = lowpass.reach(log.rate, log.name) if lowpass else 0
+        for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
+            part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
+            state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
+            tau = part.efforts[begin - low : after - low]
+            B = motor_map(robot, state)
+            y = np.einsum("nij,ni->nj", B, tau) - known_efforts(robot, state)
+            rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)
+            rows = whitened(rows, B, noise)
+            rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
+            index = np.arange(begin, after)
+            kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
+            kept &= (index % run.rows.every == 0) & ~dropped(index)
+            factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
+    return factors, cutoff
+
+
+def _columns(robot: Robot, log: AnyLog, state: State, base: BaseSet) -> np.ndarray:
+    """Base columns (n, d, r) of the regressor."""
+    W = state_regressor(robot, state)
+    if not log.loaded:
+        W[:, :, robot.payload_columns] = 0.0
+    return W[:, :, base.columns]

@@ -1,0 +1,273 @@
+"""Mistakes that people make with a log or a robot file: which of the usual ones explains the torques clearly better?
+
+Each guess changes some samples of the logs, or the robot file's bodies, and the torques are explained once more: by all
+parameters, and by the bodies of the robot's files with friction fitted. A guess is told where the product over the motors of
+their errors falls to half, and where it does so on all stretches of the log alike: a paired t test over them, with a chance of
+one in a hundred that any of all guesses passes by luck (Bonferroni).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import t as student
+
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.log_to_robot.overconstraint import FAR
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked, rows_of
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+
+FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
+CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
+AS_GOOD = np.log(1.05)  # of the same product: two guesses this near are told together
+WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
+SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
+SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
+GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
+GEAR_OFF = 1.2  # likewise
+GEAR_EVERY = 3  # one sample of so many shows them
+OUT_OF_REACH = 1e3
+FEWER = 10  # one sample of so many shows whether loops close
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A guess that explains the torques clearly better."""
+
+    said: str
+    names: tuple[str, ...]  # motors or bodies that it concerns
+    before: float  # root mean square of what is left over that of the torque, of the motor that gains most
+    after: float
+    motor: str  # that one
+    of_files: bool  # so with the bodies of the robot's files; else with all parameters fitted
+    of_log: bool  # the log shows it whatever the robot's files say of its bodies
+    probability: float  # of so clear a gain by chance, times the number of guesses
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        how = "with the bodies of the robot's files " if self.of_files else ""
+        doubt = "" if self.of_log else "; unless those bodies are far from the real ones"
+        return (
+            f"{self.said}: {how}{self.motor} would be explained to {100 * self.after:.3g} instead of {100 * self.before:.3g} % "
+            f"(rms of the error over rms of the torque){doubt}"
+        )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Logarithms of squared errors over squared torques (stretches + 1, d), of all samples in the last row."""
+
+    free: np.ndarray
+    own: np.ndarray
+
+
+def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple[Mistake, ...]:
+    """Guesses that explain the fit logs clearly better than they are, the best and those that are as good; none for good logs.
+
+    Raises:
+        BadLog, ClosureFailed: as reading and closing the logs.
+    """
+    samples = picked(robot, logs, run)
+    if not samples.tau.any(axis=0).all():
+        return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
+    plain = _Explained(robot, samples)
+    if not (_errors(plain.asis.free) > SUSPICIOUS).any() and not (_errors(plain.asis.own) > WELL).any():
+        return ()
+    usual = [*guesses(robot, samples, logs[0].rate), *_scales(robot, samples, plain), *others(robot)]
+    found = _best(robot, samples, plain, [guess for guess in usual if plain.open or not guess.moves])
+    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
+
+
+def _best(robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess]) -> tuple[Mistake, ...]:
+    """Those of the guesses that are clearly better than the plain log and as good as the best of them."""
+    found = [(guess, tried) for guess in offered if (tried := _try(robot, samples, plain, guess)) is not None]
+    judged = [(guess, _judge(plain.asis, tried, len(found), guess.robot is None), tried) for guess, tried in found]
+    least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
+    return tuple(
+        _mistake(robot, guess, plain.asis, tried, judgement)
+        for guess, judgement, tried in judged
+        if judgement.gain < CLEARLY and judgement.gain <= least + AS_GOOD
+    )
+
+
+def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
+    """The guess about positions with which the loops close and the bodies of the robot's files fit clearly better than on the
+    stretches that close as they are; else where to look."""
+    samples = picked(robot, logs, run).every(FEWER)
+    closed = samples.of([s for s in range(STRETCHES) if _closed(robot, samples.of([s])) is not None])
+    asis = _closed(robot, closed)
+    best, text = WELL, ""
+    for guess in guesses(robot, samples, logs[0].rate):
+        tried = _closed(robot, _undone(samples, guess)) if guess.moves and guess.time == 1 else None
+        if tried is None or (error := _typical(tried.asis.own)) >= best:
+            continue
+        same = _closed(robot, _undone(closed, guess))
+        if asis is None or same is None or _gain(asis.asis.own, same.asis.own) < CLEARLY:
+            best = error
+            text = (
+                f"{guess.said}: then the loops close and the robot's files explain the torques to {100 * error:.3g} %"
+            )
+    return (
+        text
+        or "if units, signs and columns of the log are right, a length or an axis of that loop in the robot's files is wrong"
+    )
+
+
+def _undone(samples: Picked, guess: Guess) -> Picked:
+    return samples.changed(guess.positions, guess.torques, guess.time)
+
+
+def _closed(robot: Robot, samples: Picked) -> "_Explained | None":
+    """None without samples, or where the loops do not close."""
+    try:
+        return _Explained(robot, samples) if len(samples.q) else None
+    except ClosureFailed:
+        return None
+
+
+class _Explained:
+    """What guesses about torques and bodies share: the equations at the positions of the log."""
+
+    def __init__(self, robot: Robot, samples: Picked) -> None:
+        rows = rows_of(robot, samples)
+        self.fits, self.stretch = Explanations(robot, rows), samples.stretch
+        # More encoders than degrees of freedom that agree with the loops are right.
+        self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
+        self.asis = self.tried(samples.tau)
+
+    def tried(self, tau: np.ndarray) -> _Tried:
+        return _Tried(*(self._logs(x, tau) for x in (self.fits.free(tau), self.fits.own(tau))))
+
+    def with_bodies(self, tau: np.ndarray, values: np.ndarray) -> _Tried:
+        """With other values (p,) of the bodies, which change nothing where all parameters are fitted."""
+        return _Tried(self.asis.free, self._logs(self.fits.own(tau, values), tau))
+
+    def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """With more motors than coordinates, all torques count instead of those along the coordinate."""
+        energy = np.einsum("nij,ni->nj", self.fits.rows.B, tau) ** 2
+        if tau.shape[1] != left.shape[1]:
+            energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
+        parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]
+        sums = np.array([[x[part].sum(axis=0) for part in parts] for x in (left**2, energy)])
+        return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))
+
+
+def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> _Tried | None:
+    """None where the loops do not close."""
+    if guess.body is not None:
+        values = plain.fits.values.copy()
+        values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
+        return plain.with_bodies(samples.tau, values)
+    changed = _undone(samples, guess)
+    if not guess.moves:
+        return plain.tried(changed.tau)
+    closed = _closed(guess.robot or robot, changed)
+    return None if closed is None else closed.asis
+
+
+def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]:
+    """For each motor the factor on its torque that leaves least, named by what makes such a factor."""
+    names = robot.motors.names
+    for k, m in enumerate(names):
+
+        def scaled(log: float, k: int = k) -> np.ndarray:
+            factor = np.eye(len(names))
+            factor[k, k] = np.exp(log)
+            return factor
+
+        def left(log: float) -> float:
+            tried = plain.tried(samples.tau @ scaled(log).T)
+            return float(tried.free[-1].sum() + tried.own[-1].sum())
+
+        best = minimize_scalar(left, bounds=np.log([1e-4, 1e4]), method="bounded", options={"xatol": 0.02}).x
+        if abs(best) > np.log(SCALES):
+            gear = robot.file.gear.get(m)
+            yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
+
+
+def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
+    """For each motor the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+    few = samples.every(GEAR_EVERY)
+    for k, m in enumerate(robot.motors.names):
+
+        def guess(log: float, k: int = k, m: str = m) -> Guess:
+            position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
+            position[k, k], torque[k, k] = np.exp(-log), np.exp(log)
+            said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times it fits"
+            return Guess(said, (k,), position, torque)
+
+        def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
+            closed = _closed(robot, _undone(few, guess(log)))
+            return OUT_OF_REACH if closed is None else float((closed.asis.free + closed.asis.own)[-1].sum())
+
+        grid = np.log(GEARS)
+        start = int(np.argmin([left(x) for x in grid]))
+        ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
+        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.005}).x
+        if abs(best) > np.log(GEAR_OFF):
+            yield guess(best)
+
+
+def _times(factor: float, gear: float | None) -> str:
+    size = f"{1 / factor:.3g} times too large" if factor < 1 else f"{factor:.3g} times too small"
+    if gear and abs(np.log(factor / gear)) < np.log(SCALES):
+        return f"{size}, about the gear {gear:g}: a torque before the gear?"
+    return f"{size}: another unit, or a wrong gear?"
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    gain: float  # logarithm of the product of the errors' ratios, of both explanations; zero: no clear gain
+    of_files: bool
+    of_log: bool
+    probability: float
+
+
+def _judge(asis: _Tried, tried: _Tried, count: int, same: bool) -> _Judgement:
+    """Whether a guess, one of `count`, is clearly better; `same`: of the same robot, whose files then count as well."""
+    free, by_free = _clear(asis.free, tried.free, count)
+    own, by_own = _clear(asis.own, tried.own, count)
+    # Bodies of files that explain little say nothing, nor do they against what the log says.
+    if not same or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
+        own, by_own = 0.0, 1.0
+    of_files = own < free
+    return _Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
+
+
+def _clear(before: np.ndarray, after: np.ndarray, count: int) -> tuple[float, float]:
+    """The gain of all samples, zero where it is not clear, and its chance."""
+    each, gain = (after - before)[:-1].sum(axis=1) / 2, _gain(before, after)
+    error = max(float(each.std(ddof=1)), 1e-9) / np.sqrt(len(each))
+    chance = min(1.0, count * float(student.cdf(each.mean() / error, len(each) - 1)))
+    return (gain if gain < CLEARLY and chance < FAMILYWISE else 0.0), chance
+
+
+def _gain(before: np.ndarray, after: np.ndarray) -> float:
+    return float((after - before)[-1].sum() / 2)
+
+
+def _errors(tried: np.ndarray) -> np.ndarray:
+    return np.asarray(np.exp(tried[-1] / 2))
+
+
+def _typical(tried: np.ndarray) -> float:
+    """Geometric mean of the motors' errors."""
+    return float(np.exp(tried[-1].mean() / 2))
+
+
+def _mistake(robot: Robot, guess: Guess, asis: _Tried, tried: _Tried, judged: _Judgement) -> Mistake:
+    before, after = (_errors(x.own if judged.of_files else x.free) for x in (asis, tried))
+    most = int(np.argmin(after / before))
+    names = tuple(robot.motors.names[k] for k in guess.motors) or robot.motors.names
+    if guess.body is not None:
+        names = robot.body_groups[guess.body]
+    of_log = judged.of_log and guess.body is None
+    motor = robot.coordinates.names[most]
+    return Mistake(
+        guess.said, names, float(before[most]), float(after[most]), motor, judged.of_files, of_log, judged.probability
+    )

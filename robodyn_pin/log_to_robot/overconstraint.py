@@ -1,0 +1,133 @@
+"""What a log of a robot with more motors than degrees of freedom contains besides motion, and how well it was projected.
+
+Torques in the null space of B' move nothing (Briot et al. (DualV), equations 26 and 50); no model knows them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.closures.singularity import lever
+from robodyn_pin.dynamics.equations import internal_torques, motor_map
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot, State
+
+BLOCK = 20_000  # samples closed at once
+ILL = 10.0  # condition number from which a projection amplifies noise enough to be named
+WEAK = 0.2  # share of the strongest coordinate's acceleration below which a coordinate is called hardly moved
+FAR = 0.02  # [rad or m] miss of the encoders that no zero offset of a sound robot explains
+
+
+@dataclass(frozen=True)
+class Overconstraint:
+    """Found in the fit logs; none of it depends on parameters."""
+
+    motors: tuple[str, ...]
+    miss: np.ndarray  # (n_motors,) [rad or m] rms by which encoders miss the loops
+    internal_rms: float  # [N m or N] of the norm of all motors' internal torque
+    internal_max: float
+    torque_rms: float  # of the norm of all motors' torque
+    pose: tuple[str, ...]  # coordinates of the robot file
+    pose_condition: np.ndarray  # (2,) median and worst condition number of the motors' map to them
+    moved: np.ndarray  # (d,) their rms accelerations over the largest one, metres in units of the robot's length
+    chosen: tuple[str, ...]  # coordinates that torques were projected onto
+    chosen_condition: np.ndarray  # (2,) the same of these: of the sub-robot that only they drive
+
+    def summary(self) -> dict[str, object]:
+        """What `result.json` holds of it."""
+        keys = ("median", "worst")
+        return {
+            "encoders_miss_loops_rms": dict(zip(self.motors, self.miss.tolist(), strict=True)),
+            "internal_torque": {"rms": self.internal_rms, "max": self.internal_max, "of_torque_rms": self.torque_rms},
+            "condition": {
+                " ".join(names): dict(zip(keys, x.tolist(), strict=True))
+                for names, x in ((self.pose, self.pose_condition), (self.chosen, self.chosen_condition))
+            },
+            "moved": dict(zip(self.pose, self.moved.tolist(), strict=True)),
+        }
+
+    def text(self) -> list[str]:
+        """For readers: the internal torque, the encoders, the conditioning."""
+        names, (middle, worst) = ", ".join(self.chosen), self.chosen_condition
+        said = [
+            f"internal torque in the fit logs: rms {self.internal_rms:.3g}, max {self.internal_max:.3g} N m (or N), of "
+            f"{self.torque_rms:.3g} in all, noise included; it moves nothing and no model predicts it",
+            f"encoders miss the loops by {self.miss.max():.2g} rad (or m) rms at most",
+            f"condition number of the pose {', '.join(self.pose)}: median {self.pose_condition[0]:.3g}, worst "
+            f"{self.pose_condition[1]:.3g}; of its accelerations the weakest, of {self.pose[int(self.moved.argmin())]}, is "
+            f"{100 * self.moved.min():.3g} % of the strongest",
+        ]
+        if self.chosen != self.pose:
+            said.append(f"condition number of the sub-robot driven by {names}: median {middle:.3g}, worst {worst:.3g}")
+        return said
+
+    def cautions(self) -> list[str]:
+        """Reasons that lie in the motion or the encoders."""
+        said, why = [], "parameters that fall out may do so for this reason"
+        if self.chosen_condition[1] > ILL and self.chosen != self.pose:
+            said.append(
+                f"poor motion for the coordinates {', '.join(self.chosen)}: the sub-robot that they drive comes near a singularity "
+                f"(condition number up to {self.chosen_condition[1]:.3g}), where the noise of its torques grows; {why}; choose "
+                f"others, as {', '.join(self.pose)}, or a motion that stays clear of it"
+            )
+        if self.pose_condition[1] > ILL:
+            said.append(
+                f"poor motion: the robot comes near a singularity (condition number up to {self.pose_condition[1]:.3g}); {why}"
+            )
+        for name, share in zip(self.pose, self.moved, strict=True):
+            if share < WEAK:
+                said.append(
+                    f"poor motion: {name} hardly accelerates, {100 * share:.2g} % of the strongest coordinate; {why}"
+                )
+        if self.miss.max() > FAR:
+            worst = int(self.miss.argmax())
+            said.append(
+                f"the encoders miss the loops by up to {self.miss[worst]:.2g} rad or m rms ({self.motors[worst]}): check zero "
+                "offsets, units and the motors' order"
+            )
+        return said
+
+
+def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparation) -> Overconstraint | None:
+    """What the logs contain; None where there are no more motors than degrees of freedom."""
+    if len(robot.motors.names) == len(robot.coordinates.names):
+        return None
+    pose = robot.with_coordinates(robot.file.coordinates or robot.coordinates.names)
+    length = lever(robot.loops, robot.home)
+    scale = np.where(robot.slides(pose.coordinates.S), length, 1.0)
+    squares, torque, peak, count = np.zeros(len(robot.motors.names)), np.zeros(2), 0.0, 0
+    moved, conditions = np.zeros(len(scale)), []
+    for log in logs:
+        rates = rates_of(log, preparation)
+        for low, first, stop, high in blocks(log, rates, [], 0, log.size, BLOCK):
+            part, keep = log.section(low, high), slice(first - low, stop - low)
+            state = close_log(pose, part, rates)
+            q = rates.motion(part)[0]
+            squares += np.sum((state.q @ robot.motors.S.T + robot.motors.offset - q)[keep] ** 2, axis=0)
+            moved += np.sum((state.a @ pose.coordinates.S.T)[keep] ** 2, axis=0)
+            conditions.append(_conditions(robot, pose, state, scale)[keep])
+            if part.tau is not None:
+                inner = np.sum(internal_torques(pose, state, part.tau)[keep] ** 2, axis=1)
+                torque += inner.sum(), np.sum(part.tau[keep] ** 2)
+                peak = max(peak, float(inner.max()))
+            count += stop - first
+    both = np.concatenate(conditions)
+    spread = np.stack([np.median(both, axis=0), both.max(axis=0)])
+    accelerations = np.sqrt(moved / count) / scale
+    return Overconstraint(
+        robot.motors.names, np.sqrt(squares / count), float(np.sqrt(torque[0] / count)), float(np.sqrt(peak)),
+        float(np.sqrt(torque[1] / count)), pose.coordinates.names, spread[:, 0],
+        accelerations / max(accelerations.max(), 1e-300), robot.coordinates.names, spread[:, 1],
+    )  # fmt: skip
+
+
+def _conditions(robot: Robot, pose: Robot, state: State, scale: np.ndarray) -> np.ndarray:
+    """Condition numbers (N, 2) of the motors' and of the chosen coordinates' rates per rate of the pose, metres scaled."""
+    if robot.coordinates.names == pose.coordinates.names:
+        of_pose = np.linalg.cond(motor_map(pose, state) * scale)
+        return np.stack([of_pose, of_pose], axis=1)
+    maps = motor_map(pose, state), robot.coordinates.S @ state.T
+    return np.stack([np.linalg.cond(B * scale) for B in maps], axis=1)

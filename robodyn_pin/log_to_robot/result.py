@@ -1,0 +1,136 @@
+"""The outcome of an identification, and its folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_pin.identification.accuracy import Accuracy
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.identification.identical_bodies import Comparison, compare_copies
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.log_to_robot.cross_validation import Choice
+from robodyn_pin.log_to_robot.friction_shapes import FittedShape
+from robodyn_pin.log_to_robot.payload import Quantity, quantities
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.verdict import Scored, Verdict
+from robodyn_pin.logs.quality import Quality
+from robodyn_pin.robot.export import identified_robot
+from robodyn_pin.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from robodyn_pin.log_to_robot.diagnosis import Diagnosis
+    from robodyn_pin.log_to_robot.further_estimates import Further
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """Which rows of which file were used for what."""
+
+    name: str
+    use: str  # "fit" or "held out"
+    begin: int
+    end: int
+    sha256: str
+    quality: Quality
+    differentiation: str  # how positions became rates, and why
+    loaded: bool = False  # the robot carried the payload
+    period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Torques of one held-out log along the coordinates, thinned for pictures."""
+
+    log: str  # its name, what it carries, its samples
+    t: np.ndarray  # (n,) [s]
+    q: np.ndarray  # (n, nv) joint positions [rad or m]
+    measured: np.ndarray  # (n, d)
+    predicted: dict[str, np.ndarray]  # estimate -> (n, d)
+    deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that an identification found."""
+
+    robot_before: Robot  # as loaded, with the chosen Coulomb widths and the identified shapes of friction
+    run: RunFile  # as used, with chosen values
+    layout: Layout
+    initial: np.ndarray  # (p,) values in the robot's files before
+    ols: BaseEstimate
+    wls: BaseEstimate
+    feasible: FeasibleEstimate
+    further: "Further"  # estimates that the run file asked for
+    bounds: Bounds
+    prior: Prior
+    scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
+    choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
+    logs: tuple[LogRecord, ...]
+    simulated: bool
+    verdict: Verdict
+    accuracy: Accuracy  # of the feasible fit on held-out data
+    samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
+    diagnosis: "Diagnosis"
+
+    @property
+    def name(self) -> str:
+        return self.robot_before.name
+
+    @property
+    def bandwidths(self) -> str:
+        """Held-out error of the feasible fit as scored and at full bandwidth, where a filter makes them two; else empty."""
+        lowpass, measure, found = self.run.score.filter, self.run.score.measure, self.scored["feasible"]
+        if lowpass is None:
+            return ""
+        names, rows = self.robot_before.coordinates.names, zip(found.held_out.percent, found.whole.percent, strict=True)
+        each = ", ".join(f"{name} {a:.3g} and {b:.3g}" for name, (a, b) in zip(names, rows, strict=True))
+        chosen = {
+            "control": f"settings were chosen for control, by the error below {lowpass.cutoff:g} Hz",
+            "simulation": "settings were chosen for simulation, by the error at full bandwidth",
+        }[self.run.choose.use]
+        return (
+            f"held-out error of the torques below {lowpass.cutoff:g} Hz, as scored, {found.held_out.by(measure):.3g} %, at full "
+            f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.choices else "")
+        )
+
+    @property
+    def variables(self) -> int:
+        """How many variables the fit had: those of the feasible fit, and shape parameters."""
+        return self.feasible.free + len(self.shapes)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the identified parameters."""
+        return identified_robot(
+            self.robot_before, self.layout, self.feasible.values, self.bounds.eigenvalue, self.simulated
+        )
+
+    @cached_property
+    def copies(self) -> tuple[Comparison, ...]:
+        """How equal identical bodies came out that were estimated separately (weighted least squares)."""
+        return compare_copies(self.layout, self.wls)
+
+    @cached_property
+    def payload(self) -> list[Quantity]:
+        """What the logs say of the payload; empty without one."""
+        return quantities(self.robot_before, self.feasible.values, self.wls) if self.robot_before.payload else []
+
+    def write(self, folder: str | Path, report: bool = True) -> Path:
+        """Write the result folder, as `output.identification.write_result`."""
+        from robodyn_pin.output.identification import write_result
+
+        return write_result(self, Path(folder), report)
+
+    def summary(self) -> dict[str, object]:
+        """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""
+        from robodyn_pin.output.identification import summary_of
+
+        return summary_of(self)

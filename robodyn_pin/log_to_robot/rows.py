@@ -1,0 +1,126 @@
+"""From a log to rows of W pi = B'tau: rates, closing, regressor and the same filter over columns and torques.
+
+Parallel filtering: W and B'tau pass the same zero-phase filter, so that noise goes and the equation stays. Blocks
+overlap by as much as the filters remember; the result does not depend on the block size, memory not on the log.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
+from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+
+STILL = 1  # label of samples that stand still; the others have 0
+
+
+BLOCK_BYTES = 16e6  # of one block's W
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of consecutive samples, and the margin that filters need on both sides."""
+
+    begin: int  # index of the first sample in the log, margin left out
+    keep: slice  # the samples between the margins
+    q: np.ndarray  # (n, nv) joint positions, with margins like all that follows
+    B: np.ndarray  # (n, n_motors, d) motor rates per coordinate rate
+    rates: np.ndarray  # (n, d) of the coordinates
+    W: np.ndarray  # (n, d, p) not filtered
+    known: np.ndarray  # (n, d) efforts that the robot file declares as known
+    measured: np.ndarray | None  # (n, d) B'tau; None where the log has no torques
+
+
+@dataclass(frozen=True)
+class Job:
+    """One way to fold a log's rows: through a filter, sorted by label."""
+
+    filter: Lowpass | None
+    label: Callable[
+        [np.ndarray, np.ndarray], np.ndarray
+    ]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
+    groups: int
+    noise: np.ndarray | None = None  # (n_motors,) that rows are whitened by
+
+
+def observe(
+    robot: Robot,
+    log: AnyLog,
+    preparation: Preparation,
+    filters: Sequence[Lowpass | None],
+    begin: int = 0,
+    end: int | None = None,
+) -> Iterator[Block]:
+    """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
+    width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
+    size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
+    last = log.size if end is None else end
+    rates = rates_of(log, preparation)
+    for low, first, stop, high in blocks(log, rates, filters, begin, last, size):
+        part = log.section(low, high)
+        state = close_log(robot, part, rates)
+        B = motor_map(robot, state)
+        measured = None if part.tau is None else np.einsum("nij,ni->nj", B, part.tau)
+        keep = slice(first - low, stop - low)
+        speeds = state.v @ robot.coordinates.S.T
+        W = state_regressor(robot, state)
+        if not log.loaded:
+            W[:, :, robot.payload_columns] = 0.0
+        yield Block(first, keep, state.q, B, speeds, W, known_efforts(robot, state), measured)
+
+
+Folded = list[list[Factor]]  # [label][coordinate]
+
+
+def fold_log(
+    robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job], begin: int = 0, end: int | None = None
+) -> list[Folded]:
+    """Fold samples begin..end of a log as each job says, in one pass.
+
+    Raises:
+        BadLog: no torques in the log; too short for a filter.
+    """
+    d = len(robot.coordinates.names)
+    folded: list[Folded] = []
+    for block in observe(robot, log, preparation, [job.filter for job in jobs], begin, end):
+        if block.measured is None:
+            raise BadLog(f"{log.name} has no columns tau_<motor>")
+        folded = folded or [[[empty(block.W.shape[2])] * d for _ in range(job.groups)] for job in jobs]
+        for job, factors in zip(jobs, folded, strict=True):
+            W, known, measured = filtered(block, job.filter, log, job.noise)
+            y = measured - known
+            label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
+            for group in range(job.groups):
+                for j in range(d):
+                    chosen = label[:, j] == group
+                    if chosen.any():
+                        factors[group][j] = fold(factors[group][j], W[chosen, j], y[chosen, j], measured[chosen, j])
+    return folded
+
+
+def filtered(
+    block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W, known and measured efforts of a block, whitened by the motors' noise if given, through one filter, margins cut."""
+    parts = [block.W, block.known, np.zeros_like(block.known) if block.measured is None else block.measured]
+    if noise is not None:
+        rows = whitened(np.concatenate([block.W, *(x[:, :, None] for x in parts[1:])], axis=2), block.B, noise)
+        parts = [rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]]
+    if lowpass:
+        parts = [lowpass.apply(x, log.rate, log.name) for x in parts]
+    W, known, measured = (x[block.keep] for x in parts)
+    return W, known, measured
+
+
+def add(first: Folded, second: Folded) -> Folded:
+    """Merge two logs' factors label by label, coordinate by coordinate."""
+    return [[merge([a, b]) for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]

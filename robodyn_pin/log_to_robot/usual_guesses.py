@@ -1,0 +1,88 @@
+"""The usual mistakes with a log or a robot file, as guesses that can be tried."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from robodyn_pin.log_to_robot.picked_samples import Picked
+from robodyn_pin.robot.limits import torque_limit
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.urdf import catalogue
+
+GRAMS = 1000.0
+TURN = 2 * np.pi  # [rad] positions that stay within are hardly degrees
+SLOW, FAST = 20.0, 50_000.0  # [Hz] no controller logs a motion slower, or faster
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A mistake that may have been made, as what undoes it."""
+
+    said: str  # what it looks like, for a sentence
+    motors: tuple[int, ...]  # that it concerns; none: all
+    positions: np.ndarray  # (n, n) true ones from those of the log
+    torques: np.ndarray  # (n, n)
+    time: float = 1.0
+    body: int | None = None  # group of identical bodies whose values in the robot's files are divided by GRAMS
+    robot: Robot | None = None  # another one, that the log may be of
+
+    @property
+    def moves(self) -> bool:
+        """Whether it changes the motion of the joints."""
+        return self.robot is not None or self.time != 1 or bool((self.positions != np.eye(len(self.positions))).any())
+
+
+def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
+    """Of a log at a sampling rate [Hz]: what could have happened to columns, units and signs, and to masses of a robot file."""
+    names, n = robot.motors.names, len(robot.motors.names)
+    one, far = np.eye(n), np.abs(samples.q).max(axis=0, initial=0.0) > TURN
+
+    def with_(k: int, factor: float) -> np.ndarray:
+        changed = one.copy()
+        changed[k, k] = factor
+        return changed
+
+    for k, m in enumerate(names):
+        yield Guess(f"tau_{m} looks like -tau_{m}", (k,), one, with_(k, -1))
+        yield Guess(f"q_{m} looks like -q_{m}", (k,), with_(k, -1), one)
+        yield Guess(
+            f"motor {m} looks as if it turned the other way (-q_{m}, -tau_{m})", (k,), with_(k, -1), with_(k, -1)
+        )
+        if far[k]:
+            yield Guess(f"q_{m} looks like degrees", (k,), with_(k, np.pi / 180), one)
+    for i, j in combinations(range(n), 2):
+        swap, a, b = one[[j if k == i else i if k == j else k for k in range(n)]], names[i], names[j]
+        yield Guess(f"tau_{a} and tau_{b} look swapped", (i, j), one, swap)
+        yield Guess(f"q_{a} and q_{b} look swapped", (i, j), swap, one)
+        yield Guess(f"motors {a} and {b} look swapped (q and tau)", (i, j), swap, swap)
+    if far.any():
+        yield Guess("all angles look like degrees", (), one * np.pi / 180, one)
+    for said, factor, plausible in (
+        ("like milliseconds", 1e-3, rate <= SLOW),
+        ("like microseconds", 1e-6, rate <= 1e-3 * SLOW),
+        ("1000 times too small", 1e3, rate >= FAST),
+    ):
+        if plausible:
+            yield Guess(f"the time column looks {said}", (), one, one, factor)
+    limits = [torque_limit(robot, m) for m in names]
+    if all(limits):
+        shares = np.diag(np.array(limits, float)) / 100
+        yield Guess("the torques look like percent of the motors' rated torques", (), one, shares)
+    for factor, unit in ((1e-3, "mN m (or mN)"), (1e3, "kN m (or kN)")):
+        yield Guess(f"the torques look like {unit}", (), one, one * factor)
+    joints = dict(zip(robot.bodies, robot.body_columns[0].tolist(), strict=True))
+    for k, group in enumerate(robot.body_groups):
+        mass = robot.model.inertias[joints[group[0]]].mass
+        text = f"the body {group[0]!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
+        yield Guess(text, (), one, one, body=k)
+
+
+def others(robot: Robot) -> Iterator[Guess]:
+    """Robots of the catalogue whose motors have the same names."""
+    one = np.eye(len(robot.motors.names))
+    for name in catalogue():
+        other = load(name)
+        if other.motors.names == robot.motors.names and other.urdf_path != robot.urdf_path:
+            yield Guess(f"the log looks like one of {name!r}, not of {robot.name!r}", (), one, one, robot=other)

@@ -1,0 +1,1 @@
+"""A log read, checked, differentiated and written."""

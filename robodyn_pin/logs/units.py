@@ -1,0 +1,87 @@
+"""Units of a log that is not in SI: by kind of axis, and a factor and sign of single motors."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
+
+from robodyn_pin.errors import UnknownName
+from robodyn_pin.files import Strict
+from robodyn_pin.robot.robot import Robot
+
+FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
+           "N m": 1.0, "mN m": 1e-3, "N": 1.0, "kN": 1e3}  # fmt: skip
+MOVED = {("angle", "m"): "length", ("angle", "mm"): "length", ("torque", "N"): "force"}  # units of another kind of axis
+
+
+class Units(Strict):
+    """Units of a log that is not in SI. Motors that only move sliding joints have length and force, all others angle and
+    torque."""
+
+    time: Literal["s", "ms", "us"] = "s"
+    angle: Literal["rad", "deg"] = "rad"
+    length: Literal["m", "mm"] = "m"
+    torque: Literal["N m", "mN m"] = "N m"
+    force: Literal["N", "kN"] = "N"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_their_kind(cls, given: Any) -> Any:
+        for (key, unit), other in MOVED.items():
+            if isinstance(given, dict) and given.get(key) == unit:
+                raise ValueError(
+                    f"units: '{key}: {unit}' is no {key}; of motors that slide say '{other}: {unit}', of single motors with "
+                    "another unit 'scale: {position: {MOTOR: FACTOR}, torque: {MOTOR: FACTOR}}'"
+                )
+        return given
+
+    def of(self, slides: np.ndarray) -> tuple[list[str], list[str]]:
+        """Names of the units of motors, `slides` (n,) says which slide: of their positions, of their torques."""
+        return [self.length if s else self.angle for s in slides], [self.force if s else self.torque for s in slides]
+
+    def factors(self, slides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Factors to SI of motors, `slides` (n,) says which slide: of positions and rates (n,), of torques (n,)."""
+        positions, torques = self.of(slides)
+        return np.array([FACTORS[u] for u in positions]), np.array([FACTORS[u] for u in torques])
+
+
+def _not_zero(factor: float) -> float:
+    if factor == 0 or not np.isfinite(factor):
+        raise ValueError(f"scale: a factor of {factor:g} leaves nothing of the column; give any other number")
+    return factor
+
+
+Factor = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_not_zero)]
+
+
+class Scale(Strict):
+    """What a log's columns are multiplied by, after the units, to be those of the robot's motors: a gear, a sign, a gain."""
+
+    position: dict[str, Factor] = {}  # by motor: q_, dq_ and ddq_
+    torque: dict[str, Factor] = {}  # by motor: tau_
+
+
+class LogKeys(Strict):
+    """What a file says of how logs are to be read."""
+
+    columns: dict[str, str] = {}  # our name -> header of the log
+    units: Units = Units()
+    scale: Scale = Scale()
+
+
+def factors(robot: Robot, units: Units, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+    """From a log's columns to SI: factors of positions and rates (n,), of torques (n,).
+
+    Raises:
+        UnknownName: a scale for a motor that the robot lacks.
+    """
+    motors = robot.motors.names
+    for what, given in (("position", scale.position), ("torque", scale.torque)):
+        for name in given:
+            if name not in motors:
+                raise UnknownName("motor", name, f"robot {robot.name!r}, but 'scale: {{{what}: ...}}' names it", motors)
+    positions, torques = units.factors(robot.slides(robot.motors.S))
+    return (
+        positions * np.array([scale.position.get(m, 1.0) for m in motors]),
+        torques * np.array([scale.torque.get(m, 1.0) for m in motors]),
+    )

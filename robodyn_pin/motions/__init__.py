@@ -1,0 +1,1 @@
+"""Motion files: Fourier series, steps, sweeps."""

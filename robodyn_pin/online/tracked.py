@@ -1,0 +1,132 @@
+"""What is tracked of a robot: base parameters, their scales, and the rows of a closed state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robodyn_pin.dynamics.base_parameters import bodies_base, random_rows
+from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
+from robodyn_pin.errors import RobodynError, UnknownName
+from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.bounds import Equality, equalities
+from robodyn_pin.identification.equal_entries import Structure, proportional, structure
+from robodyn_pin.identification.fold import triangle
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.online.track_file import CarriedSpec, TrackFile
+from robodyn_pin.robot.payload import loadable
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.urdf_tree import body_name
+
+LITTLE = 1e-3  # of the rms torque: a parameter whose file value explains less is scaled as if it explained that much
+SHOWN = 1e-6  # rest, relative, that a payload's column may leave over the tracked ones
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """The r parameters that are tracked: B'tau = known + rows @ values."""
+
+    robot: Robot
+    layout: Layout
+    parameters: np.ndarray  # (p,) of the robot's files
+    equalities: tuple[Equality, ...]
+    structure: Structure  # that they leave
+    base: BaseSet  # of the structure's free entries
+    values: np.ndarray  # (r,) of the robot's files
+    scale: np.ndarray  # (r,) their size, never zero
+    payload: np.ndarray | None  # (r,) change by one kilogram carried; None: the tracked parameters cannot show it
+    carrier: str  # link that carries it
+
+    @cached_property
+    def map(self) -> np.ndarray:
+        """Columns of the regressor per tracked parameter (p, r)."""
+        return self.structure.matrix[:, self.base.columns]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Tracked parameters by the entry that each is named after, (r,)."""
+        names = self.layout.labels
+        return [names[self.structure.free[k]] for k in self.base.columns]
+
+    @cached_property
+    def combinations(self) -> list[str]:
+        """As `labels`, with what is regrouped into each."""
+        names = self.layout.labels
+        return self.base.labels([names[k] for k in self.structure.free])
+
+    def rows(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (N, d, r) and known efforts (N, d) along the coordinates of closed states."""
+        W = state_regressor(self.robot, state)
+        return W @ self.map, W @ self.structure.offset + known_efforts(self.robot, state)
+
+
+def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
+    """What is tracked of a robot; base parameters come from random states near home.
+
+    Raises:
+        UnknownName: a body or link that the robot lacks. RobodynError: fewer motors than degrees of freedom.
+    """
+    check_motors(robot)
+    settings = settings or TrackFile()
+    named = columns(robot)
+    layout, pi = named.layout, named.values
+    known = tuple(_equalities(robot, settings, pi))
+    found = structure(known, layout.bodies, layout.size)
+    rows = random_rows(robot, np.random.default_rng(0))
+    base = base_set(triangle(bodies_base(robot, rows).cleaned(rows) @ found.matrix))
+    values = base.of(pi[found.free])
+    Z = rows @ found.matrix[:, base.columns]
+    effort = np.sqrt(np.mean((rows @ pi) ** 2)) or 1.0
+    scale = np.maximum(np.abs(values), LITTLE * effort / np.sqrt(np.mean(Z**2, axis=0)))
+    carrier = settings.payload.link or loadable(robot)[0]
+    payload = _payload(robot, settings.payload, carrier, rows, Z)
+    return Tracked(robot, layout, pi, known, found, base, values, scale, payload, carrier)
+
+
+def check_motors(robot: Robot) -> None:
+    """Raise RobodynError where motors do not show all degrees of freedom."""
+    motors, d = len(robot.motors.names), len(robot.coordinates.names)
+    if motors < d:
+        raise RobodynError(
+            f"robot {robot.name!r} has {motors} motor{'s' * (motors != 1)} for {d} degrees of freedom: their positions and torques do not show its "
+            "motion; online identification needs at least one motor for each"
+        )
+
+
+def _equalities(robot: Robot, settings: TrackFile, pi: np.ndarray) -> list[Equality]:
+    groups = robot.body_groups
+    place = {name: i for i, group in enumerate(groups) for name in group}
+    found: list[Equality] = []
+    for name in (*settings.scaled, *settings.symmetry):
+        if name not in place:
+            raise UnknownName("body", name, f"robot {robot.name!r}", list(place))
+    for name in settings.scaled:
+        found += proportional(place[name], pi[10 * place[name] : 10 * place[name] + 10])
+    for name, texts in settings.symmetry.items():
+        i = place[name]
+        for text in texts:
+            found += equalities(i, text, pi[10 * i : 10 * i + 10])
+    return found
+
+
+def _payload(robot: Robot, spec: CarriedSpec, link: str, rows: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
+    """One kilogram at a point of a link, in tracked parameters, where these can show it."""
+    frames = {f.name: f for f in robot.model.frames}
+    if link not in frames or frames[link].parentJoint == 0:
+        raise UnknownName("moving link", link, f"robot {robot.name!r}, which payloads are on", loadable(robot))
+    body = body_name(robot.model, frames[link].parentJoint)
+    place = next((i for i, group in enumerate(robot.body_groups) if group == (body,)), None)
+    if place is None:
+        return None
+    at = frames[link].placement.act(np.array(spec.at, float))
+    column = rows[:, 10 * place : 10 * place + 10] @ point_mass(at)
+    direction = np.linalg.lstsq(Z, column, rcond=None)[0]
+    left = np.linalg.norm(column - Z @ direction)
+    return direction if left <= SHOWN * np.linalg.norm(column) else None
+
+
+def point_mass(at: Sequence[float]) -> np.ndarray:
+    """Parameters (10,) of one kilogram at a point (3,) [m]."""
+    x, y, z = at
+    return np.array([1.0, x, y, z, y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])

@@ -1,0 +1,1 @@
+"""What a command leaves: result folders, tables, text on the terminal."""

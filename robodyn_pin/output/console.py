@@ -1,0 +1,248 @@
+"""What commands print: tables, JSON, progress on a terminal."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robodyn_pin.excitation.result import Excitation
+    from robodyn_pin.identification.identical_bodies import Comparison
+    from robodyn_pin.identification.validation import Errors
+    from robodyn_pin.log_to_robot.compare import Compared
+    from robodyn_pin.log_to_robot.result import Result
+
+
+SIMULATED = "SIMULATED log: this result says nothing about a real machine."
+
+
+def print_json(content: object) -> None:
+    from robodyn_pin.files import json_text
+
+    print(json_text(content))
+
+
+def print_table(title: str, rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape  # units stand in brackets, as rich's own marks do
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left")
+    for k, key in enumerate(rows[0]):
+        table.add_column(escape(key), justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(f"{x:.3f}" if isinstance(x, float) else str(x)) for x in row.values()))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def print_result(result: "Result", folder: Path) -> None:
+    from robodyn_pin.robot.units import coordinate_units
+
+    if result.simulated:
+        print(SIMULATED)
+    units, scored = coordinate_units(result.robot_before), result.scored
+    one = units[0] if len(set(units)) == 1 else None  # rms of N m and N together means nothing
+    rows: list[dict[str, Any]] = []
+    for k, name in enumerate([*result.robot_before.coordinates.names, "all"]):
+        row: dict[str, Any] = {"along": name} | ({} if one else {"unit": [*units, ""][k]})
+        for label in ("WLS", "feasible"):
+            e = scored[label].held_out
+            rmse, percent = [*e.rmse.tolist(), _together(e, one)], [*e.percent.tolist(), e.percent_all]
+            row |= {f"{label} RMSE{f' [{one}]' if one else ''}": rmse[k], f"{label} [%]": percent[k]}
+        rows.append(row)
+    print_table(f"Held-out error of {result.name}, % = rms of the error over rms of the torque", rows)
+    measure = result.run.score.measure
+    judged = scored["feasible"].held_out
+    print(
+        f"feasible, held out: mean of the coordinates {judged.mean_percent:.3g} %, all torques in one norm {judged.percent_all:.3g} %; "
+        f"the verdict goes by the {'first' if measure == 'mean' else 'second'}"
+    )
+    moving, still = scored["feasible"].moving, scored["feasible"].still
+    if still.rmse_all:
+        of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
+        print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
+    if result.bandwidths:
+        print(result.bandwidths)
+    if payload := result.robot_before.payload:
+        print_table(f"Payload {payload.name!r}, in the frame of {payload.link}", [
+            {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
+             "WLS": "not shown" if q.wls is None else f"{q.wls:.4g}",
+             "standard deviation": "" if q.deviation is None else f"{q.deviation:.2g}"}
+            for q in result.payload
+        ])  # fmt: skip
+    base = result.wls.base
+    print(
+        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the fit"
+    )
+    for s in result.shapes:
+        print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (start {s.start:.4g})")
+    print_further(result, one)
+    for record in result.logs:
+        print(f"{record.name} ({record.use}): {record.differentiation}")
+    for name, columns in {record.name: record.quality.not_used for record in result.logs}.items():
+        if columns:
+            print(f"{name}: columns not used: {columns}")
+    for line in found.text() if (found := result.diagnosis.overconstraint) else []:
+        print(line)
+    if result.copies:
+        print_copies(result.copies)
+    print(f"verdict for {result.verdict.scope}")
+    print(f"{'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}: " + "; ".join(result.verdict.reasons))
+    for caution in result.verdict.cautions:
+        print(f"caution: {caution}")
+    print(f"report: {folder / 'report.html'}")
+
+
+def _together(e: "Errors", unit: str | None) -> float | str:
+    """Rms error of all coordinates, where they have one unit."""
+    return e.rmse_all if unit else "—"
+
+
+def print_further(result: "Result", unit: str | None) -> None:
+    """Estimates that the run file asked for, beside the usual ones; unit of all coordinates, if they have one."""
+    further, names = result.further, result.layout.labels
+    if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
+        return
+    print_table(
+        "All estimates, all coordinates in one norm",
+        [
+            {
+                "estimate": name, f"fit RMSE [{unit or 'N m and N'}]": _together(s.fit, unit), "fit [%]": s.fit.percent_all,
+                f"held-out RMSE [{unit or 'N m and N'}]": _together(s.held_out, unit), "held-out [%]": s.held_out.percent_all,
+            }
+            for name, s in result.scored.items()
+        ],
+    )  # fmt: skip
+    if found := further.essential:
+        from robodyn_pin.identification.essential import relative_deviations
+
+        labels, relative = found.estimate.base.labels(names), 100 * relative_deviations(found.estimate)
+        values = zip(labels, found.estimate.values, relative, strict=True)
+        print_table(
+            f"Essential parameters, {len(labels)} of {result.wls.base.size}",
+            [{"parameter": label, "value [SI]": f"{x:.4g}", "deviation [%]": f"{s:.3g}"} for label, x, s in values],
+        )
+        left_out = ", ".join(names[i] for i in found.removed) or "none"
+        print(
+            f"largest over smallest relative deviation {found.spread:.3g} (asked: {found.ratio:g}); left out: {left_out}"
+        )
+    if (noise := further.gauss_markov) and noise.most_correlated:
+        (i, j), where = noise.most_correlated, result.robot_before.coordinates.names
+        print(
+            f"Gauss-Markov: noise correlated by {noise.correlation[i, j]:.2f} at most, between {where[i]} and {where[j]}"
+        )
+    if second := further.log_cholesky:
+        print(
+            f"log-Cholesky: {second.steps} steps over {second.free} variables; its predictions differ from the feasible fit's "
+            f"by {100 * further.distance:.2g} % of the noise"
+        )
+
+
+def print_copies(copies: "tuple[Comparison, ...]") -> None:
+    """How equal identical bodies came out, one row a base parameter."""
+    from robodyn_pin.identification.identical_bodies import SIGNIFICANT
+
+    rows = []
+    for c in copies:
+        values = zip(c.bodies, c.values, c.deviations, strict=True)
+        equal = ("no" if c.significant else "yes") if c.tested else "not comparable"
+        rows.append({
+            "base parameter": c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ...",
+            "of each copy, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
+            "chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal,
+        })  # fmt: skip
+    print_table("Identical bodies, estimated separately", rows)
+    print(f"not equal: noise alone would make equal bodies differ as much with a probability below {SIGNIFICANT:g}")
+
+
+def print_excitation(found: "Excitation", folder: Path) -> None:
+    closest = sorted(found.loads, key=lambda load: -load["used_percent"])[:8]
+    rows = [
+        {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"],
+         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}
+        for load in closest
+    ]  # fmt: skip
+    if rows:
+        print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
+    else:
+        print(f"nothing limits the motion: the files of {found.robot.name} name no limits")
+    print(
+        f"{found.shown.size} of {found.base.size} base parameters, condition number {found.condition:.0f}; "
+        f"{found.gained}"
+    )
+    print("\n".join(found.unknown) or "nothing stays unknown that a motion can show")
+    print(f"motion, log, controller table and picture: {folder}")
+
+
+def print_comparison(found: "Compared") -> None:
+    from robodyn_pin.log_to_robot.verdict import short
+
+    change = found.change
+    rows: list[dict[str, Any]] = [
+        {"what": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change in deviations": f"{(b - a) / s:+.1f}",
+         "probability": f"{p:.2g}", "changed": "yes" if yes else ""}
+        for label, a, b, s, p, yes in zip(
+            found.labels, change.first, change.second, change.deviations, change.probability, change.significant, strict=True
+        )
+    ]  # fmt: skip
+    rows += [
+        {"what": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
+         "change in deviations": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
+        for name, (a, b) in found.errors.items()
+    ]  # fmt: skip
+    print_table(f"{found.robot}: first and second result (weighted least squares)", rows)
+    many = int(change.significant.sum())
+    print(
+        f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, probability {change.joint:.2g} by chance; "
+        f"{many} changed by more than chance (5 % in all, Holm)"
+    )
+    if found.not_common:
+        print(f"not known to the second result: {', '.join(found.not_common)}")
+    if found.same_log:
+        print("caution: both fitted the same log, so they are not independent and the probabilities are too large")
+    words = ["accepted" if yes else "NOT ACCEPTED" for yes in found.accepted]
+    print(f"verdicts: {words[0]}, then {words[1]}")
+
+
+def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
+    rows = [
+        {"motor": m["motor"], "largest error [1e-3 rad or m]": 1e3 * m["largest error [rad or m]"],
+         "rms error [1e-3 rad or m]": 1e3 * m["rms error [rad or m]"],
+         "largest torque [N m or N]": m["largest torque [N m or N]"]}
+        for m in summary["motors"]
+    ]  # fmt: skip
+    print_table(
+        f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}", rows
+    )
+    cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]
+    if cut:
+        print(f"torque limits cut in: {', '.join(cut)} of {summary['samples']} samples")
+    print(summary["stability"])
+    print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
+
+
+@contextmanager
+def status() -> Iterator[Any]:
+    """A line on a terminal that says what is going on; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as line:
+        yield lambda stage: line.update(stage)
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Any]:
+    """A progress bar on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=1.0)
+        yield lambda share: progress.update(task, completed=share)

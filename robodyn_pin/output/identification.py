@@ -1,0 +1,147 @@
+"""Result folders of identifications."""
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from robodyn_pin.files import json_text, prepare_folder, versions
+from robodyn_pin.identification.identical_bodies import Comparison
+from robodyn_pin.identification.validation import Errors
+from robodyn_pin.log_to_robot.noise import noise_found
+from robodyn_pin.log_to_robot.payload import payload_summary
+from robodyn_pin.log_to_robot.result import Result
+from robodyn_pin.robot.export import identified_robot_file, identified_urdf
+from robodyn_pin.robot.urdf_writer import loaded_urdf
+from robodyn_pin.viz.report import FIGURES, write_report
+
+
+def write_result(result: Result, folder: Path, report: bool = True) -> Path:
+    """Write the result folder: made whole beside its place, then moved there, `result.json` last.
+
+    Raises:
+        BadFile: the folder cannot be written.
+        NotPhysical: the parameters do not survive the way through a URDF.
+    """
+    prepare_folder(folder)
+    urdf = identified_urdf(result.robot_before, result.layout, result.feasible.values, result.bounds.eigenvalue)
+    name = f"{result.name}_identified"
+    texts = {
+        f"{name}.urdf": urdf,
+        f"{name}.yaml": identified_robot_file(
+            result.robot_before, result.layout, result.feasible.values, result.simulated
+        ),
+        "run.yaml": _run_text(result),
+        "result.json": json_text(summary_of(result)) + "\n",
+    }
+    if carried := result.robot_before.payload:
+        x = result.feasible.values[result.robot_before.payload_columns]
+        texts[f"{result.name}_loaded.urdf"] = loaded_urdf(urdf, carried.body, carried.name, x, carried.placement)
+        robot = replace(result.robot_before, file=result.robot_before.file.apart(carried.body))
+        texts[f"{result.name}_loaded.yaml"] = identified_robot_file(
+            robot, result.layout, result.feasible.values, result.simulated
+        ).replace(f"{name}.urdf", f"{result.name}_loaded.urdf")
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
+        unfinished = Path(scratch)
+        for file, text in texts.items():
+            (unfinished / file).write_text(text, encoding="utf-8")
+        _write_arrays(result, unfinished / "parameters.npz")
+        if report:
+            write_report(result, unfinished / "report.html")
+        finished = sorted(unfinished.iterdir(), key=lambda path: path.name == "result.json")
+        if report and (folder / FIGURES).exists():  # no folder replaces one that holds files
+            os.replace(folder / FIGURES, unfinished / "before")
+        for path in finished:
+            os.replace(path, folder / path.name)
+    return folder
+
+
+def _write_arrays(result: Result, target: Path) -> None:
+    with target.open("wb") as file:
+        np.savez(
+            file, labels=np.array(result.layout.labels), feasible=result.feasible.values, prior=result.prior.bodies,
+            base_columns=result.wls.base.columns, base_dropped=result.wls.base.dropped, base_regroup=result.wls.base.regroup,
+            base_labels=np.array(result.wls.base.labels(result.layout.labels)),
+            wls=result.wls.values, wls_covariance=result.wls.covariance, wls_sigma=result.wls.sigma,
+            ols=result.ols.values, ols_covariance=result.ols.covariance,
+        )  # fmt: skip
+
+
+def _run_text(result: Result) -> str:
+    used = result.run.model_dump(mode="json", exclude_none=True)
+    head = {
+        "versions": versions(), "seed": result.run.seed,
+        "logs": {f"{r.name} ({r.use}, samples {r.begin} to {r.end})": f"sha256 {r.sha256}" for r in result.logs},
+    }  # fmt: skip
+    note = yaml.safe_dump(head, sort_keys=False, width=1000)
+    return "".join(f"# {line}\n" for line in note.splitlines()) + yaml.safe_dump(used, sort_keys=False)
+
+
+def summary_of(result: Result) -> dict[str, object]:
+    """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""
+    base = result.wls.base
+    names, d = result.layout.labels, list(result.robot_before.coordinates.names)
+    inertial = int((base.columns < result.layout.first_scalar).sum())
+    eigenvalues = dict(zip(result.layout.bodies, result.feasible.eigenvalues.tolist(), strict=True))
+    return {
+        "robot": result.name,
+        "simulated": result.simulated,
+        "verdict": {
+            "accepted": result.verdict.accepted, "scope": result.verdict.scope, "reasons": list(result.verdict.reasons),
+            "cautions": list(result.verdict.cautions),
+        },
+        "base": {
+            "count": base.size, "inertial": inertial, "condition": base.condition,
+            "parameters": [
+                {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
+                for label, value, deviation, consistent in zip(
+                    base.labels(names), result.wls.values.tolist(), result.wls.deviations.tolist(),
+                    base.of(result.feasible.values).tolist(), strict=True,
+                )
+            ],
+        },
+        "copies": [_copies(c) for c in result.copies],
+        **result.further.summary(names, d),
+        "feasible": {
+            "status": result.feasible.status, "solver": result.feasible.solver,
+            "variables": result.variables,
+            "parameters": dict(zip(names, result.feasible.values.tolist(), strict=True)),
+            "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
+            "mass_bounds": dict(zip(result.layout.bodies, result.bounds.mass.tolist(), strict=True)),
+        },
+        "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
+        "shapes": [s.__dict__ for s in result.shapes],
+        **result.diagnosis.summary(names, d),
+        "errors": {
+            name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
+            for name, s in result.scored.items()
+        },
+        "accuracy": result.accuracy.table(d),
+        "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
+        "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.choices],
+        "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
+        "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
+        "versions": versions(),
+        "seed": result.run.seed,
+    }  # fmt: skip
+
+
+def _copies(c: Comparison) -> dict[str, object]:
+    return {
+        "label": c.label,
+        "wls": dict(zip(c.bodies, c.values.tolist(), strict=True)),
+        "deviation": dict(zip(c.bodies, c.deviations.tolist(), strict=True)),
+        "chi_square": c.chi_square if c.tested else None, "probability": c.probability if c.tested else None,
+        "differ": c.significant if c.tested else None,
+    }  # fmt: skip
+
+
+def _errors(e: Errors, names: list[str]) -> dict[str, object]:
+    return {
+        "rmse": dict(zip(names, e.rmse.tolist(), strict=True)),
+        "percent": dict(zip(names, e.percent.tolist(), strict=True)),
+        "rmse_all": e.rmse_all, "percent_all": e.percent_all, "mean_percent": e.mean_percent,
+    }  # fmt: skip

@@ -1,0 +1,88 @@
+"""A controlled motion as files: the log that it leaves, the tracking errors beside it as table, summary and plot."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.dynamics.loads import check_motion, check_positions
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.writing import write_log, write_table
+from robodyn_pin.motions.motion_file import Motion
+from robodyn_pin.robot.limits import MOTION, limits_of
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track
+from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.simulated_log import Noise, check_noise, leaving
+
+
+def controlled_log(
+    robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, noise: Noise, out: Path, note: str,
+    progress: Callable[[float], None] = lambda share: None, ignore_limits: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Simulate the robot under the controller, write log, tracking errors and plot, and return the summary.
+
+    Args:
+        model: robot that the controller knows. note: of the log, says that it is simulated.
+
+    Raises:
+        BeyondLimits: the reference leaves the robot's limits, or the robot its positions.
+        RobodynError: as `prepare` and `track`; nothing is written then.
+    """
+    check_noise(robot, noise)
+    robot, controller = prepare(robot, model, motion, spec)
+    ref, t = controller.reference, np.arange(len(controller.reference.c)) / spec.rate
+    limits = limits_of(robot, {}, 0.0).of(MOTION)
+    if not ignore_limits:  # torques are cut at their limits, and that is reported
+        for part, state in robot.close_parts(ref.c, ref.cd, ref.cdd, lambda i: f"t = {t[i]:.4g} s"):
+            check_motion(robot, limits, state, {}, partial(leaving, "reference", t[part]))
+    found = track(robot, controller, noise.encoder_bits, progress)
+    if not ignore_limits:
+        check_positions(robot, found.joints, partial(leaving, "controlled robot", t))
+    summary = summarise(robot, model, spec, found, out)
+    _write(robot, found, round(spec.rate / motion.rate), noise, summary, out, note)
+    return summary
+
+
+def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking, out: Path) -> dict[str, Any]:
+    """What the summary file holds."""
+    values = (found.largest, found.rms, np.abs(found.tau).max(axis=0), found.saturated.sum(axis=0))
+    rows = zip(robot.motors.names, *(x.tolist() for x in values), strict=True)
+    return {
+        "robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate,
+        "delay [samples]": spec.delay, "samples": len(found.t),
+        "motors": [
+            {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms, "largest torque [N m or N]": tau,
+             "samples at the torque limit": cut}
+            for m, most, rms, tau, cut in rows
+        ],
+        "stable": found.stability.stable, "stability": found.stability.sentence(spec),
+        "files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")],
+    }  # fmt: skip
+
+
+def _write(
+    robot: Robot, found: Tracking, every: int, noise: Noise, summary: dict[str, Any], out: Path, note: str
+) -> None:
+    from robodyn_pin.viz.plots import svg_file
+    from robodyn_pin.viz.tracking import tracking_figure
+
+    kept = slice(None, None, every)
+    tau = found.tau[kept]
+    tau = tau + noise.of(len(tau), np.random.default_rng(noise.seed))
+    log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
+    named, columns = (
+        {"t": log.t},
+        {"reference": found.reference, "error": found.error, "disturbance": found.disturbance},
+    )
+    for prefix, x in columns.items():
+        named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
+    beside = [out.with_name(name) for name in summary["files"]]
+    figure = tracking_figure(found, robot, f"{robot.name} (SIMULATED), {summary['law']}")
+    write_log(out, log, robot, note)
+    write_table(beside[0], named, f"tracking of {out.name}, reference minus measured; {note}")
+    write_text(beside[1], svg_file(figure, "tracking"))
+    write_json(beside[2], summary)

@@ -1,0 +1,199 @@
+"""The result folder of a stiffness identification: result.json, stiffness.csv, campaigns.csv, pictures and a page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_pin.elastic.campaigns import Campaign
+from robodyn_pin.elastic.inference import Estimate
+from robodyn_pin.elastic.stiffness import Stiffness
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.logs.writing import write_table
+from robodyn_pin.output.stiffness_uses import use_summary, use_words, write_uses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, str]
+MILLION, MICRO = 1e6, 1e-6
+SIMULATED = "SIMULATED measurements: this result says nothing about a real machine."
+WHY = {
+    "compliance": "Inferred is the compliance 1/k: deviations are linear in it, so that a normal prior leaves a normal posterior "
+    "whose ellipsoid holds what it says, also for a wide prior. The interval of k is that of 1/k turned over, hence not symmetric.",
+    "stiffness": "Inferred is the stiffness k, as Stiff-6660 does. Deviations go with 1/k: under a wide prior the posterior is not "
+    "normal, and the covariance (13) is too sure of itself; 'form: compliance' stays honest.",
+}
+
+
+def write_stiffness(found: Stiffness, folder: Path) -> None:
+    """Write all files of a result; raises BadFile where the folder cannot be written."""
+    import polars as pl
+
+    note = f"{'SIMULATED measurements, ' if found.simulated else ''}SI units"
+    write_table(folder / "stiffness.csv", pl.DataFrame(table(found)), note)
+    if found.campaigns[:-1]:
+        write_table(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)), note)
+    scene = write_uses(found, folder)
+    write_text(folder / "stiffness.html", page(found, pictures(found, folder), scene))
+    write_json(folder / "result.json", summary(found))
+
+
+def table(found: Stiffness) -> list[dict[str, Any]]:
+    """One row a spring, SI units; `high` is None where nothing bounds the stiffness."""
+    e = found.estimate
+    return [
+        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low), "high": float(high) if np.isfinite(high) else None, "prior": float(before),
+         "untold": e.untold.get(name, "")}
+        for name, k, s, (low, high), before in zip(
+            e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), found.campaigns[-1].stiffness, strict=True)
+    ]  # fmt: skip
+
+
+def campaign_table(found: Stiffness) -> list[dict[str, Any]]:
+    """One row a campaign, as table 2 of Stiff-6660 with what it leaves out, SI units."""
+    return [
+        {"campaign": c.name, "measurements": " ".join(map(str, c.rows))}
+        | {f"k_{name}": float(k) for name, k in zip(found.springs.names, c.stiffness, strict=True)}
+        | {f"deviation_{name}": float(s) for name, s in zip(found.springs.names, np.sqrt(np.diag(c.covariance)), strict=True)}
+        | {"trace": c.trace}
+        | ({f"rms_error_{axis}": x for axis, x in c.rms.items()} if c.rms else {})
+        for c in found.campaigns
+    ]  # fmt: skip
+
+
+def summary(found: Stiffness) -> dict[str, object]:
+    """What result.json holds."""
+    e, run, axes = found.estimate, found.run, found.estimate.posterior.ellipsoid()
+    return {
+        "robot": found.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "model": run.model,
+        "simulated": found.simulated, "accepted": found.accepted, "complaints": list(found.complaints),
+        "cautions": list(found.cautions), "measurements": e.measurements.name, "rows": list(e.measurements.rows),
+        "form": e.form, "why_this_form": WHY[e.form], "gamma": e.gamma, "names": list(e.names),
+        "prior": {"mean": e.prior.mean.tolist(), "covariance": e.prior.covariance.tolist()},
+        "posterior": {"mean": e.posterior.mean.tolist(), "covariance": e.posterior.covariance.tolist()},
+        "ellipsoid_95": {"half_axes": axes[0].tolist(), "directions_in_columns": axes[1].tolist()},
+        "stiffness": table(found), "stiffness_covariance": e.covariance.tolist(),
+        "misfit": e.posterior.misfit, "expected_misfit": 3 * len(e.measurements.rows), "plausibility": e.posterior.plausibility,
+        "residuals": found.left.tolist(), "sampling_check": _check(e), "campaigns": [_campaign(c) for c in found.campaigns],
+        **use_summary(found), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
+    }  # fmt: skip
+
+
+def _check(e: Estimate) -> dict[str, object] | None:
+    if e.check is None:
+        return None
+    return {
+        "trusted": e.check.trusted, "effective_samples": e.check.effective, "in_ellipsoid_95": e.check.inside,
+        "mean": e.check.mean.tolist(), "deviations": e.check.deviations.tolist(),
+    }  # fmt: skip
+
+
+def _campaign(c: Campaign) -> dict[str, object]:
+    return {
+        "name": c.name, "rows": list(c.rows), "stiffness": c.stiffness.tolist(), "covariance": c.covariance.tolist(), "trace": c.trace,
+        "untold": c.untold, "rms_error": c.rms,
+    }  # fmt: skip
+
+
+def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
+    """<svg> elements by name, each also written as a file."""
+    from robodyn_pin.viz.plots import standing, svg
+    from robodyn_pin.viz.stiffness import campaigns_figure, stiffness_figure, validation_figure
+    from robodyn_pin.viz.stiffness_uses import correction_figure, map_figure, task_figure
+
+    figures: dict[str, Figure] = {"stiffness": stiffness_figure(found.estimate)}
+    if found.campaigns[:-1]:
+        figures["campaigns"] = campaigns_figure(found.campaigns, found.springs.names)
+    if found.validation is not None:
+        figures["validation"] = validation_figure(found.campaigns, found.validation)
+    if found.map is not None:
+        figures["deviations"] = map_figure(found.map)
+    if found.task is not None:
+        figures["task"] = task_figure(found.task)
+    if found.correction is not None:
+        figures["correction"] = correction_figure(found.correction)
+    drawn = {name: svg(figure, name) for name, figure in figures.items()}
+    for name, element in drawn.items():
+        write_text(folder / f"{name}.svg", standing(element, SIMULATED if found.simulated else ""))
+    return drawn
+
+
+def page(found: Stiffness, drawn: dict[str, str], scene: str) -> str:
+    """The text of stiffness.html; scene: the page of the deviations in 3D, if there is one."""
+    from robodyn_pin.viz.sheet import Part, sheet
+
+    e, run = found.estimate, found.run
+    verdict = "Measurements, model and prior go together" if found.accepted else "NOT ACCEPTED"
+    parts = [
+        Part("Stiffness", [
+            f"{len(e.measurements.rows)} measurements of {e.measurements.name}; springs on the {run.springs}, {run.model} model, prior weight gamma "
+            f"{e.gamma:g}. Misfit {e.posterior.misfit:.3g}, expected {3 * len(e.measurements.rows)} (chance of as much or more {e.posterior.plausibility:.3g}).",
+            WHY[e.form], check_words(e)], stiffness_rows(found), [drawn["stiffness"]]),
+    ]  # fmt: skip
+    if "campaigns" in drawn:
+        words = [
+            "Each campaign is inferred by itself, from the same prior: stiffness ± standard deviation of each spring in 10⁶ N m/rad."
+        ]
+        parts.append(Part("Campaigns", words, campaign_rows(found), [drawn["campaigns"]]))
+    if "validation" in drawn:
+        parts.append(
+            Part(
+                "Validation",
+                ["Predicted deviations of poses that no campaign used."],
+                error_rows(found),
+                [drawn["validation"]],
+            )
+        )
+    said = use_words(found)
+    drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
+    for (title, sentence), name in zip(said.items(), drawings, strict=True):
+        parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene if name == "deviations" else ""))
+    return sheet(
+        f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else "", found.accepted, verdict,
+        [*found.complaints, *found.cautions], parts,
+    )  # fmt: skip
+
+
+def check_words(e: Estimate) -> str:
+    """The sampling check in a sentence."""
+    if e.check is None:
+        return "The Gaussian approximation was not checked."
+    if not e.check.trusted:
+        return f"The Gaussian approximation could not be checked: samples of the posterior are worth {e.check.effective:.0f} only."
+    return (
+        f"Checked by samples of the posterior itself, worth {e.check.effective:.0f}: {100 * e.check.inside:.1f} % of it lie in the 95 % ellipsoid of "
+        "its Gaussian approximation."
+    )
+
+
+def stiffness_rows(found: Stiffness) -> list[Row]:
+    """The springs for people, 10⁶ N m/rad."""
+    return [
+        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation [10⁶ N m/rad]": f"{row['standard_deviation'] / MILLION:.3f}",
+         "95 % interval [10⁶ N m/rad]": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior [10⁶ N m/rad]": f"{row['prior'] / MILLION:.3f}"}
+        for row in table(found)
+    ]  # fmt: skip
+
+
+def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
+    """The campaigns for people; short: for a terminal."""
+    rows = []
+    for c in found.campaigns:
+        row = {"campaign": c.name, "measurements": " ".join(map(str, c.rows)) or "none"}
+        for name, k, s in zip(found.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True):
+            row[name] = f"{k / MILLION:.2f}" + ("" if short else f" ± {s / MILLION:.2f}")
+        row["trace [10¹²]" if short else "trace [10¹² (N m/rad)²]"] = f"{c.trace / MILLION**2:.3g}"
+        if c.rms and short:
+            row["rms error all [µm]"] = f"{c.rms['all'] / MICRO:.1f}"
+        rows.append(row)
+    return rows
+
+
+def error_rows(found: Stiffness) -> list[Row]:
+    """Errors of the deviations that each campaign predicts at poses that none used."""
+    return [
+        {"campaign": c.name} | {f"rms error {axis} [µm]": f"{x / MICRO:.1f}" for axis, x in c.rms.items()}
+        for c in found.campaigns
+        if c.rms
+    ]

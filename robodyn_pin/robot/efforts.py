@@ -1,0 +1,178 @@
+"""Efforts on a robot: the columns that friction, rotor inertia, springs and cables add to the tree's joints.
+
+Along a joint, a motor or a combination of joints with rate x' = k'v the tree gets k f(x, x', x'') @ coefficients. In
+the balls and pins of loops, cut joints whose members turn against each other with w = J_w v, it gets J_w' w/|w| f(|w|).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.robot.axes import Axes, as_motor, resolve_axes
+from robodyn_pin.robot.friction_models import (
+    FRICTION,
+    EffortSpec,
+    Shape,
+    basis,
+    check_effort,
+    coefficient_names,
+    slopes,
+)
+from robodyn_pin.robot.robot_file import MotorSpec
+
+TURNING = ("point", "revolute", "planar_point")  # closures whose members turn against each other, and rub
+
+
+@dataclass(frozen=True)
+class Effort:
+    """An effort whose names are resolved; all that it acts along shares its coefficients."""
+
+    spec: EffortSpec
+    name: str  # in labels
+    rows: np.ndarray  # (r, nv) k of the joints, motors and combinations
+    shifts: np.ndarray  # (r,) x = k'q + shift [rad or m]
+    closures: tuple[str, ...]  # cut joints in which it rubs
+    loops: Loops
+    slope: Shape | None = None  # columns are derivatives by this shape parameter
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the coefficients, `viscous(phi1)` and the like."""
+        return [f"{name}({self.name})" for name in coefficient_names(self.spec)]
+
+    @property
+    def initial(self) -> np.ndarray:
+        """Coefficients of the robot file, zero where it gives none, shape (k,)."""
+        given = self.spec.coefficients if self.spec.coefficients is not None else self.spec.initial
+        values = np.zeros(len(self.labels))
+        if given is not None:
+            values[:] = given
+        return values
+
+    def columns(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """What coefficients of one ask of the tree's joints (N, nv, k) at N samples of q, v, a (N, nv)."""
+        rows = self.rows
+        total = np.einsum("nrk,rj->njk", self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T), rows)
+        if self.closures:
+            axes = self.loops.axes(q)
+            for name, moments in zip(self.closures, self._moments(axes, v), strict=True):
+                total += self.loops.turning(name)[:, None] * (axes.transpose(0, 2, 1) @ moments)
+        return total
+
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Every x' and |w| that it acts along, (N, r + closures) [rad/s or m/s]."""
+        turned = [np.linalg.norm(w, axis=1) for w in self._turning(self.loops.axes(q), v)] if self.closures else []
+        return np.column_stack([v @ self.rows.T, *turned])
+
+    def moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Friction moment (N, 3) in each closure, world axes [N m]: on the first member; the second gets its opposite."""
+        if not self.closures:
+            return {}
+        found = self._moments(self.loops.axes(q), v)
+        return {name: moment @ self.initial for name, moment in zip(self.closures, found, strict=True)}
+
+    def _moments(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """w/|w| f(|w|) of each closure for coefficients of one (N, 3, k); axes (N, 3, nv)."""
+        found = []
+        for w in self._turning(axes, v):
+            speed = np.linalg.norm(w, axis=1)
+            direction = w / np.where(speed > 0, speed, 1.0)[:, None]
+            found.append(direction[:, :, None] * self._model(0 * speed, speed, 0 * speed)[:, None, :])
+        return found
+
+    def _turning(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """w (N, 3) of each closure."""
+        return [np.einsum("nij,nj->ni", axes, self.loops.turning(name) * v) for name in self.closures]
+
+    def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
+        return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Efforts along r axes whose columns are the same functions: evaluated at once, single samples cost calls only."""
+
+    spec: EffortSpec
+    rows: np.ndarray  # (r, nv)
+    shifts: np.ndarray  # (r,)
+    values: np.ndarray  # (r, k) coefficients
+
+    def tree(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """What they ask of the tree's joints (N, nv)."""
+        columns = basis(self.spec, q @ self.rows.T + self.shifts, v @ self.rows.T, a @ self.rows.T)
+        return np.asarray((columns * self.values).sum(axis=-1) @ self.rows)
+
+
+def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
+    """Efforts on axes, alike ones together, and those that rub in closures."""
+    alike: dict[str, list[Effort]] = {}
+    for effort in efforts:
+        if not effort.closures:
+            shape = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})
+            alike.setdefault(shape, []).append(effort)
+    found = tuple(
+        Stack(
+            same[0].spec, np.concatenate([e.rows for e in same]), np.concatenate([e.shifts for e in same]),
+            np.concatenate([np.tile(e.initial, (len(e.rows), 1)) for e in same]),
+        )
+        for same in alike.values()
+    )  # fmt: skip
+    return found, tuple(e for e in efforts if e.closures)
+
+
+def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loops, where: str) -> Effort:
+    """The effort on a robot's joints, motors and closures.
+
+    Raises:
+        BadFile: its model lacks something, or does not go with closures. UnknownName: no such joint, motor or closure.
+    """
+    check_effort(spec, where)
+    if not spec.of:
+        raise BadFile(f"{where}: effort {spec.model!r} acts on nothing; name a joint, motor or closure under 'of'")
+    lines: list[str | MotorSpec] = []
+    closures = []
+    if isinstance(spec.of, dict):
+        lines.append(as_motor(spec.of))
+    else:
+        kinds = {closure.name: getattr(closure, "kind", "coupling") for closure in loops.closures}
+        known = [*list(model.names)[1:], *motors.names]
+        for name in _members(spec, where):
+            if name in known and kinds.get(name) in TURNING:
+                raise BadFile(
+                    f"{where}: effort {spec.model!r} on {name!r}: a closure and a joint or motor have that name"
+                )
+            if name in known:
+                lines.append(name)
+            elif name in kinds:
+                _check_rubbing(spec, name, kinds[name], where)
+                closures.append(name)
+            else:
+                raise UnknownName("joint, motor or closure", name, f"{where}, efforts", [*known, *kinds])
+    along = resolve_axes(model, lines, motors)
+    label = spec.name or "=".join([*along.names, *closures])
+    return Effort(spec, label, along.S, along.offset, tuple(closures), loops)
+
+
+def _members(spec: EffortSpec, where: str) -> list[str]:
+    """The names under `of`, checked."""
+    names = spec.of if isinstance(spec.of, list) else [str(spec.of)]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadFile(f"{where}: effort {spec.model!r} names {name!r} twice under 'of'; it would count double")
+    return names
+
+
+def _check_rubbing(spec: EffortSpec, closure: str, kind: str, where: str) -> None:
+    if kind not in TURNING:
+        raise BadFile(
+            f"{where}: effort {spec.model!r} on closure {closure!r}: nothing turns in a {kind}; expected one of "
+            f"{', '.join(TURNING)}"
+        )
+    if spec.model not in FRICTION:
+        raise BadFile(
+            f"{where}: effort {spec.model!r} cannot act in closure {closure!r}, only friction can: {', '.join(FRICTION)}"
+        )

@@ -1,0 +1,62 @@
+"""Where frames are."""
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.robot.frames import frame_number
+from robodyn_pin.robot.robot import Robot, State, _at_rest
+
+
+def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
+    """Poses of frames in the base frame at the coordinates c (N, d): (N, frames, 4, 4), without that axis for one frame.
+
+    Raises:
+        UnknownName: no such frame. ShapeMismatch, ClosureFailed: as `Robot.close`.
+    """
+    model, data = robot.model, robot.model.createData()
+    numbers = [frame_number(model, name, f"robot {robot.name!r}") for name in frames]
+    q = robot.close(c, np.zeros_like(c), np.zeros_like(c)).q
+    poses = np.tile(np.eye(4), (len(q), len(numbers), 1, 1))
+    for i, sample in enumerate(q):
+        pin.forwardKinematics(model, data, sample)
+        for k, number in enumerate(numbers):
+            placed = pin.updateFramePlacement(model, data, number)
+            poses[i, k, :3, :3], poses[i, k, :3, 3] = placed.rotation, placed.translation
+    return poses[:, 0] if len(frames) == 1 else poses
+
+
+def frame_accelerations(robot: Robot, state: State, frame: str) -> np.ndarray:
+    """Accelerations of a frame's origin along the axes of the base frame (N, 3) [m/s^2], without gravity.
+
+    Raises:
+        UnknownName: no such frame.
+    """
+    model, data = robot.model, robot.model.createData()
+    number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    found = np.empty((len(state.q), 3))
+    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        pin.forwardKinematics(model, data, q, v, a)
+        found[i] = pin.getFrameClassicalAcceleration(model, data, number, axes).linear
+    return found
+
+
+def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
+    """Velocity of a frame's origin and angular velocity, world axes, per coordinate rate: (N, 6, d).
+
+    Raises:
+        UnknownName: no such frame.
+    """
+    state = _at_rest(robot, c)
+    return tree_jacobians(robot, state.q, frame) @ state.T
+
+
+def tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+    """Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
+    model, data = robot.model, robot.model.createData()
+    number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    J = np.empty((len(q), 6, model.nv))
+    for i, sample in enumerate(q):
+        J[i] = pin.computeFrameJacobian(model, data, sample, number, axes).reshape(
+            6, -1
+        )  # Pinocchio drops a lone column
+    return J

@@ -1,0 +1,145 @@
+"""What a robot file (YAML beside a URDF) may say."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from robodyn_pin.files import Strict
+from robodyn_pin.robot.friction_models import EffortSpec
+
+Vector = tuple[float, float, float]
+
+
+class FrameClosureSpec(Strict):
+    """A cut joint between two frames of the tree."""
+
+    name: str
+    kind: Literal["point", "frame", "revolute", "planar_point", "rod"]
+    between: tuple[str, str]  # links or frames of the URDF; multipliers act on the second
+    at: tuple[Vector, Vector] = ((0, 0, 0), (0, 0, 0))  # where in each of the two [m]
+    axis: Vector = (1, 0, 0)  # revolute: the free axis, in both frames
+    normal: Vector = (0, 0, 1)  # planar_point: normal of the plane, in the first frame
+    length: float | None = Field(None, gt=0)  # rod [m]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "FrameClosureSpec":
+        if self.kind == "rod" and self.length is None:
+            raise ValueError(f"closure {self.name!r}: a rod needs its 'length' [m]")
+        for key, kind in (("length", "rod"), ("axis", "revolute"), ("normal", "planar_point")):
+            if key in self.model_fields_set and self.kind != kind:
+                raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kind}, not to a {self.kind}")
+        for key in ("axis", "normal"):
+            if not any(getattr(self, key)):
+                raise ValueError(f"closure {self.name!r}: {key!r} is zero and has no direction")
+        if self.between[0] == self.between[1]:
+            raise ValueError(f"closure {self.name!r}: both ends are the same frame {self.between[0]!r}")
+        return self
+
+
+class CouplingSpec(Strict):
+    """A linear relation between joints: sum k_j q_j = offset."""
+
+    name: str
+    kind: Literal["coupling"]
+    of: dict[str, float]
+    offset: float = 0.0
+
+
+ClosureSpec = Annotated[FrameClosureSpec | CouplingSpec, Field(discriminator="kind")]
+
+
+class MotorSpec(Strict):
+    """A motor that is not simply a tree joint: q_m = sum k_j q_j + offset."""
+
+    name: str
+    of: dict[str, float]
+    offset: float = 0.0
+
+
+class Limit(Strict):
+    """What a joint or motor survives, SI units."""
+
+    position: tuple[float, float] | None = None
+    velocity: float | None = Field(default=None, gt=0)
+    acceleration: float | None = Field(default=None, gt=0)
+    jerk: float | None = Field(default=None, gt=0)
+    torque: float | None = Field(default=None, gt=0)
+    force: float | None = Field(default=None, gt=0)
+
+
+class PlaceSpec(Strict):
+    """A place on a link."""
+
+    at: Vector = (0, 0, 0)  # [m]
+    rpy: Vector = (0, 0, 0)  # [rad] about x, then y, then z of the link, as in a URDF
+
+
+class FrameSpec(PlaceSpec):
+    """A frame placed from a link, such as a tool centre."""
+
+    link: str
+
+
+class TensorSpec(Strict):
+    """Inertia about the centre of mass, along the link's axes [kg m^2]."""
+
+    xx: float
+    yy: float
+    zz: float
+    xy: float = 0.0
+    xz: float = 0.0
+    yz: float = 0.0
+
+
+class ToolSpec(Strict):
+    """A tool fixed to a link: a body, where mass, centre and inertia are known, and frames on it."""
+
+    link: str
+    mass: float | None = Field(None, gt=0)  # [kg]
+    centre: Vector | None = None  # of mass, from the link's frame [m]
+    inertia: TensorSpec | None = None
+    frames: dict[str, PlaceSpec] = {}  # from the link's frame
+
+    @property
+    def unknown(self) -> list[str]:
+        """What torques would need and the file does not say."""
+        return [key for key in ("mass", "centre", "inertia") if getattr(self, key) is None]
+
+
+class RobotFile(Strict):
+    """A robot: a URDF opened to a tree, and what a URDF cannot hold."""
+
+    urdf: Path
+    motors: list[str | MotorSpec] | None = None  # default: all joints
+    coordinates: list[str] | None = None  # default: the motors
+    home: dict[str, float] = {}
+    closures: list[ClosureSpec] = []
+    identical: list[list[str]] = []  # bodies of one design
+    separate: bool = False  # identical bodies have parameters of their own; else they share one set
+    struts: dict[str, tuple[str, str]] = {}
+    frames: dict[str, str | FrameSpec] = {}  # further names: of a link, or of a place on one
+    tools: dict[str, ToolSpec] = {}  # bodies fixed to links, with frames
+    efforts: list[EffortSpec] = []
+    gear: dict[str, float] = {}
+    limits: dict[str, Limit] = {}
+    gravity: Vector = (0.0, 0.0, -9.81)
+    sources: dict[str, str] = {}
+
+    def apart(self, body: str) -> "RobotFile":
+        """The same, a body no longer among the identical ones: it carries something that its copies do not."""
+        groups = [[name for name in group if name != body] for group in self.identical]
+        return self.model_copy(update={"identical": [group for group in groups if len(group) > 1]})
+
+    @model_validator(mode="after")
+    def _unique(self) -> "RobotFile":
+        motors = [m if isinstance(m, str) else m.name for m in self.motors or []]
+        named = {
+            "closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or [],
+            "identical body": [name for group in self.identical for name in group],
+        }  # fmt: skip
+        for what, names in named.items():
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"{what} {name!r} stands twice")
+        return self

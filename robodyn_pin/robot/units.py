@@ -1,0 +1,70 @@
+"""Units of efforts and parameters, for labels: joints may turn or slide."""
+
+import re
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.identification.parameters import INERTIAL
+from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.robot import Robot
+
+INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
+# Of a coefficient along something that turns, along something that slides.
+COEFFICIENT_UNITS = {
+    "viscous": ("N m s/rad", "N s/m"), "coulomb": ("N m", "N"), "stribeck": ("N m", "N"), "saturating": ("N m", "N"), "offset": ("N m", "N"),
+    "armature": ("kg m²", "kg"), "stiffness": ("N m/rad", "N/m"),
+}  # fmt: skip
+
+
+def effort_unit(model: pin.Model, row: np.ndarray) -> str:
+    """Unit of the effort along x = row q, row (nv,): `N m`, `N`, or both where the row does not tell."""
+    kinds = {"P" in model.joints[j].shortname().removeprefix("JointModel") for j in _joints(model, row)}
+    if kinds == {False}:
+        return "N m"
+    # A motor may turn to make a joint slide; only a joint itself is known to slide.
+    return "N" if kinds == {True} and np.abs(row).sum() == 1 else "N m or N"
+
+
+def _joints(model: pin.Model, row: np.ndarray) -> list[int]:
+    return [j for j in range(1, model.njoints) if row[model.joints[j].idx_v]]
+
+
+def coordinate_units(robot: Robot) -> list[str]:
+    """Units of the efforts along the robot's coordinates."""
+    return [effort_unit(robot.model, row) for row in robot.coordinates.S]
+
+
+def unit_along(robot: Robot, effort: Effort) -> str:
+    """As `effort_unit`, of all that an effort acts along; the members of closures turn."""
+    units = {effort_unit(robot.model, row) for row in effort.rows} | ({"N m"} if effort.closures else set())
+    return units.pop() if len(units) == 1 else "N m or N"
+
+
+def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
+    """Units of an effort's coefficients, in the order of its labels."""
+    along = unit_along(robot, effort)
+    return [_coefficient_unit(label.partition("(")[0], effort.spec.model, along) for label in effort.labels]
+
+
+def _coefficient_unit(name: str, model: str, along: str) -> str:
+    if model == "lever_spring":  # of the spring itself, between its two ends
+        return "N/m"
+    if name.startswith("x^"):
+        power = int(name[2:])
+        tail = raised(f"^{power}") if power > 1 else ""
+        turning, sliding = ("N m", "N") if power == 0 else (f"N m/rad{tail}", f"N/m{tail}")
+    else:
+        turning, sliding = COEFFICIENT_UNITS[name]
+    return {"N m": turning, "N": sliding}.get(along, f"{turning} or {sliding}")
+
+
+def raised(text: str) -> str:
+    """Powers as readers know them: x^2 becomes x²."""
+    return re.sub(r"\^(\d+)", lambda power: power[1].translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")), text)
+
+
+def parameter_units(robot: Robot) -> list[str]:
+    """Units of the columns of the regressor, as `columns(robot)` labels them."""
+    bodies = [unit for _ in robot.body_groups for unit in INERTIAL_UNITS.values()]
+    return bodies + [unit for e in robot.efforts if not e.spec.known for unit in coefficient_units(robot, e)]

@@ -1,0 +1,1 @@
+"""Simulated logs, forward simulation and controllers (`simulate`)."""

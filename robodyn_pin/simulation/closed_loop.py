@@ -1,0 +1,228 @@
+"""A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.dynamics.equations import accelerations, coordinate_efforts, forward_dynamics, state_mass_matrix
+from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, RobodynError, ShapeMismatch
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.motions.motion_file import Motion, course
+from robodyn_pin.robot.limits import torque_limits
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.simulation.controllers import (
+    Controller,
+    ControllerFile,
+    DisturbanceSpec,
+    Stability,
+    by_motor,
+    filtered_rate,
+    follow,
+    stability,
+)
+from robodyn_pin.simulation.forward import runge_kutta
+from robodyn_pin.simulation.simulated_log import encoded
+
+LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
+STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
+MOST_STEPS = 200  # of integration between two samples
+SINES = 12  # of a disturbance
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """N samples of a controlled motion of n motors. Simulated."""
+
+    t: np.ndarray  # (N,) [s], at the controller's rate
+    reference: np.ndarray  # (N, n) motor positions [rad or m]
+    q: np.ndarray  # (N, n) as measured
+    tau: np.ndarray  # (N, n) of the motors, within their limits, held until the next sample [N m or N]
+    disturbance: np.ndarray  # (N, n) torques added to them
+    saturated: np.ndarray  # (N, n) where a limit cut the torque
+    joints: np.ndarray  # (N, nv) positions of the tree
+    rates: np.ndarray  # (N, nv)
+    stability: Stability
+
+    @property
+    def error(self) -> np.ndarray:
+        """Reference minus measured (N, n)."""
+        return self.reference - self.q
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Largest error of each motor (n,), as Briot et al. (DualV) give it in their table 4."""
+        return np.asarray(np.abs(self.error).max(axis=0))
+
+    @property
+    def rms(self) -> np.ndarray:
+        """Root mean square error of each motor (n,)."""
+        return np.asarray(np.sqrt((self.error**2).mean(axis=0)))
+
+
+def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) -> tuple[Robot, Controller]:
+    """The robot in the motion's coordinates, and its controller on the model that it knows.
+
+    Raises:
+        ClosureFailed: the motion leaves the workspace.
+        BadFile, UnknownName: motors or rates that do not fit.
+    """
+    if abs(spec.rate / motion.rate - round(spec.rate / motion.rate)) > 1e-9 or spec.rate < motion.rate:
+        raise BadFile(
+            f"the controller runs at {spec.rate:g} Hz, which is no whole multiple of the motion's {motion.rate:g} Hz "
+            "('rate' in the motion file, at which the log is written)"
+        )
+    asked = motion.coordinates if isinstance(motion, FourierMotion) else None
+    robot = robot.with_coordinates(asked or robot.coordinates.names)
+    finer = motion.model_copy(update={"rate": spec.rate})
+    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec)
+
+
+def controlled(
+    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile
+) -> Controller:
+    """The robot's controller on the model that it knows.
+
+    Args:
+        samples: times (N,) at the controller's rate, and the robot's coordinates, rates, accelerations (N, d).
+
+    Raises: as `prepare`.
+    """
+    if model.motors.names != robot.motors.names:
+        raise BadFile(
+            f"the controller's model {model.name!r} has motors {', '.join(model.motors.names)}, the robot {robot.name!r} "
+            f"{', '.join(robot.motors.names)}"
+        )
+    if spec.internal and len(robot.motors.names) == len(robot.coordinates.names):
+        raise BadFile(
+            f"'internal': robot {robot.name!r} has a motor for each degree of freedom, no torque moves nothing"
+        )
+    t, c, cd, cdd = samples
+    if len(t) < 2:
+        raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
+    model = model.with_coordinates(robot.coordinates.names)
+    inner = by_motor(spec.internal, model, "internal")
+    reference = follow(model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
+    return Controller(spec, model, reference)
+
+
+def track(
+    robot: Robot,
+    controller: Controller,
+    encoder_bits: int | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Tracking:
+    """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
+
+    Torques are held between samples, Runge-Kutta of order 4 in the coordinates goes from one to the next.
+
+    Raises:
+        Diverged: when, where, and what would be stable.
+        ClosureFailed: the robot cannot be where the reference starts.
+    """
+    spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
+    limits, pushes = saturation(robot, spec), disturbances(robot, controller)
+    verdict, steps = stability(robot, controller), integration_steps(robot, controller)
+    waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
+    near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
+    kept: list[tuple[np.ndarray, ...]] = []
+    lost = LOST * np.abs(robot.motors.S).max(axis=1)
+    with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
+        state = robot.close(ref.c[:1], ref.cd[:1], 0 * ref.c[:1])
+        for k in range(n):
+            q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
+            e = ref.q[k] - q
+            if (off := ~(np.abs(e) < lost)).any():  # not a number counts
+                where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
+                raise Diverged(_lost(k, where, spec, verdict))
+            rate = filtered_rate(rate, e - (last if k else e), controller.step, spec.derivative_filter)
+            last = e
+            try:
+                command, near = controller.torque(k, e, rate, near)
+                waiting.append(command)
+                wanted = waiting.pop(0)
+                tau = np.clip(wanted, -limits, limits)
+                kept.append((q, tau, wanted != tau, state.q[0], state.v[0]))
+                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, steps)
+            except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
+                raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
+            if k % 100 == 0:
+                progress(k / n)
+    q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
+    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict)
+
+
+def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int) -> State:
+    """The closed state (one sample) after some time [s] under constant motor torques tau (n,)."""
+
+    def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
+        return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
+
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    for _ in range(steps):
+        start = state.q[0]
+        a = accelerations(robot, state, tau[None])[0]
+        c, cd = runge_kutta(accelerate, 0.0, S @ start + offset, S @ state.v[0], a, time / steps)
+        state = robot.close(c[None], cd[None], 0 * c[None], start)
+    return state
+
+
+def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:
+    """Largest torque that each motor gives (n,), infinite without limit."""
+    if isinstance(spec.torque_limits, dict):
+        given = by_motor(spec.torque_limits, robot, "torque_limits")
+        return np.where(given > 0, given, np.inf)
+    return torque_limits(robot) if spec.torque_limits else np.full(len(robot.motors.names), np.inf)
+
+
+def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
+    """Disturbing torques (N, n): constant ones, and sines of equal size with random frequencies and phases."""
+    spec: DisturbanceSpec = controller.spec.disturbance
+    constant = by_motor(spec.torque, robot, "disturbance")
+    ref = controller.reference
+    if not spec.percent:
+        return np.tile(constant, (len(ref.c), 1))
+    # The robot's own needs, not those that the controller believes in.
+    asked = follow(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
+    most = np.abs(asked.nominal).max(axis=0)
+    rng, t = np.random.default_rng(spec.seed), np.arange(len(ref.c)) * controller.step
+    frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
+    waves = sum(np.sin(2 * np.pi * f * t[:, None] + p) for f, p in zip(frequency, phase, strict=True))
+    return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
+
+
+def integration_steps(robot: Robot, controller: Controller) -> int:
+    """Steps of integration between two samples that the steepest friction near standstill asks for.
+
+    Raises:
+        RobodynError: so many that the robot is not simulated.
+    """
+    c, slow = controller.reference.c, 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
+    d = c.shape[1]
+    c = np.repeat(c[:: max(1, len(c) // 20)], d, axis=0)
+    cd = np.tile(slow * np.eye(d), (len(c) // d, 1))
+    there, back = (robot.close(c, sign * cd, 0 * c) for sign in (1, -1))
+    change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * slow)
+    M = state_mass_matrix(robot, there)[::d]
+    fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
+    steps = max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
+    if steps > MOST_STEPS:
+        steepest = np.argmax(
+            np.abs(np.diagonal(change, axis1=1, axis2=2) / np.diagonal(M, axis1=1, axis2=2)).max(axis=0)
+        )
+        raise RobodynError(
+            f"robot {robot.name!r}: friction of {robot.coordinates.names[steepest]} near standstill is so steep against its inertia "
+            f"that a sample would take {steps} steps of integration, at most {MOST_STEPS} are done; give it the rotor's inertia "
+            "('armature') or a wider change of sign ('width')"
+        )
+    return steps
+
+
+def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:
+    cure = (
+        "look at its torque limits, its disturbance and its model"
+        if verdict.stable
+        else "sample faster, delay less or lower the gains"
+    )
+    return f"the controlled robot diverged at t = {k / spec.rate:.4g} s: {what}; {verdict.sentence(spec)}; {cure}"

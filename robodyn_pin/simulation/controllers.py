@@ -1,0 +1,299 @@
+"""Controllers of motors in a sampled loop: PD, PD with feedforward of a model, computed torque; and whether they are stable."""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.optimize import nnls
+
+from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
+from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
+from robodyn_pin.files import Positive, Strict, resolve
+from robodyn_pin.robot.robot import Robot, load
+
+NotNegative = Annotated[float, Field(ge=0)]
+LONGEST_DELAY = 50  # samples: who waits longer may sample less often
+STABLE = 1 + 1e-9  # largest growth a sample
+
+
+class Gains(Strict):
+    """Of one motor."""
+
+    p: NotNegative  # [N m/rad or N/m]
+    d: NotNegative  # [N m s/rad or N s/m]
+
+
+class DisturbanceSpec(Strict):
+    """Torques that nobody told the controller of."""
+
+    percent: NotNegative = 0  # largest one, of the largest torque that the motion asks of each motor
+    up_to: Positive = 10  # [Hz] sines below it, added with random phases, make up those percent
+    seed: int = 0
+    torque: dict[str, float] = {}  # constant ones, by motor [N m or N]
+
+
+class ControllerFile(Strict):
+    """What a controller file may say."""
+
+    law: Literal["pd", "feedforward", "computed_torque"]
+    rate: Positive  # [Hz] of the loop; torques are held between two samples
+    bandwidth: Positive | None = None  # [Hz] of e'' + 2 damping w e' + w^2 e = 0
+    damping: Positive | None = None
+    gains: dict[str, Gains] = {}  # by motor, instead of bandwidth and damping
+    derivative_filter: Positive | None = None  # [Hz] low-pass of first order over the errors' rates
+    model: str | None = None  # robot or result folder that it knows; default: the simulated robot, unloaded
+    delay: int = Field(0, ge=0, le=LONGEST_DELAY)  # samples between measurement and torque
+    torque_limits: bool | dict[str, Positive] = True  # the robot file's, none, or by motor [N m or N]
+    projection: bool = True  # more motors than degrees of freedom: take torques out that move nothing
+    internal: dict[str, float] = {}  # torques of which the part that moves nothing is added, by motor [N m or N]
+    disturbance: DisturbanceSpec = DisturbanceSpec()
+
+    @model_validator(mode="after")
+    def _has_gains(self) -> Self:
+        if bool(self.gains) == (self.bandwidth is not None):
+            raise ValueError(
+                f"law {self.law!r} needs gains: either 'bandwidth' [Hz] with 'damping', or 'gains' with p and d of every motor"
+            )
+        if (self.bandwidth is None) != (self.damping is None):
+            raise ValueError("'bandwidth' and 'damping' go together")
+        if self.law == "computed_torque" and self.gains:
+            raise ValueError("law 'computed_torque' needs 'bandwidth' and 'damping': its gains follow from the model")
+        if self.derivative_filter is not None and self.derivative_filter >= self.rate / 2:
+            raise ValueError(
+                f"'derivative_filter' {self.derivative_filter:g} Hz must be below half the rate of {self.rate:g} Hz"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Motor torques from motor errors: P e + D e'."""
+
+    P: np.ndarray  # (n, n)
+    D: np.ndarray  # (n, n)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a controller is to follow, N samples at its own rate, as the model that it knows moves along it."""
+
+    c: np.ndarray  # (N, d) coordinates
+    cd: np.ndarray  # (N, d)
+    cdd: np.ndarray  # (N, d)
+    q: np.ndarray  # (N, n) motor positions [rad or m]
+    B: np.ndarray  # (N, n, d) motor rates per coordinate rate
+    nominal: np.ndarray  # (N, n) torques at no error [N m or N]
+    start: np.ndarray  # (nv,) joint positions of sample 0
+
+
+def follow(
+    model: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, fed: bool, inner: np.ndarray,
+    label: Callable[[int], str] = str,
+) -> Reference:  # fmt: skip
+    """The reference of coordinates (N, d).
+
+    Args:
+        fed: whether the torques at no error are those that the model needs, or none.
+        inner: torques (n,) of which the part that moves nothing is added.
+        label: what to call sample i in an error.
+
+    Raises:
+        ClosureFailed: the reference leaves the workspace.
+    """
+    parts = []
+    for _, state in model.close_parts(c, cd, cdd, label):
+        asked = coordinate_efforts(model, state) * fed
+        q = state.q @ model.motors.S.T + model.motors.offset
+        parts.append((q, motor_map(model, state), motor_torques(model, state, asked, inner), state.q[:1]))
+    q, B, nominal, joints = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Reference(c, cd, cdd, q, B, nominal, joints[0])
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller, the model that it knows, in the coordinates of its reference."""
+
+    spec: ControllerFile
+    model: Robot
+    reference: Reference
+
+    @property
+    def step(self) -> float:
+        """Of one sample [s]."""
+        return 1 / self.spec.rate
+
+    @cached_property
+    def to_coordinates(self) -> np.ndarray:
+        """Coordinates per motor position along the reference, by least squares (N, d, n)."""
+        return np.linalg.pinv(self.reference.B)
+
+    @cached_property
+    def inner(self) -> np.ndarray:
+        """Torques (n,) of which the part that moves nothing is added."""
+        return by_motor(self.spec.internal, self.model, "internal")
+
+    @cached_property
+    def feedback(self) -> Feedback:
+        """Constant gains of the motors; of computed torque those it has at the model's home.
+
+        With a bandwidth w and a damping z every motor gets p = w^2 I and d = 2 z w I, where the inertias I explain the
+        model's mass matrix at home best, B' diag(I) B ~ M, as shares of it: so e'' + 2 z w e' + w^2 e = 0, as Briot et
+        al. (DualV), section 5.1, choose their gains.
+        """
+        M, B = at_home(self.model)
+        if self.spec.gains:
+            missing = [m for m in self.model.motors.names if m not in self.spec.gains]
+            if missing:
+                raise BadFile(f"the controller file gives no gains for motor {', '.join(missing)}")
+            by_motor(dict.fromkeys(self.spec.gains, 0.0), self.model, "gains")
+            p, d = (np.array([getattr(self.spec.gains[m], k) for m in self.model.motors.names]) for k in "pd")
+            return Feedback(np.diag(p), np.diag(d))
+        if self.spec.law == "computed_torque":
+            inverse = np.linalg.pinv(B)
+            inertia = inverse.T @ M @ inverse
+        else:
+            inertia = np.diag(motor_inertias(M, B))
+        return Feedback(self.stiffness * inertia, self.drag * inertia)
+
+    @property
+    def stiffness(self) -> float:
+        """w^2 [1/s^2]."""
+        return (2 * np.pi * (self.spec.bandwidth or 0.0)) ** 2
+
+    @property
+    def drag(self) -> float:
+        """2 z w [1/s]."""
+        return 4 * np.pi * (self.spec.damping or 0.0) * (self.spec.bandwidth or 0.0)
+
+    def torque(self, k: int, e: np.ndarray, ed: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Motor torques (n,) at sample k for motor errors e = reference - measured, and their rates (n,).
+
+        Args:
+            near: joint positions (nv,) close to the measured ones.
+
+        Returns:
+            The torques, and the joint positions that the controller believes in, for the next call.
+        """
+        ref, back = self.reference, self.to_coordinates[k]
+        if self.spec.law != "computed_torque":
+            tau = self.feedback.P @ e + self.feedback.D @ ed
+            # Briot et al. (DualV), eq. (50), at the reference's pose.
+            return ref.nominal[k] + (ref.B[k] @ (back @ tau) if self.spec.projection else tau), near
+        away, drift = back @ e, back @ ed
+        wanted = ref.cdd[k] + self.drag * drift + self.stiffness * away
+        # Motors alone are measured: the coordinates follow from their small errors, to first order about the reference.
+        state = self.model.close((ref.c[k] - away)[None], (ref.cd[k] - drift)[None], wanted[None], near)
+        tau = motor_torques(self.model, state, coordinate_efforts(self.model, state), self.inner)[0]
+        return tau, state.q[0]
+
+
+def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:
+    """Values (n,) of all motors, zero where not given.
+
+    Raises:
+        UnknownName: no such motor.
+    """
+    for name in given:
+        if name not in robot.motors.names:
+            raise UnknownName("motor", name, f"{where} of the controller file", robot.motors.names)
+    return np.array([given.get(name, 0.0) for name in robot.motors.names])
+
+
+def at_home(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Mass matrix M (d, d) and motor rates per coordinate rate B (n, d) at the robot's home.
+
+    Raises:
+        NotPhysical: the mass matrix is not positive definite, so that torques have no accelerations.
+    """
+    c = (robot.coordinates.S @ robot.home + robot.coordinates.offset)[None]
+    state = robot.close(c, 0 * c, 0 * c)
+    M = state_mass_matrix(robot, state)[0]
+    if not np.linalg.eigvalsh(M)[0] > 0:
+        raise NotPhysical(
+            f"robot {robot.name!r} cannot be controlled: its mass matrix at home has the eigenvalue "
+            f"{np.linalg.eigvalsh(M)[0]:.3g}; 'robodyn check' names bodies that cannot exist"
+        )
+    return M, motor_map(robot, state)[0]
+
+
+def motor_inertias(M: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Inertias I (n,) >= 0 of the motors alone with B' diag(I) B as close to M as possible, relative to M."""
+    rows = B @ np.linalg.inv(np.linalg.cholesky(M)).T  # there M is the identity
+    columns = np.stack([np.outer(b, b).ravel() for b in rows], axis=1)
+    return np.asarray(nnls(columns, np.eye(len(M)).ravel())[0])
+
+
+def filtered_rate(rate: np.ndarray, change: np.ndarray, step: float, cutoff: float | None) -> np.ndarray:
+    """Rate of a signal after one more sample, low-pass of first order (bilinear); without cut-off the difference."""
+    if cutoff is None:
+        return change / step
+    w = 2 * np.pi * cutoff
+    return ((2 - w * step) * rate + 2 * w * change) / (2 + w * step)
+
+
+def spectral_radius(M: np.ndarray, B: np.ndarray, gains: Feedback, spec: ControllerFile, delay: int) -> float:
+    """Growth of the errors from one sample to the next for small motions about home, torques held and delayed.
+
+    Args:
+        M, B: of the robot, as `at_home`.
+
+    Returns:
+        Largest absolute eigenvalue; above 1 the loop is unstable. Friction is left out: it only damps.
+    """
+    (n, d), h = B.shape, 1 / spec.rate
+    # Each possible state as a column: c, c', rate and last value of e, torques on their way.
+    x = np.eye(2 * d + 2 * n + delay * n)
+    c, cd, rate, last = x[:d], x[d : 2 * d], x[2 * d : 2 * d + n], x[2 * d + n : 2 * (d + n)]
+    e = -B @ c
+    rate = filtered_rate(rate, e - last, h, spec.derivative_filter)
+    waiting = [*x[2 * (d + n) :].reshape(delay, n, x.shape[1]), gains.P @ e + gains.D @ rate]
+    cdd = np.linalg.solve(M, B.T @ waiting[0])  # internal torques, projected or not, drop out here
+    after = np.concatenate([c + h * cd + h**2 / 2 * cdd, cd + h * cdd, rate, e, *waiting[1:]])
+    return float(np.abs(np.linalg.eigvals(after)).max())
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Of the loop about home, friction left out."""
+
+    radius: float  # growth of small errors a sample; above 1 unstable
+    longest_delay: int | None  # samples that still leave it stable, None: not even without delay
+
+    @property
+    def stable(self) -> bool:
+        return self.radius <= STABLE
+
+    def sentence(self, spec: ControllerFile) -> str:
+        """What there is to say of it."""
+        if self.longest_delay is None:
+            best = f"unstable at {spec.rate:g} Hz even without delay"
+        else:
+            best = f"stable at {spec.rate:g} Hz up to a delay of {self.longest_delay} sample{'s' * (self.longest_delay != 1)}"
+        return (
+            f"about home the loop is {best}; errors grow {self.radius:.4g} times a sample with a delay of {spec.delay}"
+        )
+
+
+def stability(robot: Robot, controller: Controller) -> Stability:
+    """Whether small errors of the robot under the controller die out."""
+    spec, gains, (M, B) = controller.spec, controller.feedback, at_home(robot)
+    # The first delay that is unstable: more delay never helps a loop like this.
+    first = bisect_left(range(LONGEST_DELAY + 1), True, key=lambda n: spectral_radius(M, B, gains, spec, n) > STABLE)
+    return Stability(spectral_radius(M, B, gains, spec, spec.delay), first - 1 if first else None)
+
+
+def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
+    """The robot that the controller knows: a path from `folder`, a catalogue name, or the default.
+
+    Raises:
+        BadFile, UnknownName: as `load`.
+    """
+    if spec.model is None:
+        return default
+    path = resolve(folder, spec.model)
+    return load(path if path.exists() else spec.model)

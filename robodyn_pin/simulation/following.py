@@ -1,0 +1,78 @@
+"""A planned motion under a controller: does the end-effector follow? Gnad et al. (IRB 360), Fig. 17, with a simulated robot."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import accelerations
+from robodyn_pin.robot.kinematics import frame_accelerations
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.simulation.closed_loop import Tracking, controlled, track
+from robodyn_pin.simulation.controllers import ControllerFile
+
+LAST = ("flange", "tool0", "end_effector", "platform")  # what the body that carries a tool is called
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A planned motion as the controlled robot made it. Simulated."""
+
+    tracking: Tracking
+    motors: tuple[str, ...]
+    names: tuple[
+        str, ...
+    ]  # (k,) of the accelerations: the path's coordinates, of paths of motors the end-effector's axes
+    units: tuple[str, ...]
+    planned: np.ndarray  # (N, k) accelerations [m/s^2 or rad/s^2]
+    accelerations: np.ndarray  # (N, k) the same of the robot
+
+    @property
+    def t(self) -> np.ndarray:
+        """(N,) [s]"""
+        return self.tracking.t
+
+    def summary(self) -> dict[str, Any]:
+        """What `result.json` holds."""
+        missed = np.sqrt(np.mean((self.accelerations - self.planned) ** 2, axis=0))
+        return {
+            "simulated": True,
+            "largest error [rad or m]": dict(zip(self.motors, self.tracking.largest.tolist(), strict=True)),
+            "samples at a torque limit": int(self.tracking.saturated.any(axis=1).sum()),
+            "rms acceleration error": {
+                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, missed.tolist(), strict=True)
+            },
+        }
+
+
+def simulate_planned(
+    robot: Robot, course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile, model: Robot | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Simulated:  # fmt: skip
+    """Simulate a robot under a controller that follows a planned motion.
+
+    Args:
+        robot: with its load, in the path's coordinates. course: t (N,), c, c', c'' (N, d) of the plan at the controller's cycle.
+        model: that the controller knows; default: the robot with its load.
+
+    Raises:
+        Diverged, BadFile: as `track` and `controlled`.
+    """
+    controller = controlled(robot, model or robot, course, spec)
+    tracking = track(robot, controller, progress=progress)
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
+    cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
+    names, units = (
+        robot.coordinates.names,
+        tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(robot.coordinates.S)),
+    )
+    frame = next((name for name in LAST if robot.model.existFrame(name)), None)
+    if names != robot.motors.names or frame is None:
+        return Simulated(tracking, robot.motors.names, names, units, course[3], cdd)
+    states = (robot.close(*course[1:]), robot.close(c, cd, cdd))
+    names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
+    return Simulated(
+        tracking, robot.motors.names, names, units, *(frame_accelerations(robot, state, frame) for state in states)
+    )

@@ -1,0 +1,84 @@
+"""Forward simulation: the motion that given motor torques cause."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import Wrench, forward_dynamics
+from robodyn_pin.errors import ClosureFailed, Diverged, RobodynError, ShapeMismatch
+from robodyn_pin.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A simulated motion of the coordinates."""
+
+    t: np.ndarray  # (N,) [s]
+    c: np.ndarray  # (N, d) [rad or m]
+    cd: np.ndarray  # (N, d)
+    q: np.ndarray  # (N, nv) all joints, on the loops
+
+
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> motor torques (n_motors,)
+
+
+def roll_out(
+    robot: Robot, torque: Torque, c: np.ndarray, cd: np.ndarray, t: np.ndarray, wrench: Wrench | None = None
+) -> Trajectory:
+    """Forward simulation from c, c' (d,) at the times t (N,) [s], one Runge-Kutta step of order 4 between two times.
+
+    The state are the independent coordinates and every step closes the loops anew: constraints cannot drift.
+
+    Raises:
+        ClosureFailed: the robot cannot be where the motion starts.
+        Diverged: the motion leaves the workspace, meets a singularity or grows beyond all numbers; says when.
+    """
+    start, states = robot.home, [(c, cd)]
+
+    def accelerate(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return forward_dynamics(robot, x[None], v[None], torque(time, x, v)[None], wrench, start)[0]
+
+    def closed(time: float) -> np.ndarray:
+        return robot.close(c[None], cd[None], cd[None], start, label=lambda _: f"t = {time:.4g} s").q[0]
+
+    joints = [closed(t[0])]
+    for k, h in enumerate(np.diff(t)):
+        start = joints[-1]
+        try:
+            with np.errstate(all="ignore"):  # a motion that diverges may overflow before it is lost
+                c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
+            joints.append(closed(t[k + 1]))
+        except (ClosureFailed, ShapeMismatch) as error:  # the latter where numbers overflow
+            raise Diverged(_diverged(robot, states[-1], (float(t[k]), float(t[k + 1])), error)) from None
+        states.append((c, cd))
+    positions, rates = (np.array(x) for x in zip(*states, strict=True))
+    return Trajectory(t, positions, rates, np.array(joints))
+
+
+def _diverged(
+    robot: Robot, last: tuple[np.ndarray, np.ndarray], between: tuple[float, float], error: RobodynError
+) -> str:
+    """How the motion was lost, where it was last and how fast."""
+    fastest = int(np.abs(last[1]).argmax())
+    name = robot.coordinates.names[fastest]
+    why = "numbers overflow" if isinstance(error, ShapeMismatch) else "the loops no longer close"
+    return (
+        f"the motion of {robot.name!r} diverged between t = {between[0]:.4g} and {between[1]:.4g} s: {why}; it was at "
+        f"{name} = {last[0][fastest]:.4g}, going {last[1][fastest]:.4g} a second; look at the torques, or take shorter steps"
+    )
+
+
+def runge_kutta(
+    accelerate: Callable[[float, np.ndarray, np.ndarray], np.ndarray], t: float, c: np.ndarray, cd: np.ndarray,
+    a1: np.ndarray, h: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """c, c' (d,) after one step h [s] of order 4 from t, where the acceleration is a1 (d,)."""
+    middle = t + h / 2
+    v2 = cd + h / 2 * a1
+    a2 = accelerate(middle, c + h / 2 * cd, v2)
+    v3 = cd + h / 2 * a2
+    a3 = accelerate(middle, c + h / 2 * v2, v3)
+    v4 = cd + h * a3
+    a4 = accelerate(t + h, c + h * v3, v4)
+    return c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)

@@ -1,0 +1,385 @@
+"""Online identification from encoders: causal rates, odd clocks, states between two halves, the command."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import leaves, new_page
+from online_motions import NOISE, RATE, SETTINGS, delta, motor_motion, rich
+from typer.testing import CliRunner
+
+from robodyn_pin.commands.cli import app, main
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
+from robodyn_pin.files import read_yaml
+from robodyn_pin.identification.drift import Trend
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.reading import TOO_FAST, read_log
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.online.causal_rates import CausalRates
+from robodyn_pin.online.history import History
+from robodyn_pin.online.nearest_consistent import nearest_consistent
+from robodyn_pin.online.saved_state import merge, restore, save
+from robodyn_pin.online.session import start
+from robodyn_pin.online.stream import Stream
+from robodyn_pin.online.track_file import CausalSpec, TrackFile
+from robodyn_pin.online.tracked import tracked
+from robodyn_pin.online.tracker import Tracker
+from robodyn_pin.robot.limits import speed_limits
+from robodyn_pin.robot.robot import load
+
+AWAY = np.array([2.5, -0.2, -0.2])  # [rad] from the middle of the rich motion: out of reach
+
+
+@pytest.fixture(scope="module")
+def model():
+    return delta()
+
+
+def signals(model, n, rate=RATE, kilograms=0.0, seed=0):
+    """Time, motor positions and torques (simulated) of the rich motion."""
+    every = round(RATE / rate)
+    motion = [x[::every] for x in motor_motion(model, rich(n * every))]
+    rows, known = model.rows(model.robot.close(*motion))
+    torque = rows @ (model.values + kilograms * model.payload) + known
+    return np.arange(n) / rate, motion[0], torque + NOISE * np.random.default_rng(seed).normal(size=torque.shape)
+
+
+def new_stream(model, rate=RATE):
+    settings = read_yaml(SETTINGS, TrackFile)
+    return Stream(Tracker(model, np.full(3, NOISE), rate, settings), CausalRates(rate, 3, settings.causal))
+
+
+def feed(stream, t, q, tau):
+    return list(stream.push(t, q, tau))
+
+
+def test_causal_rates_of_a_polynomial_are_exact_and_as_late_as_said():
+    t = np.arange(60) / 100
+    q = np.stack([1 + 2 * t - 3 * t**2 + t**4, t**3], axis=1)
+    rates = CausalRates(100.0, 2, CausalSpec(window=11, degree=4))
+    out = rates.push(t, q, q)
+    assert rates.delay == pytest.approx(0.05)
+    np.testing.assert_allclose(out.t, t[5:-5])
+    np.testing.assert_allclose(out.dq, np.stack([2 - 6 * out.t + 4 * out.t**3, 3 * out.t**2], axis=1), atol=1e-10)
+    np.testing.assert_allclose(out.ddq, np.stack([-6 + 12 * out.t**2, 6 * out.t], axis=1), atol=1e-8)
+    np.testing.assert_array_equal(out.tau, q[5:-5])
+
+
+def test_one_by_one_and_all_at_once_are_the_same(model):
+    t, q, tau = signals(model, 300)
+    whole, single = new_stream(model), new_stream(model)
+    feed(whole, t, q, tau)
+    seen = [m for k in range(300) for m in single.push(t[k : k + 1], q[k : k + 1], tau[k : k + 1])]
+    assert len(seen) == 280
+    np.testing.assert_allclose(single.tracker.estimator.values, whole.tracker.estimator.values, rtol=1e-9)
+
+
+def test_gap_is_counted_and_the_window_filled_anew(model):
+    t, q, tau = signals(model, 600)
+    keep = np.r_[0:300, 400:600]
+    stream = new_stream(model)
+    seen = feed(stream, t[keep], q[keep], tau[keep])
+    assert stream.rates.noted["gap"] == 1
+    assert len(seen) == 500 - 2 * 20
+    assert not any(m.update.refused for m in seen)
+    history = History(stream.tracker, interval=0.2)
+    moments = [m for m in (history.add(sample) for sample in seen) if m is not None]
+    assert moments[2].t == seen[279].t  # the last sample before the gap, not the one that ends the interval
+
+
+def test_new_rate_is_noticed_and_rates_are_right_again():
+    t = np.concatenate([np.arange(100) / 100, 1 + np.arange(100) / 50])
+    q = np.sin(t)[:, None]
+    rates = CausalRates(100.0, 1, CausalSpec(window=9, degree=4))
+    out = rates.push(t, q, q)
+    assert +rates.noted == {"new rate": 1}
+    assert rates.step == pytest.approx(0.02)
+    np.testing.assert_allclose(out.dq[:, 0], np.cos(out.t), atol=1e-6)
+    assert out.t[-1] == pytest.approx(t[-5])
+
+
+def test_memory_in_seconds_stays_where_samples_come_half_as_fast(model):
+    t, q, tau = signals(model, 400, rate=250.0)
+    stream = new_stream(model)  # expects 500 Hz
+    feed(stream, t, q, tau)
+    information = stream.tracker.estimator.state()["R"]
+    slow = new_stream(model, 250.0)
+    slow.tracker.estimator.forgetting **= 2
+    feed(slow, t, q, tau)
+    expected = slow.tracker.estimator.state()["R"]
+    assert np.linalg.norm(information - expected) < 0.05 * np.linalg.norm(expected)
+
+
+def test_samples_without_a_position_or_out_of_order_are_counted(model):
+    t, q, tau = signals(model, 200)
+    q[100, 1], t[150] = np.nan, t[149]
+    stream = new_stream(model)
+    feed(stream, t, q, tau)
+    assert stream.rates.noted["not a number"] == 1
+    assert stream.rates.noted["time does not increase"] == 1
+    assert np.isfinite(stream.tracker.estimator.values).all()
+
+
+def test_positions_that_no_motor_can_come_to_are_as_if_they_were_missing(model):
+    """A lone wrong position, one just before the end of a piece, and 30 in a row."""
+    t, q, tau = signals(model, 1500)
+    bad = np.r_[300, 500:530, 999]
+    wrong = q.copy()
+    wrong[bad, 0] += 3.0
+    fastest, missing = TOO_FAST * speed_limits(model.robot), np.setdiff1d(np.arange(1500), bad)
+    streams = [Stream(new_stream(model).tracker, CausalRates(RATE, 3, fastest=fastest)) for _ in range(2)]
+    for x, kept in zip((wrong, q), (np.arange(1500), missing), strict=True):
+        for part in (kept < 1000, kept >= 1000):
+            feed(streams[len(kept) < 1500], t[kept][part], x[kept][part], tau[kept][part])
+    jumped, plain = streams
+    assert jumped.rates.noted["position jumps"] == len(bad)
+    np.testing.assert_array_equal(jumped.tracker.estimator.values, plain.tracker.estimator.values)
+
+
+def test_a_motor_that_stays_elsewhere_is_believed_once_there_was_time_to_get_there():
+    t, q = np.arange(200) / 100, np.zeros((200, 1))
+    q[50:] = 1.0
+    rates = CausalRates(100.0, 1, CausalSpec(window=5, degree=2), fastest=np.array([2.0]))
+    out = rates.push(t, q, q)
+    assert rates.noted["position jumps"] == 49  # 0.5 s at 2 rad/s, of which one step lies before
+    assert np.abs(out.dq).max() < 1e-9
+
+
+@pytest.mark.parametrize("cut", [1500, 1610])  # at rest, and while a payload is being measured
+def test_two_halves_with_the_state_between_are_one_log(model, tmp_path, cut):
+    t, q, tau = signals(model, 3000)
+    tau[1600:] = signals(model, 3000, kilograms=0.5)[2][1600:]
+    whole, first, second = (new_stream(model) for _ in range(3))
+    feed(whole, t, q, tau)
+    feed(first, t[:cut], q[:cut], tau[:cut])
+    save(tmp_path / "state.npz", first)
+    restore(tmp_path / "state.npz", second)
+    feed(second, t[cut:], q[cut:], tau[cut:])
+    np.testing.assert_allclose(second.tracker.estimator.values, whole.tracker.estimator.values, rtol=1e-12)
+    (change,), (same,) = whole.tracker.changes, second.tracker.changes
+    assert change.size == pytest.approx(0.5, abs=0.015)
+    assert same.size == pytest.approx(change.size, rel=1e-12)
+    assert second.tracker.carried == pytest.approx(whole.tracker.carried, rel=1e-12)
+
+
+def test_states_of_two_robots_are_merged(model, tmp_path):
+    t, q, tau = signals(model, 1500)
+    first, second = new_stream(model), new_stream(model)
+    feed(first, t, q, tau)
+    feed(second, t, q, signals(model, 1500, seed=1)[2])
+    save(tmp_path / "second.npz", second)
+    apart = np.sqrt(np.diag(first.tracker.estimator.covariance()))
+    merge(tmp_path / "second.npz", first)
+    together = np.sqrt(np.diag(first.tracker.estimator.covariance()))
+    k = model.labels.index("m(platform)")
+    assert together[k] == pytest.approx(apart[k] / np.sqrt(2), rel=0.01)  # the same rows, noise of its own
+    assert first.tracker.estimator.values[k] == pytest.approx(model.values[k], abs=4 * together[k])
+
+
+def test_state_of_another_robot_is_refused(model, tmp_path):
+    save(tmp_path / "state.npz", new_stream(model))
+    other = tracked(load("irb2400"), TrackFile())
+    stream = Stream(Tracker(other, np.ones(6), RATE), CausalRates(RATE, 6, CausalSpec()))
+    with pytest.raises(BadFile, match="state of robot 'delta3', not of 'irb2400'"):
+        restore(tmp_path / "state.npz", stream)
+    whole = tracked(load("delta3"), TrackFile())
+    with pytest.raises(BadFile, match="other parameters"):
+        restore(tmp_path / "state.npz", new_stream(whole))
+    read = dict(np.load(tmp_path / "state.npz"))
+    np.savez(tmp_path / "plain.npz", **{k: x for k, x in read.items() if not k.startswith("detector/")})
+    with pytest.raises(BadFile, match="payload included"):
+        restore(tmp_path / "plain.npz", new_stream(model))
+    (tmp_path / "broken.npz").write_bytes(b"PK")
+    with pytest.raises(BadFile, match="cannot read the state"):
+        restore(tmp_path / "broken.npz", new_stream(model))
+
+
+def test_robot_without_enough_motors_is_refused():
+    robot = load("delta3")
+    S = robot.motors
+    few = replace(robot, motors=replace(S, names=S.names[:2], S=S.S[:2], offset=S.offset[:2]))
+    with pytest.raises(RobodynError, match="2 motors for 3 degrees of freedom"):
+        tracked(few, TrackFile())
+
+
+def test_nearest_consistent_parameters_bring_back_a_negative_mass(model):
+    tracker = new_stream(model).tracker
+    assert nearest_consistent(tracker).relative < 1e-4
+    wrong = model.values.copy()
+    k = model.labels.index("m(rod_1a=rod_1b)")
+    wrong[k] = -0.05
+    tracker.estimator.values = wrong
+    found = nearest_consistent(tracker)
+    assert found.values[k] >= 0
+    # Nothing is known yet: the nearest point is the projection, the mass at zero and all else as it was.
+    expected = np.linalg.norm(0.05 / model.scale[k]) / np.linalg.norm(wrong / model.scale)
+    assert found.relative == pytest.approx(expected, rel=0.02)
+
+
+def test_trend_of_a_drift_and_none_of_noise_and_of_a_wandering_estimate():
+    rng, trend = np.random.default_rng(6), Trend(3, 10.0)
+    walk = np.cumsum(rng.normal(size=3600))
+    for k in range(3600):
+        trend.add(float(k), np.array([0.5 * k / 3600 + 0.1 * rng.normal(), 0.1 * rng.normal(), walk[k]]))
+    slope = trend.slope()
+    assert slope.per_hour[0] == pytest.approx(0.5, abs=4 * slope.deviations[0])
+    np.testing.assert_array_equal(slope.significant, [True, False, False])
+    jump = Trend(1, 10.0)
+    for k in range(3600):
+        if k == 1800:
+            jump.shift(np.array([2.0]))
+        jump.add(float(k), np.array([1.0 + 2.0 * (k >= 1800)]))
+    assert abs(jump.slope().per_hour[0]) < 1e-9
+
+
+@pytest.fixture(scope="module")
+def log_file(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("track")
+    t, q, tau = signals(model, 3000)
+    write_log(folder / "log.csv", Log("simulated", t, q, tau, simulated=True), model.robot, "SIMULATED for a test")
+    return folder / "log.csv"
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, ["track", *map(str, words)])
+
+
+def test_command_streams_one_line_a_second_and_writes_a_folder(log_file, tmp_path):
+    done = invoke("delta3", log_file, "--settings", SETTINGS, "--out", tmp_path / "out", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [round(line["t"]) for line in lines[:-1]] == [1, 2, 3, 4, 5, 6]
+    assert lines[0]["estimate"]["m(platform)"] == pytest.approx(0.92, rel=0.05)
+    summary = lines[-1]["summary"]
+    assert summary["simulated"]
+    for name in summary["files"]:
+        assert (tmp_path / "out" / name).stat().st_size > 500
+    again = invoke("delta3", log_file, "--settings", SETTINGS, "--resume", tmp_path / "out" / "state.npz")
+    assert again.exit_code == 0
+    assert "SIMULATED" in again.stdout
+    assert "after 5960 samples" in again.stdout  # twice 2980: the window is filled anew
+
+
+def edited(log_file, tmp_path, edit):
+    lines = log_file.read_text().splitlines()
+    edit(lines)
+    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "bad.csv"
+
+
+def test_cells_without_a_number_are_counted_not_fatal(log_file, tmp_path):
+    def edit(lines):
+        cells = lines[1000].split(",")
+        lines[1000] = ",".join([*cells[:-1], "n/a"])
+
+    done = invoke("delta3", edited(log_file, tmp_path, edit), "--settings", SETTINGS)
+    assert done.exit_code == 0, done.stderr
+    assert "not a number 1" in done.stdout
+
+
+def test_a_second_without_a_sample_that_counts_has_no_errors_and_is_json(log_file, tmp_path):
+    def edit(lines):
+        lines[1500:2200] = [",".join([*line.split(",")[:-1], "n/a"]) for line in lines[1500:2200]]
+
+    done = invoke("delta3", edited(log_file, tmp_path, edit), "--settings", SETTINGS, "--json")
+    lines = [json.loads(line, parse_constant=lambda word: pytest.fail(word)) for line in done.stdout.splitlines()]
+    (silent,) = (line for line in lines if line.get("taken") == 0)
+    assert set(silent["error before"].values()) == set(silent["error after"].values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda q: np.degrees(q), "further on than they can come"),
+        (lambda q: np.median(q, axis=0) + AWAY + 0 * q, "reaches no position"),
+    ],
+)
+def test_another_unit_or_zero_is_told_at_once(log_file, model, tmp_path, change, said):
+    log = read_log(log_file, model.robot)
+    write_log(tmp_path / "log.csv", replace(log, q=change(log.q)), model.robot)
+    with pytest.raises(BadLog, match=said):
+        start(model.robot, [tmp_path / "log.csv"], read_yaml(SETTINGS, TrackFile))
+
+
+def test_a_stretch_out_of_reach_is_refused_and_the_rest_taken(model):
+    t, q, tau = signals(model, 900)
+    q[300:600] = np.median(q, axis=0) + AWAY
+    stream = new_stream(model)
+    seen = feed(stream, t, q, tau)
+    refused = [m.t for m in seen if m.update.refused == "out of reach"]
+    assert len(seen) == 880
+    assert set(t[310:590]) <= set(refused)
+    assert stream.tracker.estimator.samples > 500
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_log_in_pieces_is_the_log(log_file, model, tmp_path, monkeypatch, suffix):
+    whole = read_log(log_file, model.robot)
+    write_log(tmp_path / f"log{suffix}", whole, model.robot, "SIMULATED for a test")
+    monkeypatch.setattr("robodyn_pin.logs.stored_log.PIECE", 700)  # of 3000 rows
+    run = start(model.robot, [tmp_path / f"log{suffix}"], read_yaml(SETTINGS, TrackFile))
+    pieces = list(run.logs[0]())
+    assert [piece.size for piece in pieces] == [700, 700, 700, 700, 200]
+    np.testing.assert_array_equal(np.concatenate([piece.q for piece in pieces]), whole.q)
+    assert pieces[1].row(0).startswith(f"row {703 if suffix == '.csv' else 702} ")  # a note before it
+    for _ in run.moments():
+        pass
+    expected = new_stream(model)
+    feed(expected, whole.t, whole.q, whole.tau)
+    np.testing.assert_allclose(
+        run.stream.tracker.estimator.values, expected.tracker.estimator.values, rtol=1e-9
+    )  # round-off
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("delta3", "LOG", "nothing.csv"), "no such file"),
+        (("delta3", "nothing.csv"), "no such file"),
+        (("delta3", "LOG", "--settings", "bad.yaml"), "did you mean 'forgetting'"),
+        (("delta3", "LOG", "--settings", "body.yaml"), "no body 'rod_9'"),
+        (("delta3", "LOG", "--settings", "link.yaml"), "no moving link 'base'"),
+        (("delta3", "LOG", "--settings", "even.yaml"), "must be odd"),
+        (("delta3", "LOG", "--settings", "noise.yaml"), "but not of phi2, phi3"),
+        (("irb360", "LOG"), "no column 'q_psi'"),
+        (("delta3", "LOG", "--resume", "LOG"), "cannot read the state"),
+    ],
+)
+def test_mistakes_are_one_sentence(log_file, tmp_path, words, said, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "bad": "forgeting: 0.9", "body": "scaled: [rod_9]", "link": "payload: {link: base}", "even": "causal: {window: 8}",
+        "noise": "noise: {phi1: 1.0}",
+    }.items():  # fmt: skip
+        (tmp_path / f"{name}.yaml").write_text(text)
+    monkeypatch.setattr(sys, "argv", ["robodyn", "track", *(str(log_file) if w == "LOG" else w for w in words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 1
+    assert printed.err.startswith("robodyn: ")
+    assert said in printed.err
+    assert not printed.out
+
+
+def test_live_page_follows_a_log(log_file, model, browser):
+    pytest.importorskip("viser", reason="viser is not installed")
+    from robodyn_pin.viz.tracking_page import LivePage
+
+    run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))
+    with LivePage(run.stream.tracker, run.simulated, port=0) as live:
+        page, problems = new_page(browser, viewport={"width": 1000, "height": 900}), []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
+        page.goto(live.url)
+        for moment in run.moments(live.paced(run.samples(10), speed=20.0)):
+            live.show(moment)
+        page.wait_for_function("() => document.querySelector('#tracked')?.dataset.t > 5.9")
+        assert "SIMULATED" in page.inner_text("#tracked")
+        shown = page.inner_text("#estimates")
+        estimate = run.stream.tracker.estimator.values[model.labels.index("m(platform)")]
+        assert f"m(platform)\t{estimate:.4g}" in shown
+        assert page.locator("canvas").count() >= 3  # the robot and two charts
+        assert not problems
+        page.context.close()

@@ -1,0 +1,293 @@
+"""Films of forces, looked at in a real browser: colours, arrows and labels against the forces and Pinocchio's frames."""
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from conftest import wait_until
+from test_scene import at, is_inside, pixels, robot_pixels, wait_for_animation
+
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.files import read_yaml
+from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.forces.strut_history import StrutHistory, strut_history
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.reading import read_log
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
+from robodyn_pin.viz.film import AT_LIMIT, colours, film_of
+from robodyn_pin.viz.film_loads import Loads, motor_loads
+from robodyn_pin.viz.scene import Scene
+
+MOTION = Path(__file__).parents[2] / "examples" / "irb360_motion.yaml"
+LIMIT = 30.0  # [N]; the motion goes beyond it
+TIMES = (2.0, 11.3, 24.1)
+LAPTOP = (1366, 768)
+
+
+@pytest.fixture(scope="module")
+def irb360() -> Robot:
+    return load("irb360")
+
+
+@pytest.fixture(scope="module")
+def log_file(irb360, tmp_path_factory) -> Path:
+    motion = read_yaml(MOTION, FourierMotion).model_copy(update={"rate": 250.0, "duration": 30.0})
+    path = tmp_path_factory.mktemp("film") / "log.parquet"
+    write_log(path, simulate(irb360, motion, Noise(np.zeros(4))), irb360, "SIMULATED")
+    return path
+
+
+@pytest.fixture(scope="module")
+def history(irb360, log_file) -> StrutHistory:
+    return strut_history(irb360, read_log(log_file, irb360, torque=False), Preparation())
+
+
+@pytest.fixture(scope="module")
+def film(irb360, log_file) -> Scene:
+    return film_of(irb360, log_file, None, LIMIT)
+
+
+def forces(history: StrutHistory, t: float) -> dict[str, tuple[float, float]]:
+    """Upper and lower end of each strut at a time of the log."""
+    ends = zip(history.names, history.upper.T, history.lower.T, strict=True)
+    return {name: (np.interp(t, history.t, upper), np.interp(t, history.t, lower)) for name, upper, lower in ends}
+
+
+def page_colours(page, names) -> np.ndarray:
+    """Red, green, blue of the struts, as the page holds them."""
+    path = "['meshcat', 'world', 'loads', name, 'upper', 'body', '<object>']"
+    read = f"names => names.map(name => viewer.scene_tree.find({path}).object.material.color.toArray())"
+    return np.array(page.evaluate(read, list(names)))
+
+
+def check_colours(page, history: StrutHistory) -> None:
+    start = page_start(history)
+    for t in TIMES:
+        at(page, t - start)
+        carried = np.array([max(ends, key=abs) for ends in forces(history, t).values()])
+        found = page_colours(page, history.names)
+        assert (
+            np.abs(found - colours(carried / LIMIT)).max() < 0.03
+        )  # a tolerance of 1 % of the limit, and colours up to 1.5 as steep
+        loud = np.abs(carried) > 0.1 * LIMIT
+        assert (
+            np.sign(found[loud, 0] - found[loud, 2]) == np.sign(carried[loud])
+        ).all()  # red: tension, blue: compression
+        assert loud.any()
+
+
+def page_start(history: StrutHistory) -> float:
+    """Time of the log at which the film starts: pictures of every eighth row, inside the edges."""
+    rows = np.arange(0, len(history.t), 8)
+    return float(history.t[rows[rows >= history.edge][0]])
+
+
+def test_colours_follow_the_forces_live_after_a_reload_and_offline(look, film, history, tmp_path):
+    with film:
+        page = look(film.url)
+        wait_for_animation(page)
+        page.reload()
+        wait_for_animation(page)
+        check_colours(page, history)
+        assert "irb360" in page.inner_text("#title")
+        assert not page.problems
+    film.write_html(tmp_path / "film.html")
+    page = look((tmp_path / "film.html").as_uri(), offline=True)
+    wait_for_animation(page)
+    check_colours(page, history)
+    assert not page.problems
+
+
+def test_struts_show_their_colours_on_the_canvas(look, film, history, tmp_path):
+    film.write_html(tmp_path / "film.html")
+    page = look((tmp_path / "film.html").as_uri(), offline=True, size=LAPTOP)
+    wait_for_animation(page)
+    canvas = at(page, TIMES[0])
+    for colour in page_colours(page, history.names):
+        assert (np.abs(canvas - 255 * colour).max(axis=2) < 2).sum() > 300
+    mask = robot_pixels(page)
+    assert is_inside(mask)
+    assert np.ptp(np.nonzero(mask)[0]) > 0.6 * LAPTOP[1]
+
+
+def world_matrix(page, *path: str) -> np.ndarray:
+    """Where the page draws a node, in the robot's world frame."""
+    columns = page.evaluate(
+        """path => {
+            viewer.render();
+            const world = viewer.scene_tree.find(['meshcat', 'world']);
+            return world.object.matrixWorld.clone().invert().multiply(world.find(path).object.matrixWorld).toArray();
+        }""",
+        list(path),
+    )
+    return np.reshape(columns, (4, 4)).T
+
+
+def test_arrows_are_the_forces_on_arm_and_platform(look, film, irb360, log_file, history, tmp_path):
+    film.write_html(tmp_path / "film.html")
+    page = look((tmp_path / "film.html").as_uri(), offline=True)
+    wait_for_animation(page)
+    log = read_log(log_file, irb360, torque=False)
+    model, data, signs = irb360.model, irb360.model.createData(), set()
+    for row in (400, 2800, 6000):  # of these rows there are pictures
+        at(page, float(log.t[row]) - page_start(history))
+        still = np.zeros((1, 4))
+        pin.framesForwardKinematics(model, data, irb360.close(log.q[row : row + 1], still, still).q[0])
+        for name, tensions in forces(history, float(log.t[row])).items():
+            balls = [data.oMf[model.getFrameId(link)].translation for link in irb360.file.struts[name]]
+            for end, here, other, tension in zip(("upper", "lower"), balls, balls[::-1], tensions, strict=True):
+                arrow = world_matrix(page, "loads", name, end, "arrow")
+                expected = (
+                    AT_LIMIT * tension / LIMIT * (other - here)
+                )  # a strut in tension pulls what it holds to itself
+                assert arrow[:3, 3] == pytest.approx(here, abs=1e-3)
+                assert arrow[:3, 2] == pytest.approx(expected, abs=0.03 * AT_LIMIT * 1.106)
+                signs.add(np.sign(tension))
+    assert signs == {-1.0, 1.0}
+
+
+def test_film_of_thirty_seconds_stays_below_4_mb(film):
+    assert len(film.html()) < 4e6
+
+
+def test_keys_keep_every_peak_and_of_noise_not_too_many():
+    t = np.linspace(0, 4, 4001)
+    x = np.sin(3 * t)
+    x[1234], x[2500:] = -5.0, x[2500:] + 1  # a peak and a jump between regular keys
+    loads = Loads("", ("a",), ("N",), t, x[None, :, None], (None,))
+    keys = loads.keys(0)
+    assert {0, 1234, 4000} <= set(keys)
+    assert np.abs(x - np.interp(t, t[keys], x[keys])).max() <= 0.01 * 5
+    assert len(keys) < 130  # 25 a second and a few
+    noise = np.random.default_rng(8).normal(size=(1, 4001, 1))
+    assert len(Loads("", ("a",), ("N",), t, noise, (None,)).keys(0)) == 400
+
+
+def test_scale_without_a_limit_is_one_for_all_and_that_of_a_limit_its_own():
+    ends = np.array([[[3.0, -8.0, 1.0]], [[-4.0, 2.0, 1.0]]])
+    loads = Loads("", ("a", "b", "c"), ("N",) * 3, np.zeros(1), ends, (None, None, 20.0))
+    assert loads.worst.tolist() == [[-4.0, -8.0, 1.0]]
+    assert loads.full.tolist() == [8.0, 8.0, 20.0]
+
+
+def lightness(rgb: np.ndarray) -> np.ndarray:
+    """CIE L* of sRGB colours (n, 3)."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return 116 * np.cbrt(linear @ [0.2126, 0.7152, 0.0722]) - 16
+
+
+def test_colours_darken_to_both_limits_and_differ_to_colour_blind_eyes():
+    load = np.linspace(0, 1, 21)
+    pull, push = colours(load), colours(-load)
+    for side in (pull, push):
+        assert (np.diff(lightness(side)) < 0).all()
+    assert colours(np.array([-2.0, 2.0])) == pytest.approx(colours(np.array([-1.0, 1.0])))
+    # Blue is what protanopes and deuteranopes see as others do.
+    assert (push[1:, 2] - pull[1:, 2] > 0.05).all()
+    assert push[10, 2] - pull[10, 2] > 0.4
+
+
+def test_motors_carry_arrows_of_their_torques(look, tmp_path):
+    arm = load("irb2400")
+    sin = {"m1": [0.8], "m2": [0.3, 0.1], "m3": [0.1, 0.2], "m4": [0.5], "m5": [0.4], "m6": [1.0]}
+    motion = FourierMotion(rate=250, duration=5, period=5, centre=dict.fromkeys(sin, 0.2), sin=sin)
+    write_log(tmp_path / "arm.parquet", simulate(arm, motion, Noise(np.zeros(6))), arm, "SIMULATED")
+    log = read_log(tmp_path / "arm.parquet", arm)
+    film_of(arm, tmp_path / "arm.parquet", None).write_html(tmp_path / "arm.html")
+    page = look((tmp_path / "arm.html").as_uri(), offline=True, size=LAPTOP)
+    wait_for_animation(page)
+    tau, row = predict(arm, log, Preparation()), 400
+    before = at(page, float(log.t[row] - motor_loads(arm, log, Preparation(), None).t[0]))  # the edges are not shown
+    for k, name in enumerate(arm.motors.names):
+        share = tau[row, k] / arm.file.limits[name].torque
+        path = f"['meshcat', 'world', 'loads', '{name}', 'motor', 'turn'"
+        drawn, corners, sign = page.evaluate(
+            f"""() => {{
+                const shaft = viewer.scene_tree.find({path}, 'body', '<object>']).object.geometry;
+                return [shaft.drawRange.count, shaft.index.count, viewer.scene_tree.find({path}]).object.scale.y];
+            }}"""
+        )
+        assert drawn / corners == pytest.approx(abs(share), abs=0.02)
+        assert np.sign(sign) == np.sign(share) or abs(share) < 0.02
+        # The arrow lies across the axis of the motor's joint, through it.
+        z = world_matrix(page, "loads", name, "motor")[:3, 2]
+        joint = {"m3": "crank_joint"}.get(name, "j" + name[1])
+        axis = world_axis(arm, log.q[row], joint)
+        assert abs(z @ axis) == pytest.approx(1, abs=1e-3)
+    page.evaluate("() => { viewer.scene_tree.find(['meshcat', 'world', 'loads']).object.visible = false; }")
+    assert (np.abs(before - pixels(page)).max(axis=2) > 25).sum() > 300
+    assert not page.problems
+
+
+def test_more_motors_than_degrees_of_freedom_have_their_arrows(tmp_path):
+    robot = load("dualv")
+    motion = FourierMotion(
+        rate=100,
+        duration=2,
+        period=2,
+        centre={"x": 0, "y": 0, "phi": 0},
+        sin={"x": [0.08], "y": [0, 0.05], "phi": [0.2]},
+    )
+    write_log(tmp_path / "dualv.parquet", simulate(robot, motion, Noise(np.zeros(4))), robot, "SIMULATED")
+    overlay = film_of(robot, tmp_path / "dualv.parquet", None).overlay
+    assert all(f'"name": "{name}", "unit": "N m", "limit": 127.0' in overlay for name in robot.motors.names)
+
+
+def world_axis(arm: Robot, motors: np.ndarray, joint: str) -> np.ndarray:
+    """Direction of a revolute joint's axis by central differences: what its own turning leaves where it is."""
+    still = np.zeros((1, len(motors)))
+    q = arm.close(motors[None], still, still).q[0]
+    data, number, step = arm.model.createData(), arm.model.getJointId(joint), 1e-3
+    turned = []
+    for sign in (-1, 1):
+        pin.forwardKinematics(arm.model, data, q + sign * step * np.eye(arm.model.nv)[number - 1])
+        turned.append(data.oMi[number].rotation.copy())
+    w = pin.log3(turned[1] @ turned[0].T)
+    return w / np.linalg.norm(w)
+
+
+def test_legend_says_limit_and_unit_and_the_slider_moves_the_robot(look, film, tmp_path):
+    film.write_html(tmp_path / "film.html")
+    page = look((tmp_path / "film.html").as_uri(), offline=True, size=LAPTOP)
+    wait_for_animation(page)
+    assert "Limit ±30 N" in page.inner_text("#film")
+    assert "tension" in page.inner_text("#film")
+    page.evaluate(
+        "() => { const s = document.querySelector('#film-time input'); s.value = 12; s.dispatchEvent(new Event('input')); }"
+    )
+    wait_until(page, lambda: abs(page.evaluate("() => viewer.animator.actions[0].time") - 12) < 0.02)
+    assert not page.evaluate("() => viewer.animator.playing")
+    page.click("#film .row >> nth=2")  # goes to the largest load of the third strut, and says that it is near or over
+    marked = "() => /near|over/.test(document.querySelectorAll('#film .row')[2].className)"
+    page.wait_for_function(marked)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(400, r"1\.5\d* s.*'phi1'.*1\.745"), (600, r"t = 2\.\d+ s.*out of reach")])
+def test_motion_outside_the_workspace_names_time_and_joint(irb360, tmp_path, rows, said):
+    lines = [f"{0.004 * i:.3f},{0.3 + 0.6 * (0.004 * i) ** 2:.6f},0.3,0.3,0" for i in range(rows)]
+    (tmp_path / "far.csv").write_text("\n".join(["t,q_phi1,q_phi2,q_phi3,q_psi", *lines]))
+    with pytest.raises(RobodynError, match=said):
+        film_of(irb360, tmp_path / "far.csv", None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["irb360", "--forces"], "--motion"),
+        (["irb360", "--limit", "50"], "--forces"),
+        (["irb360", "--forces", "--limit", "0", "--motion", "LOG"], "positive"),
+        (["dualv", "--forces", "--reduced", "--motion", "LOG"], "dualv"),
+    ],
+)
+def test_impossible_films_are_one_sentence(robodyn, log_file, arguments, said):
+    done = robodyn(
+        "show", *(log_file if x == "LOG" else x for x in arguments), "--export", log_file.with_suffix(".html")
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not log_file.with_suffix(".html").exists()

@@ -1,0 +1,467 @@
+"""The report page: what it says of a result, and that a browser without a net draws it."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlparse
+from xml.etree import ElementTree
+
+import numpy as np
+import pinocchio as pin
+import polars as pl
+import pytest
+from conftest import new_page
+
+from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.log_to_robot.cross_validation import Choice
+from robodyn_pin.log_to_robot.result import Result
+from robodyn_pin.log_to_robot.run import identify
+from robodyn_pin.log_to_robot.verdict import Verdict
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.output.console import print_result
+from robodyn_pin.robot.robot import Robot, build, load
+from robodyn_pin.robot.robot_file import RobotFile
+from robodyn_pin.robot.units import coefficient_units, coordinate_units, effort_unit
+from robodyn_pin.simulation.simulated_log import Noise, simulate
+from robodyn_pin.viz.plots import choice_figure, svg, thinned, torque_figure
+from robodyn_pin.viz.report import FIGURES, number, write_report
+
+# An arm that swings and, along it, a slide: one motor in N m, one in N. The robot file assumes a length, and says so.
+SLIDER = """
+<robot name="slider">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+      <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0.2 0 0"/><geometry><box size="0.4 0.05 0.05"/></geometry></visual>
+  </link>
+  <link name="tray">
+    <inertial><origin xyz="0.02 0 0.03"/><mass value="1"/>
+      <inertia ixx="0.004" iyy="0.004" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><sphere radius="0.08"/></geometry></visual>
+  </link>
+  <joint name="swing" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="20" effort="99"/></joint>
+  <joint name="slide" type="prismatic"><parent link="arm"/><child link="tray"/>
+    <origin xyz="0.3 0 0"/><axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="9" effort="99"/></joint>
+</robot>
+"""
+FILE = {
+    "urdf": "slider.urdf",
+    "efforts": [
+        {"of": "swing", "model": "viscous", "initial": 0.5},
+        {"of": "swing", "model": "armature", "initial": 0.25, "known": True},
+        {"of": "slide", "model": "coulomb", "initial": 2.0},
+    ],
+    "sources": {"length 0.3": "assumed: read off a photograph", "masses": "datasheet: page <3> & 4"},
+}
+
+
+def slider(**changes: object) -> Robot:
+    return build("slider", RobotFile.model_validate(FILE | changes), SLIDER, Path("slider.urdf"))
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    motion = FourierMotion(
+        rate=100, duration=4, period=4, centre={"swing": 0.2, "slide": 0.1},
+        sin={"swing": [0.5, -0.3, 0.1, 0.1], "slide": [0.1, 0.05, -0.05, 0.03]},
+        cos={"swing": [0.3, 0.2], "slide": [0.1]},
+    )  # fmt: skip
+    robot = slider()
+    return identify(robot, simulate(robot, motion, Noise(np.array([0.1, 0.2]))))
+
+
+def page(result: Result, tmp_path: Path) -> str:
+    write_report(result, tmp_path / "report.html")
+    return (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+class _Text(HTMLParser):
+    """What a reader sees: no markup, no styles, no 3D page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.hidden += tag in ("style", "script")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in ("style", "script")
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.parts.append(data)
+
+
+def text(result: Result, tmp_path: Path) -> str:
+    parser = _Text()
+    parser.feed(page(result, tmp_path))
+    return " ".join(" ".join(parser.parts).split())
+
+
+@pytest.fixture(scope="module")
+def seen(result, tmp_path_factory) -> str:
+    return text(result, tmp_path_factory.mktemp("seen"))
+
+
+def test_newtons_and_newton_metres_have_no_common_error_on_the_screen(result, tmp_path, capsys):
+    print_result(result, tmp_path)
+    cells = [[cell.strip() for cell in line.split("│")] for line in capsys.readouterr().out.splitlines()]
+    rows = {row[1]: row for row in cells if len(row) > 6}
+    assert [rows[name][2] for name in ("swing", "slide", "all")] == ["N m", "N", ""]
+    assert rows["all"][3] == rows["all"][5] == "—"
+
+
+def test_verdict_comes_first_with_its_reasons_and_its_scope(result, seen):
+    first, rest = seen.split("Prediction errors", 1)
+    assert "✓ Accepted" in first
+    order = [first.index(x) for x in (result.verdict.scope[1:], *result.verdict.reasons, *result.verdict.cautions)]
+    assert order == sorted(order)
+    assert "Fitted on simulated, samples 0 to 279" in first
+    assert "held-out simulated, samples 280 to 399, which neither" in first
+    assert "the same recording" in first
+    heads = ["Measured and predicted", "Base parameters", "Bodies", "Friction", "Choices made", "Data quality"]
+    places = [rest.index(head) for head in [*heads, "What is assumed", "Provenance", "The robot in 3D"]]
+    assert places == sorted(places)
+
+
+def test_a_result_that_is_not_accepted_says_why(result, tmp_path):
+    refused = replace(result, verdict=Verdict(False, ("over-fitted: <3> times & more",)))
+    seen = text(refused, tmp_path)
+    assert "✗ Not accepted For what." in seen
+    assert "Why. over-fitted: <3> times & more" in seen
+    assert "✓" not in seen
+
+
+def test_simulated_logs_are_called_so_and_measured_ones_are_not(result, tmp_path, seen):
+    assert seen.split("identified parameters")[0].count("SIMULATED LOGS") == 2  # title and banner
+    assert "SIMULATED" not in text(replace(result, simulated=False), tmp_path)
+
+
+def test_held_out_samples_that_were_fitted_are_pointed_out(result, tmp_path):
+    fit, held_out = result.logs
+    overlapping = replace(result, logs=(fit, replace(held_out, begin=260)))
+    assert "is not unseen: 20 of its samples were fitted as well" in text(overlapping, tmp_path)
+
+
+def test_every_motor_has_its_errors_in_its_unit_and_its_plot(result, seen):
+    for j, (name, unit) in enumerate((("swing", "N m"), ("slide", "N"))):
+        held_out = result.scored["feasible"].held_out
+        cells = [e.rmse[j] for s in result.scored.values() for e in (s.fit, s.held_out)]
+        assert f"{name} {unit} " in seen
+        for value in cells:
+            assert str(number(value, zeros=True)) in seen
+        assert f"feasible: RMSE {number(held_out.rmse[j], zeros=True)} {unit}," in seen
+    assert "torque [N m]" in seen
+    assert "force [N]" in seen
+
+
+def test_verification_has_the_rmse_of_the_held_out_rows_and_mean_torques_as_measured(result, seen):
+    found, held_out = result.accuracy, result.scored["feasible"].held_out
+    np.testing.assert_allclose(found.rmse, held_out.rmse, rtol=1e-6)  # samples here, triangular factors there
+    (sample,) = result.samples
+    assert len(sample.measured) == found.samples  # a log so short is drawn whole
+    np.testing.assert_allclose(found.mean, np.abs(sample.measured).mean(axis=0))
+    np.testing.assert_allclose(found.mae, np.abs(sample.measured - sample.predicted["feasible"]).mean(axis=0))
+    assert "RMSE / mean [%]" in seen
+    assert result.summary()["accuracy"][0]["mean |measured|"] == found.mean[0]
+
+
+def test_base_parameters_are_listed_with_units(result, seen):
+    base = result.wls.base
+    assert f"determines {base.size} combinations of the {result.layout.size} parameters" in seen
+    assert "viscous(swing) N m s/rad" in seen
+    assert "coulomb(slide) N " in seen
+
+
+def test_friction_tells_identified_from_given(result, seen):
+    viscous, coulomb = result.feasible.values[result.layout.first_scalar :]
+    assert f"swing {number(viscous, 4)} 0.25 † " in seen
+    assert f"slide {number(coulomb, 4)} " in seen
+
+
+def test_friction_that_would_be_negative_is_called_zero(result, tmp_path):
+    values = result.feasible.values.copy()
+    values[-1] = 1e-9  # what an interior-point solver makes of zero
+    changed = replace(result, feasible=replace(result.feasible, values=values))
+    assert "slide 0 ‡ " in text(changed, tmp_path)
+
+
+def test_mass_at_its_bound_is_not_sold_as_measured(result, tmp_path, seen):
+    mass = result.feasible.values[0]
+    bounds = Bounds(np.array([[0.01, mass * 1.0005], [0.01, 100.0]]), result.bounds.eigenvalue)
+    assert "its bound, not the log" in text(replace(result, bounds=bounds), tmp_path)
+    assert "its bound, not the log" not in seen
+
+
+def test_masses_come_from_where_the_log_shows_them(seen):
+    # The slide feels the tray's mass and nothing else of it; a hinge feels moments, never the mass of the arm.
+    rows = seen[seen.index("what decides the mass") :]
+    assert re.search(r"arm [^a-z]* to [^a-z]*the prior, not the log", rows)
+    assert re.search(r"tray [^a-z]* to [^a-z]*the log x, y, z", rows)
+
+
+def test_choices_are_drawn_and_one_at_the_end_of_its_candidates_is_flagged(result, tmp_path, seen):
+    choices = (
+        Choice("cutoff", (5.0, 10.0, 20.0), (9.0, 7.0, 8.0), 10.0),
+        Choice("prior_weight", (0.01, 0.1), (7.0, 7.01), 0.1),
+    )
+    changed = text(replace(result, choices=choices), tmp_path)
+    assert "cutoff of the filter on positions [Hz]" in changed
+    assert "cutoff: 10 , the least error." in changed
+    assert "prior_weight: 0.1 , the strongest whose error counts as equal" in changed
+    assert changed.count("The end of the candidates") == 1
+    assert "None: all settings are those of the run file." in seen
+
+
+def test_the_chosen_candidate_is_the_marked_one():
+    figure = choice_figure([20.0, 5.0, 10.0], [8.0, 9.0, 7.0], 10.0, "cutoff [Hz]")
+    curve, mark = figure.axes[0].lines
+    assert curve.get_xydata().tolist() == [[5, 9], [10, 7], [20, 8]]
+    assert mark.get_xydata().tolist() == [[10, 7]]
+
+
+def test_odd_clocks_are_flagged(result, tmp_path):
+    quality = replace(result.logs[0].quality, rows=400, rate=100.0, irregular=0.5, gaps=3, repeated=40)
+    quality = replace(quality, saturated={"slide": 7}, ends={"slide": (None, 3.0)})
+    odd = replace(result, logs=tuple(replace(r, quality=quality, sha256="ab" * 32, period=2.5) for r in result.logs))
+    seen = text(odd, tmp_path)
+    assert "simulated 400 100 50 3 40 (10 %) 7 2.5 fit: 0 to 279; held out: 280 to 399" in seen
+    assert "An irregular clock" in seen
+    assert "ab" * 32 in seen
+
+
+def test_assumptions_are_listed_and_other_sources_are_not(result, tmp_path, seen):
+    assert "length 0.3 : read off a photograph" in seen
+    assert "datasheet" not in seen
+    nothing = replace(result, robot_before=slider(sources={}))
+    assert "The robot file names no sources" in text(nothing, tmp_path)
+
+
+def test_a_mesh_that_is_not_there_costs_the_picture_only(result, tmp_path):
+    urdf = SLIDER.replace('<sphere radius="0.08"/>', '<mesh filename="package://gone.stl"/>')
+    robot = build("slider", result.robot_before.file, urdf, Path("slider.urdf"))
+    seen = text(replace(result, robot_before=robot), tmp_path)
+    assert "It cannot be drawn: " in seen
+    assert "gone.stl" in seen
+
+
+def test_plots_are_the_same_bytes_each_time_and_ids_differ_between_them(result, tmp_path):
+    t = np.linspace(0, 1, 50)
+
+    def drawn(name: str) -> str:
+        return svg(torque_figure(t, np.sin(t), {"WLS": t, "feasible": t**2}, "a<b", "N m"), name)
+
+    assert drawn("first") == drawn("first")
+    assert "a&lt;b" in drawn("first")
+    assert "<dc:date>" not in drawn("first")
+    ids = re.findall(r' id="([^"]+)"', page(result, tmp_path).split("data-page=")[0])
+    assert len(ids) > 10
+    assert len(ids) == len(set(ids))
+
+
+def test_thinning_keeps_every_peak():
+    t = np.arange(10_000.0)
+    x = np.random.default_rng(0).normal(size=10_000)
+    x[7777], x[1234] = 9.0, -9.0
+    kept, values = thinned(t, x, bins=100)
+    assert len(kept) <= 200
+    assert (np.diff(kept) > 0).all()
+    np.testing.assert_array_equal(values, x[kept.astype(int)])
+    assert values.max() == 9.0
+    assert values.min() == -9.0
+    for low in range(0, 10_000, 100):
+        assert x[low : low + 100].max() in values
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [
+        (0.0, "0"), (-0.0, "0"), (2.0, "2"), (0.1234, "0.123"), (-12.34, "−12.3"), (1001.4, "1001"), (98765.4, "98765"),
+        (2.5e-10, "2.5·10<sup>−10</sup>"), (-3e12, "−3·10<sup>12</sup>"), (np.nan, "—"),
+    ],
+)  # fmt: skip
+def test_numbers_read_well(x, shown):
+    assert number(x) == shown
+
+
+def test_trailing_zeros_stay_in_columns():
+    assert [number(x, zeros=True) for x in (1.5, 12.0, 0.05, 120.0)] == ["1.50", "12.0", "0.0500", "120"]
+
+
+def test_units_follow_what_turns_and_what_slides():
+    robot = slider(motors=[{"name": "screw", "of": {"slide": 600}}, "swing"], coordinates=["swing", "slide"], efforts=[
+        {"of": "swing", "model": "polynomial", "degree": 2}, {"of": "slide", "model": "stribeck", "speed": 0.1},
+        {"of": "slide", "model": "spring"}, {"of": "screw", "model": "viscous"},
+        {"of": "swing", "model": "lever_spring", "radii": [0.1, 0.2]},
+    ])  # fmt: skip
+    assert coordinate_units(robot) == ["N m", "N"]
+    assert effort_unit(robot.model, robot.motors.S[0]) == "N m or N"  # a spindle: the motor turns, the joint slides
+    assert [coefficient_units(robot, e) for e in robot.efforts] == [
+        ["N m", "N m/rad", "N m/rad²"], ["N", "N", "N s/m"], ["N/m"], ["N m s/rad or N s/m"], ["N/m"],
+    ]  # fmt: skip
+
+
+def test_unit_of_a_combination_of_turning_joints_is_known():
+    model = load("irb360").model
+    row = np.zeros(model.nv)
+    row[[model.joints[model.getJointId(name)].idx_v for name in ("phi1", "psi")]] = 1.0, 32.0
+    assert effort_unit(model, row) == "N m"
+    assert (
+        model.joints[model.getJointId("ext")].shortname().startswith("JointModelP")
+    )  # the kind that must be told apart
+    assert effort_unit(model, np.eye(model.nv)[model.joints[model.getJointId("ext")].idx_v]) == "N"
+
+
+@pytest.fixture(scope="module")
+def opened(browser, result, tmp_path_factory):
+    """The page in a browser without a net; errors and requests that would leave it end in `problems`."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(result, path)
+    page = new_page(browser, viewport={"width": 1366, "height": 768}, offline=True)
+    page.problems = problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
+    page.goto(path.as_uri())
+    assert not page.frames[1].evaluate("() => 'viewer' in window")  # not before a reader comes there
+    page.evaluate("() => document.querySelector('iframe').scrollIntoView()")
+    frame = page.frames[1]
+    frame.wait_for_function("() => window.viewer && viewer.animator.time > 0")  # it plays by itself
+    frame.evaluate("() => { viewer.animator.pause(); viewer.renderer.setSize(300, 150, false) }")  # software is slow
+    yield page
+    page.context.close()
+
+
+def leaves(url: str) -> bool:
+    return urlparse(url).scheme not in ("file", "data", "blob", "about")
+
+
+def picture(frame, t: float) -> np.ndarray:
+    """The canvas at time t of the motion, (height, width, 4)."""
+    bytes_of_canvas = frame.evaluate(
+        """t => { viewer.animator.seek(t); viewer.render();
+                  const canvas = document.createElement("canvas");
+                  [canvas.width, canvas.height] = [300, 150];
+                  const context = canvas.getContext("2d");
+                  context.drawImage(viewer.renderer.domElement, 0, 0, 300, 150);
+                  return [...context.getImageData(0, 0, 300, 150).data].join(); }""",
+        t,
+    )
+    return np.array(bytes_of_canvas.split(","), dtype=int).reshape(150, 300, 4)
+
+
+def test_page_works_offline_and_the_robot_moves(opened):
+    frame = opened.frames[1]
+    begin, later = picture(frame, 0.0), picture(frame, 0.6)
+    frame.evaluate("() => { viewer.scene_tree.find(['meshcat', 'world']).object.visible = false }")
+    empty = picture(frame, 0.0)
+    frame.evaluate("() => { viewer.scene_tree.find(['meshcat', 'world']).object.visible = true }")
+    assert (abs(begin - empty).max(axis=2) > 25).sum() > 300  # of 300 x 150
+    assert (abs(begin - later).max(axis=2) > 25).sum() > 100
+    assert not opened.problems
+
+
+def test_page_fits_a_laptop_and_draws_every_plot(opened):
+    assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert opened.evaluate("() => [...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
+    sizes = [plot.bounding_box() for plot in opened.query_selector_all("figure svg")]
+    assert len(sizes) == 2 + 2 + 1  # torques and residual spectra of two motors, the mass matrix
+    assert all(size["width"] > 900 and size["height"] > 200 for size in [*sizes[:2], sizes[-1]])
+    assert all(size["width"] > 300 and size["height"] > 150 for size in sizes[2:4])
+    # Nothing outside the 3D view asks for another file either.
+    assert not opened.query_selector_all("link[href^=http], script[src], img[src^=http]")
+
+
+def test_print_cuts_no_table(opened):
+    opened.emulate_media(media="print")
+    opened.set_viewport_size({"width": 695, "height": 1000})  # A4 less its margins
+    opened.evaluate("() => document.querySelectorAll('details').forEach(d => d.open = true)")
+    wide = opened.evaluate(
+        "() => [...document.querySelectorAll('table, figure, pre')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
+        ".map(e => e.textContent.slice(0, 40))"
+    )
+    opened.evaluate("() => document.querySelectorAll('details').forEach(d => d.open = false)")
+    opened.emulate_media(media="screen")
+    opened.set_viewport_size({"width": 1366, "height": 768})
+    assert wide == []
+
+
+def test_print_unfolds_what_the_screen_folds(opened):
+    folded = "() => document.querySelectorAll('details:not([open])').length"
+    before = opened.evaluate(folded)
+    opened.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    during = opened.evaluate(folded)
+    opened.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert before > 0
+    assert during == 0
+    assert opened.evaluate(folded) == before
+
+
+def test_page_stays_small_however_long_the_log_is(result, tmp_path):
+    (sample,) = result.samples
+
+    def lengthened(n: int) -> Result:
+        pick = np.linspace(0, len(sample.t) - 1, n).astype(int)
+        predicted = {e: x[pick] for e, x in sample.predicted.items()}
+        longer = replace(
+            sample, t=np.arange(n) * 0.02, q=sample.q[pick], measured=sample.measured[pick], predicted=predicted,
+            deviations=sample.deviations[pick],
+        )  # fmt: skip
+        return replace(result, samples=(longer,))
+
+    sizes = []
+    for n in (3000, 6000):  # an identification draws at most 6000 samples, here one in 20 ms: 60 and 120 s
+        write_report(lengthened(n), tmp_path / "report.html")
+        sizes.append((tmp_path / "report.html").stat().st_size)
+    assert sizes[0] < 8e6
+    assert sizes[1] < 1.1 * sizes[0]
+
+
+def test_every_picture_lies_beside_the_page_with_its_numbers(result, tmp_path):
+    page(result, tmp_path)
+    folder = tmp_path / FIGURES
+    names = {f"{what}_{name}" for what in ("torque", "residual") for name in ("swing", "slide")} | {"mass_matrix"}
+    assert {p.name for p in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "csv")}
+    for path in folder.glob("*.svg"):
+        root = ElementTree.parse(path).getroot()
+        assert root.tag.endswith("svg")
+        assert root[-1].text == "SIMULATED log: no robot was measured"  # the file says so without its page
+        assert float(root[-1].attrib["y"]) < float(root.attrib["viewBox"].split()[3])  # and is not cut
+    table = pl.read_csv(folder / "torque_slide.csv", comment_prefix="#")
+    (sample,) = result.samples
+    np.testing.assert_allclose(table["measured [N]"], sample.measured[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(table["feasible [N]"], sample.predicted["feasible"][:, 1], rtol=1e-5)
+
+
+def test_writing_again_leaves_no_picture_of_before(result, tmp_path):
+    result.write(tmp_path / "out")
+    (tmp_path / "out" / FIGURES / "old.svg").write_text("")
+    result.write(tmp_path / "out")
+    assert not (tmp_path / "out" / FIGURES / "old.svg").exists()
+    assert (tmp_path / "out" / FIGURES / "torque_slide.csv").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_page_names_no_source_on_the_net(result, tmp_path):
+    assert not re.findall(r"(?:src|href|data|action)=.?https?://|url\(.?https?://|@import", page(result, tmp_path))
+
+
+def test_robot_without_drawn_bodies_is_called_a_skeleton(result, tmp_path, seen):
+    urdf = re.sub(r"<visual>.*?</visual>", "", SLIDER, flags=re.DOTALL)
+    assert pin.buildModelFromXML(urdf).nv == 2
+    bare = build("slider", result.robot_before.file, urdf, Path("slider.urdf"))
+    assert "this is a skeleton" in text(replace(result, robot_before=bare), tmp_path)
+    assert "this is a skeleton" not in seen
+
+
+def test_choice_at_the_end_of_its_candidates_is_said():
+    last = Choice("cutoff", (5.0, 10.0, 20.0), (9.0, 8.0, 7.0), 20.0)
+    assert "cutoff 20 is the greatest of its candidates" in last.remark
+    assert "least" in replace(last, chosen=5.0).remark
+    assert not replace(last, chosen=10.0).remark
+    assert not Choice("cutoff", (5.0,), (9.0,), 5.0).remark  # nothing was chosen from

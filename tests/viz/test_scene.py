@@ -1,0 +1,418 @@
+"""The robot in MeshCat, looked at in a real browser: what is on the canvas counts, not what was sent."""
+
+import base64
+import html
+import io
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from conftest import painted, wait_until
+
+from robodyn_pin.errors import BadFile, ShapeMismatch
+from robodyn_pin.viz.scene import Scene
+from robodyn_pin.viz.skeleton import drawn
+
+IRB360 = Path(__file__).parents[2] / "urdf" / "irb360.urdf"
+WORLD = "viewer.scene_tree.find(['meshcat', 'world'])"
+
+# A post with two swinging links, hung at 2 m, off the origin: nothing here is where a lazy camera looks.
+TWO_LINKS = """
+<robot name="two_links">
+  <material name="red"><color rgba="0.8 0.2 0.1 1"/></material>
+  <link name="post"><visual><origin xyz="0.5 0 2"/><geometry><box size="0.2 0.2 0.1"/></geometry></visual></link>
+  <link name="upper">
+    <visual>
+      <origin xyz="0 0 -0.2"/><geometry><cylinder radius="0.04" length="0.4"/></geometry><material name="red"/>
+    </visual>
+  </link>
+  <link name="lower">
+    <visual><origin xyz="0 0 -0.15"/><geometry><box size="0.05 0.05 0.3"/></geometry></visual>
+    <visual><origin xyz="0 0 -0.3"/><geometry><sphere radius="0.06"/></geometry><material name="red"/></visual>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="post"/><child link="upper"/><origin xyz="0.5 0 2"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="9" effort="9"/>
+  </joint>
+  <joint name="arm/elbow" type="revolute">
+    <parent link="upper"/><child link="lower"/><origin xyz="0 0 -0.4" rpy="0 0 0.3"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="9" effort="9"/>
+  </joint>
+</robot>
+"""
+
+
+def two_links(**keywords) -> Scene:
+    return Scene(pin.buildModelFromXML(TWO_LINKS), TWO_LINKS, **keywords)
+
+
+def swing(n: int = 201) -> tuple[np.ndarray, np.ndarray]:
+    """Two seconds from a clock that does not start at zero: a quarter turn of the shoulder, more of the elbow."""
+    t = np.linspace(0.0, 2.0, n)
+    return t + 7.0, np.column_stack([np.pi / 4 * t, np.sin(2 * t)])
+
+
+def pixels(frame) -> np.ndarray:
+    """The canvas, shape (height, width, 3), without MeshCat's menu."""
+    Image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    url = frame.evaluate("() => viewer.capture_image()")
+    picture = Image.open(io.BytesIO(base64.b64decode(url.split(",", 1)[1])))
+    return np.asarray(picture.convert("RGB")).astype(int)
+
+
+def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return abs(a - b).max(axis=2) > 25
+
+
+def robot_pixels(frame) -> np.ndarray:
+    """Where the robot is on the canvas: the pixels that change when it is hidden."""
+    shown = pixels(frame)
+    frame.evaluate(f"{WORLD}.object.visible = false")
+    hidden = pixels(frame)
+    frame.evaluate(f"{WORLD}.object.visible = true")
+    return differs(shown, hidden)
+
+
+def at(frame, t: float) -> np.ndarray:
+    frame.evaluate("t => { viewer.animator.pause(); viewer.animator.seek(t); viewer.render(); }", t)
+    return pixels(frame)
+
+
+def wait_for_animation(frame) -> None:
+    frame.wait_for_function("() => viewer.animator.duration > 0")
+
+
+def plays(frame) -> bool:
+    """The robot moves by itself and where the slider is put."""
+    wait_for_animation(frame)
+    frame.wait_for_function("() => viewer.animator.playing && viewer.animator.time > 0.2")
+    return differs(at(frame, 0.0), at(frame, 1.5)).sum() > 1000
+
+
+def share_of_view(mask: np.ndarray) -> tuple[float, float]:
+    rows, columns = np.nonzero(mask)
+    return np.ptp(columns) / mask.shape[1], np.ptp(rows) / mask.shape[0]
+
+
+def is_inside(mask: np.ndarray) -> bool:
+    return not (mask[[0, -1]].any() or mask[:, [0, -1]].any())
+
+
+def test_live_robot_is_drawn_and_moves(look):
+    with two_links() as scene:
+        scene.display(np.zeros(2))
+        page = look(scene.url)
+        mask = robot_pixels(page)
+        before = pixels(page)
+        scene.display(np.array([0.8, -0.5]))
+        assert mask.sum() > 3000
+        wait_until(page, lambda: differs(before, pixels(page)).sum() > 1000)
+        assert not page.problems
+
+
+def test_live_animation_plays_and_survives_a_reload(look):
+    with two_links() as scene:
+        page = look(scene.url)
+        scene.animate(*swing())  # into a page that is open already
+        assert plays(page)
+        page.reload()
+        assert plays(page)
+        assert not page.problems
+
+
+def test_display_ends_an_animation(look):
+    with two_links() as scene:
+        scene.animate(*swing())
+        page = look(scene.url)
+        wait_for_animation(page)
+        scene.display(np.array([0.3, 0.2]))
+        page.wait_for_function("() => viewer.animator.duration === 0")
+        there = pytest.approx(elbow_placement([0.3, 0.2]), abs=1e-6)
+        wait_until(page, lambda: page_placement(page, "arm|elbow") == there)
+        still = pixels(page)
+        for _ in range(10):
+            painted(page)
+        assert not differs(still, pixels(page)).any()
+        assert page_placement(page, "arm|elbow") == there
+
+
+def test_exported_page_plays_offline(look, tmp_path):
+    scene = two_links(title="Two <links> & a post")
+    scene.animate(*swing())
+    scene.write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri(), offline=True)
+    assert plays(page)
+    assert page.title() == page.inner_text("#title") == "Two <links> & a post"
+    assert [file.name for file in tmp_path.iterdir()] == ["scene.html"]
+    assert not page.problems
+
+
+def test_exported_page_can_reach_no_net(look, tmp_path):
+    two_links().write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri())
+    reached = page.evaluate("() => fetch('https://example.org').then(() => true, error => String(error))")
+    assert "Failed to fetch" in reached
+
+
+def test_embedded_page_plays_offline(look, tmp_path):
+    scene = two_links()
+    scene.animate(*swing())
+    report = f'<h1>Report</h1><iframe width="700" height="500" srcdoc="{html.escape(scene.html())}"></iframe>'
+    (tmp_path / "report.html").write_text(report, encoding="utf-8")
+    page = look((tmp_path / "report.html").as_uri(), offline=True)
+    inner = page.frames[1]
+    assert robot_pixels(inner).sum() > 3000
+    assert plays(inner)
+    assert not page.problems
+
+
+def page_placement(page, node: str) -> np.ndarray:
+    """Where the page draws a joint, in the robot's world frame, by three.js's own arithmetic."""
+    columns = page.evaluate(
+        f"""name => {{
+            viewer.render();
+            const world = {WORLD};
+            const inverse = world.object.matrixWorld.clone().invert();
+            return inverse.multiply(world.find([name]).object.matrixWorld).toArray();
+        }}""",
+        node,
+    )
+    return np.reshape(columns, (4, 4)).T
+
+
+def elbow_placement(q) -> np.ndarray:
+    model = pin.buildModelFromXML(TWO_LINKS)
+    data = model.createData()
+    pin.forwardKinematics(model, data, np.asarray(q, dtype=float))
+    return data.oMi[model.getJointId("arm/elbow")].homogeneous
+
+
+def test_camera_looks_at_the_robot_from_the_front_right_and_above(look, tmp_path):
+    scene = two_links()
+    scene.display(np.zeros(2))
+    scene.write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri(), offline=True)
+    eye, up = page.evaluate(
+        f"""() => {{
+            viewer.render();
+            const to_robot = {WORLD}.object.matrixWorld.clone().invert();
+            const camera = viewer.camera.matrixWorld.clone().premultiply(to_robot).elements;
+            return [[12, 13, 14].map(i => camera[i]), [4, 5, 6].map(i => camera[i])];
+        }}"""
+    )
+    x, y, z = np.array(eye) - [0.5, 0.0, 1.6]  # the middle of the robot: it hangs from 2.05 m down to 1.24 m
+    assert x > 0.5
+    assert y < -0.5
+    assert np.hypot(x, y) * 0.3 < z < np.hypot(x, y) * 0.6
+    assert np.array(up)[2] > 0.9 * np.linalg.norm(up)
+
+
+def test_page_shows_the_pose_of_the_motion_at_each_time(look, tmp_path):
+    scene = two_links()
+    t, q = swing(2001)
+    scene.animate(t, q)
+    scene.write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri(), offline=True)
+    wait_for_animation(page)
+    for time_of_page in (0.0, 0.77, 1.5):
+        at(page, time_of_page)
+        pose = [np.interp(time_of_page + t[0], t, column) for column in q.T]
+        # Straight lines between pictures h = 1/30 s apart miss at most h² a / 8: elbow turn, a = 4 rad/s²: 6e-4.
+        assert page_placement(page, "arm|elbow") == pytest.approx(elbow_placement(pose), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scale", "size"), [(1.0, (500, 500)), (1.0, (1200, 400)), (0.1, (600, 400)), (20.0, (600, 400))]
+)
+def test_robot_of_any_size_fills_the_view_and_stays_inside(look, tmp_path, scale, size):
+    urdf = re.sub(  # a larger robot of the same shape: every length, no angle
+        r'(xyz|size|radius|length)="([^"]*)"',
+        lambda m: f'{m[1]}="{" ".join(str(scale * float(x)) for x in m[2].split())}"',
+        TWO_LINKS,
+    )
+    scene = Scene(pin.buildModelFromXML(urdf), urdf)
+    scene.write_html(tmp_path / "scene.html")
+    mask = robot_pixels(look((tmp_path / "scene.html").as_uri(), offline=True, size=size))
+    assert max(share_of_view(mask)) > 0.5
+    assert is_inside(mask)
+
+
+def test_view_contains_the_whole_motion_and_a_later_pose_outside_it(look, tmp_path):
+    scene = two_links()
+    scene.display(np.zeros(2))
+    scene.display(np.array([3.0, 0.0]))  # upside down: above all that was shown before
+    scene.write_html(tmp_path / "pose.html")
+    t, q = swing()
+    scene.animate(t, q * 4)
+    scene.write_html(tmp_path / "motion.html")
+    still = robot_pixels(look((tmp_path / "pose.html").as_uri(), offline=True))
+    page = look((tmp_path / "motion.html").as_uri(), offline=True)
+    wait_for_animation(page)
+    masks = [still]
+    for time_of_page in np.linspace(0, 1.9, 8):
+        at(page, time_of_page)
+        masks.append(robot_pixels(page))
+    for mask in masks:
+        assert mask.sum() > 500  # two thin links of 600 x 400 pixels
+        assert is_inside(mask)
+
+
+def test_irb360_fills_the_view_and_moves(look, tmp_path):
+    urdf = IRB360.read_text(encoding="utf-8")
+    model = pin.buildModelFromXML(urdf)
+    scene = Scene(model, urdf)
+    t = np.linspace(0, 2, 100)
+    scene.animate(t, 0.2 * np.sin(np.outer(t, np.linspace(1, 3, model.nv))))
+    scene.write_html(tmp_path / "irb360.html")
+    page = look((tmp_path / "irb360.html").as_uri(), offline=True)
+    assert plays(page)
+    at(page, 0.0)
+    assert min(share_of_view(robot_pixels(page))) > 0.25
+    assert not page.problems
+
+
+def test_mesh_is_drawn_in_its_urdf_scale(look, tmp_path):
+    # One triangle in millimetres, as CAD writes it, 0.4 m wide and high in the URDF's scale.
+    corners = [0, 0, 0, 400, 0, 0, 0, 0, 400]
+    (tmp_path / "sail.stl").write_bytes(bytes(80) + struct.pack("<I12fH", 1, 0, -1, 0, *corners, 0))
+    urdf = TWO_LINKS.replace(
+        '<geometry><box size="0.05 0.05 0.3"/></geometry>',
+        '<geometry><mesh filename="package://sail.stl" scale="0.001 0.001 0.001"/></geometry><material name="red"/>',
+    )
+    scene = Scene(pin.buildModelFromXML(urdf), urdf, package_dirs=[tmp_path])
+    scene.write_html(tmp_path / "scene.html")
+    page = look((tmp_path / "scene.html").as_uri(), offline=True)
+    shape = f"{WORLD}.find(['arm|elbow', 'lower_0', '<object>']).object"
+    page.evaluate("() => viewer.render()")
+    width = page.evaluate(
+        f"""() => {{
+            const box = new MeshCat.THREE.Box3().setFromObject({shape});
+            return box.max.y - box.min.y;  // the page's y is up
+        }}"""
+    )
+    assert width == pytest.approx(0.4 * page.evaluate(f"() => {WORLD}.object.scale.x"), rel=1e-5)
+    assert share_of_view(robot_pixels(page))[1] > 0.5  # a mesh taken for 400 m wide would shrink the rest to nothing
+    assert not page.problems
+
+
+def test_thirty_moving_bodies_for_thirty_seconds_stay_below_4_mb():
+    n = 30
+    links = "".join(
+        f'<link name="l{i}"><visual><geometry><sphere radius="0.1"/></geometry></visual></link>' for i in range(n + 1)
+    )
+    joints = "".join(
+        f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0.1 0 0"/>'
+        '<axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="9" effort="9"/></joint>'
+        for i in range(n)
+    )
+    urdf = f'<robot name="chain">{links}{joints}</robot>'
+    scene = Scene(pin.buildModelFromXML(urdf), urdf)
+    t = np.linspace(0, 30, 3000)
+    scene.animate(t, 0.1 * np.sin(np.outer(t, np.linspace(1, 2, n))))
+    assert len(scene.html()) < 4e6
+
+
+def test_what_stands_still_takes_no_keyframes():
+    scene = two_links()
+    t, q = swing()
+    scene.animate(t, q)
+    both = len(scene.html())
+    scene.animate(t, q * [0, 1])
+    elbow = len(scene.html())
+    scene.animate(t, q * [0, 0])
+    none = len(scene.html())
+    # 61 pictures in base64 (4/3): times of two or three tracks, a quaternion each, the elbow's position.
+    assert both - none > 61 * (4 + 16 + 4 + 16 + 4 + 12) * 4 / 3
+    assert elbow - none == pytest.approx(61 * (4 + 16) * 4 / 3, rel=0.2)
+
+
+def listens(url: str) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", urlparse(url).port)) == 0
+
+
+def ends(url: str) -> bool:
+    deadline = time.monotonic() + 300
+    while listens(url) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not listens(url)
+
+
+def test_export_starts_no_process(monkeypatch, tmp_path):
+    def forbidden(*_, **__):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", forbidden)
+    scene = two_links()
+    scene.animate(*swing())
+    scene.write_html(tmp_path / "scene.html")
+    with pytest.raises(AssertionError, match="process"):
+        _ = scene.url
+
+
+def test_server_starts_and_ends_without_a_word(capfd):
+    with two_links() as scene:
+        assert urllib.request.urlopen(scene.url).status == 200
+        scene.animate(*swing())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_close_ends_the_server_also_after_an_exception():
+    scene = two_links()
+    url = scene.url
+    assert listens(url)
+    with pytest.raises(ZeroDivisionError), scene:
+        _ = 1 / 0
+    assert ends(url)
+    assert "MeshCat.Viewer" in scene.html()  # still to be exported
+    assert listens(scene.url)  # and to be shown again
+    url = scene.url
+    del scene
+    assert ends(url)
+
+
+@pytest.mark.parametrize("end", ["sys.exit(3)", "os.kill(os.getpid(), signal.SIGTERM)", "os.kill(os.getpid(), 9)"])
+def test_server_ends_with_its_parent(end):
+    script = (
+        "import os, signal, sys\nimport pinocchio as pin\nfrom robodyn_pin.viz.scene import Scene\n"
+        f"xml = {TWO_LINKS!r}\nscene = Scene(pin.buildModelFromXML(xml), xml)\nprint(scene.url, flush=True)\n{end}\n"
+    )
+    parent = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True)
+    assert parent.returncode in (3, -signal.SIGTERM, -signal.SIGKILL), parent.stderr
+    assert ends(parent.stdout.strip())
+
+
+def test_urdf_without_visuals_is_drawn_as_a_skeleton():
+    bare = re.sub("(?s)<visual>.*?</visual>", "", TWO_LINKS)
+    assert "<sphere" in drawn(bare)
+    assert drawn(TWO_LINKS) == TWO_LINKS
+    assert len(Scene(pin.buildModelFromXML(TWO_LINKS), bare).html()) > 800_000  # the page with MeshCat in it
+
+
+def test_urdf_with_a_lost_mesh_says_so():
+    model = pin.buildModelFromXML(TWO_LINKS)
+    with pytest.raises(BadFile, match=r"lost\.stl"):
+        Scene(model, TWO_LINKS.replace('<box size="0.05 0.05 0.3"/>', '<mesh filename="package://a/lost.stl"/>'))
+
+
+def test_motion_of_another_robot_or_without_a_clock_is_refused():
+    scene = two_links()
+    t, q = swing()
+    with pytest.raises(ShapeMismatch, match="2 joints"):
+        scene.animate(t, np.zeros((len(t), 3)))
+    with pytest.raises(ShapeMismatch, match="2 joints"):
+        scene.display(np.zeros(3))
+    with pytest.raises(ShapeMismatch, match="increasing"):
+        scene.animate(t[::-1], q)
+    with pytest.raises(ShapeMismatch, match="a q for each"):
+        scene.animate(t, q[:-1])

@@ -1,0 +1,97 @@
+"""What stiffness is good for: deviations over the workspace, the stiffest orientation, a corrected path."""
+
+import matplotlib
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import Normalize, to_hex
+from matplotlib.figure import Figure
+
+from robodyn_pin.elastic.deviation_map import DeviationMap
+from robodyn_pin.elastic.path_correction import Correction
+from robodyn_pin.elastic.springs import Springs
+from robodyn_pin.elastic.stiffest_pose import Task
+from robodyn_pin.viz.loaded_poses import draw_arrows, loaded_scene
+from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, thinned
+
+MICRO = 1e-6
+COLOURS = "viridis"
+LEVELS = 6  # levels of a map that are drawn, at most
+ARROWS = 400  # at most, in 3D
+LONGEST = 1.2  # of an arrow, in steps of the grid
+
+
+@matplotlib.rc_context(STYLE)
+def map_figure(found: DeviationMap) -> Figure:
+    """Length of the deviation over x and y, a panel for each height; white: out of reach."""
+    x, y, z = found.axes
+    shown = np.unique(np.linspace(0, len(z) - 1, min(LEVELS, len(z))).round().astype(int))
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = Figure(figsize=(9.5, 2.7 * rows + 0.5), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)).ravel()
+    scale, half = Normalize(found.lengths.min() / MICRO, found.lengths.max() / MICRO), found.spec.step / 2
+    frame = (x[0] - half, x[-1] + half, y[0] - half, y[-1] + half)
+    for axes, level in zip(panels, shown, strict=False):
+        grid = found.grid[:, :, level].T / MICRO
+        image = axes.imshow(grid, origin="lower", extent=frame, norm=scale, cmap=COLOURS, aspect="equal", zorder=2)
+        axes.set_title(f"z = {z[level]:.2f} m")
+    for axes in panels[len(shown) :]:
+        axes.set_visible(False)
+    figure.supxlabel("x [m]", fontsize=8)
+    figure.supylabel("y [m]", fontsize=8)
+    force = ", ".join(f"{f:g}" for f in found.spec.force)
+    figure.colorbar(image, ax=panels.tolist(), label=f"deviation under ({force}) N [µm]", shrink=0.9)
+    return figure
+
+
+def map_page(found: DeviationMap, springs: Springs) -> str:
+    """The robot in MeshCat with an arrow at each place: the deviation, much enlarged."""
+    some = np.linspace(0, len(found.points) - 1, min(ARROWS, len(found.points))).round().astype(int)
+    most = found.lengths.max()
+    enlarged = LONGEST * found.spec.step / most
+    colours = colormaps[COLOURS](Normalize(found.lengths.min(), most)(found.lengths[some]))
+    hexes = np.array([int(to_hex(colour)[1:], 16) for colour in colours])
+    middle = int(np.linalg.norm(found.points - found.points.mean(axis=0), axis=1).argmin())
+    title = f"{springs.robot.name}: deviations, {enlarged:.0f} times as long; longest {most / MICRO:.0f} µm"
+    arrows = enlarged * found.deviation[some]
+    ends = np.concatenate([found.points[some], found.points[some] + arrows])
+    with loaded_scene(springs.robot, found.q[[middle]], title, ends) as scene:
+        draw_arrows(scene, "deviations", found.points[some], arrows, hexes, 0.006)
+        return scene.html()
+
+
+@matplotlib.rc_context(STYLE)
+def task_figure(found: Task) -> Figure:
+    """Deviations of orientations by chance, and of the stiffest."""
+    figure = Figure(figsize=(6.6, 2.4))
+    figure.subplots_adjust(left=0.1, right=0.98, top=0.85, bottom=0.2)
+    axes, best = figure.subplots(), float(np.linalg.norm(found.deviation))
+    axes.hist(found.random / MICRO, 40, color="#c9d2da", label="orientations by chance")
+    axes.axvline(best / MICRO, color=FEASIBLE, linewidth=2, label=f"stiffest: {best / MICRO:.0f} µm")
+    axes.set_xlabel("deviation under the task's force [µm]")
+    axes.set_ylabel("poses")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def correction_figure(found: Correction) -> Figure:
+    """Expected deviation along the path, and what a simulated robot shows without and with the correction."""
+    figure = Figure(figsize=(9.5, 3.0))
+    figure.subplots_adjust(left=0.07, right=0.99, top=0.82, bottom=0.15)
+    axes, course = figure.subplots(), found.course
+    x = np.arange(len(course.q), dtype=float) if course.t is None else course.t
+    length = np.linalg.norm(found.deviation, axis=1) / MICRO
+    axes.plot(*thinned(x, length), color=MEASURED, linewidth=1.0, label="expected without correction")
+    if found.truth is not None:
+        before, after = (np.linalg.norm(d, axis=1) / MICRO for d in found.truth)
+        axes.plot(*thinned(x, before), color=WLS, linewidth=1.6, label="SIMULATED without correction")
+        axes.plot(*thinned(x, after), color=FEASIBLE, linewidth=1.6, label="SIMULATED with correction")
+    axes.plot(*thinned(x, 2 * found.unsure / MICRO), color=FEASIBLE, linewidth=1, linestyle=":",
+              label="twice the standard deviation of what is left")  # fmt: skip
+    axes.set_xlabel("point of the path" if course.t is None else "time [s]")
+    axes.set_ylabel("distance from plan [µm]")
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)
+    return figure
