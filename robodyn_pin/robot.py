@@ -16,13 +16,14 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.errors import BadFile, ShapeMismatch
+from robodyn_pin.files import resolve
 from robodyn_pin.foreign import describe
 from robodyn_pin.frames import name_frames
 from robodyn_pin.identical import check_identical
 from robodyn_pin.mobility import check_mobility, close_home, rank
 from robodyn_pin.references import check_ends, check_names
 from robodyn_pin.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
-from robodyn_pin.robot_sources import find
+from robodyn_pin.robot_sources import DESCRIPTIONS, find
 from robodyn_pin.tool import equipped
 from robodyn_pin.urdf_joints import coupled, rubbing, split
 from robodyn_pin.urdf_tree import body_joints, body_name, parse_urdf
@@ -231,6 +232,12 @@ def load(source: str | Path) -> Robot:
     robot = build(path.stem, *describe(path))
     check_identical(robot.model, robot.body_groups, f"robot {robot.name!r}")
     return robot
+
+
+def load_named(robot: str, folder: Path) -> Robot:
+    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
+    is_path = Path(robot).suffix in DESCRIPTIONS
+    return load(resolve(folder, robot) if is_path else robot)
 
 
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:

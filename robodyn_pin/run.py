@@ -31,8 +31,7 @@ from robodyn_pin.payload import carrying, check_sign
 from robodyn_pin.periodic import period_of
 from robodyn_pin.poses import noise_along, read_poses
 from robodyn_pin.result import STILL, LogRecord, Result, Sample, Scored
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.robot_sources import DESCRIPTIONS
+from robodyn_pin.robot import Robot, load_named
 from robodyn_pin.run_file import LogSpec, PosesSpec, RunFile, rows_of
 from robodyn_pin.saturation import left_out
 from robodyn_pin.verdict import judge
@@ -70,12 +69,6 @@ def read_run(path: Path) -> RunFile:
         BadFile: not there, not YAML, or a key that is unknown, missing or of the wrong kind.
     """
     return read_yaml(path, RunFile)
-
-
-def load_named(robot: str, folder: Path) -> Robot:
-    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
-    is_path = Path(robot).suffix in DESCRIPTIONS
-    return load(resolve(folder, robot) if is_path else robot)
 
 
 def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None) -> Result:

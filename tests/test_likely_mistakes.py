@@ -10,8 +10,8 @@ from simulated import SHORT, SIGMA
 from robodyn_pin.files import read_yaml
 from robodyn_pin.likely_mistakes import likely_mistakes
 from robodyn_pin.motion import Log, uniform
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import _select, identify, load_named
+from robodyn_pin.robot import Robot, load, load_named
+from robodyn_pin.run import _select, identify
 from robodyn_pin.run_file import LogSpec, RunFile
 from robodyn_pin.simulation import Noise, read_motion, simulate
 

@@ -34,7 +34,7 @@ def friction(
     """
     from robodyn_pin.files import read_yaml
     from robodyn_pin.friction.file import FrictionFile
-    from robodyn_pin.run import load_named
+    from robodyn_pin.robot import load_named
 
     settings = read_yaml(run, FrictionFile)
     folder = folder_of(run, settings, out)

@@ -19,7 +19,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.design import Criterion, posterior, search, size
-from robodyn_pin.run import load_named
+from robodyn_pin.robot import load_named
 
 
 @dataclass(frozen=True)

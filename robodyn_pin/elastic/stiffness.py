@@ -16,7 +16,7 @@ from robodyn_pin.elastic.task import Task, stiffest
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bayes import infer
-from robodyn_pin.run import load_named
+from robodyn_pin.robot import load_named
 
 SAME = 1e-4  # [rad or m]
 IMPLAUSIBLE = 1e-3  # chance below which measurements, model, noise and prior do not go together

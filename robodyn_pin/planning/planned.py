@@ -21,8 +21,7 @@ from robodyn_pin.planning.reach import check_path
 from robodyn_pin.planning.solve import Plan, fastest
 from robodyn_pin.planning.table import Motion, cycle_times, motion_at
 from robodyn_pin.reduced import reduced_model, tree_forces
-from robodyn_pin.robot import Robot, load
-from robodyn_pin.run import load_named
+from robodyn_pin.robot import Robot, load, load_named
 
 ROOM = 0.1  # share of a limit: where that much is left of it everywhere, it costs no time
 
