@@ -1,4 +1,4 @@
-"""The fastest motion that a robot survives."""
+"""The command `plan`: the fastest motion along a path within the limits of a robot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,7 @@ from robodyn_pin.console import bar, print_table, status
 
 if TYPE_CHECKING:
     from robodyn_pin.errors import InfeasiblePlan
-    from robodyn_pin.planning.planned import Planned
+    from robodyn_pin.planning.planned import PlanResult
 
 
 def plan(
@@ -18,14 +18,14 @@ def plan(
     out: OutOption = None,
     controller: Annotated[
         Path | None,
-        typer.Option(help="Controller (.yaml) under which the motion is simulated, too; as for simulate."),
+        typer.Option(help="Controller file (.yaml) under which the motion is also simulated; as for simulate."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan the fastest motion along a path that keeps all limits: joints, motors, struts, end-effector.
 
-    Writes a table for the controller (a log, too: for show and forces), result.json, pictures and a film. Ends with exit
-    code 3 if no motion keeps the limits, and says where on the path and which limit forbids it.
+    Writes a table for the controller (it is also a log, for show and forces), result.json, figures and a film. If no motion
+    keeps the limits, it says where on the path and which limit forbids it, and ends with exit code 3.
 
     Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
     """
@@ -33,13 +33,13 @@ def plan(
     from robodyn_pin.errors import InfeasiblePlan
     from robodyn_pin.files import read_yaml
     from robodyn_pin.planning.plan_file import PlanFile
-    from robodyn_pin.planning.plan_files import summary, write_infeasible, write_planned
+    from robodyn_pin.planning.plan_files import summary, write_infeasible, write_plan
     from robodyn_pin.planning.planned import plan_task, read_task
     from robodyn_pin.planning.simulated import simulate_planned
     from robodyn_pin.tracking_files import known_model
 
     settings = read_yaml(run, PlanFile)
-    law = None if controller is None else read_yaml(controller, ControllerFile)
+    controller_file = None if controller is None else read_yaml(controller, ControllerFile)
     task = read_task(settings, run.parent)
     folder = folder_of(run, settings, out)
     try:
@@ -51,10 +51,11 @@ def plan(
         verdict(False)
         return
     simulated = None
-    if law is not None and controller is not None:
+    if controller_file is not None and controller is not None:
         with bar("simulating") as step:
-            simulated = simulate_planned(planned, law, known_model(law, controller.parent, task.robot), step)
-    write_planned(planned, simulated, folder)
+            model = known_model(controller_file, controller.parent, task.robot)
+            simulated = simulate_planned(planned, controller_file, model, step)
+    write_plan(planned, simulated, folder)
     found = summary(planned, simulated)
     answer(as_json, found, _print_planned, planned, found, folder)
 
@@ -64,7 +65,7 @@ def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
     print(f"result: {folder / 'result.json'}")
 
 
-def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> None:
+def _print_planned(planned: "PlanResult", found: dict[str, Any], folder: Path) -> None:
     closest = sorted(
         found["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
     )
@@ -75,7 +76,7 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
     for use in found["struts"]:
         print(
             f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}"
-            + _against(use["margin to the limit [N]"])
+            + _margin_text(use["margin to the limit [N]"])
         )
     if (simulated := found["simulation"]) is not None:
         robot = planned.task.robot
@@ -85,8 +86,8 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
             for motor, x in simulated["largest error [rad or m]"].items()
         )
         print(f"SIMULATED under the controller: largest errors {errors}")
-        missed = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
-        print(f"SIMULATED under the controller: rms error of accelerations {missed}")
+        deviations = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
+        print(f"SIMULATED under the controller: rms error of accelerations {deviations}")
     print(
         f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
         f"{max(0.0, found['largest violation [%]']):.2g} % between the points"
@@ -96,7 +97,7 @@ def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> N
     print(f"table for the controller, pictures and film: {folder}")
 
 
-def _against(margin: float | None) -> str:
+def _margin_text(margin: float | None) -> str:
     if margin is None:
         return ""
     return f", {margin:.3g} N below the limit" if margin >= 0 else f", {-margin:.3g} N OVER the limit"

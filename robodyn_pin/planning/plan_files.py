@@ -1,4 +1,4 @@
-"""The result folder of a plan: result.json, the table, pictures, a film, and the plan file as it was used."""
+"""The result folder of a plan: result.json, the table, figures, a film, and a copy of the plan file."""
 
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,20 @@ import yaml
 from robodyn_pin.errors import InfeasiblePlan
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.planning.plan_file import PlanFile
-from robodyn_pin.planning.planned import Planned
-from robodyn_pin.planning.simulated import Simulated
+from robodyn_pin.planning.planned import PlanResult
+from robodyn_pin.planning.simulated import SimulatedPlan
 from robodyn_pin.planning.table import write_motion
 from robodyn_pin.strut_forces import StrutHistory
 
 Label = tuple[str, str]
-PICTURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
-SLOW = 20.0  # times slower than the motion is its film
-OVER = 0.001  # share of a limit by which a motion may be over it between its points without a word
-SCALED = 0.005  # share of the time that slowing all of the motion may take without a word
-FRAMES = 400  # that a film draws at most
+FIGURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
+SLOW_MOTION = 20.0  # the film is so many times slower than the motion
+OVER = 0.001  # largest violation of a limit, as a share of it, without a caution
+SCALED = 0.005  # largest share of the time by which the whole motion may be slowed without a caution
+FRAMES = 400  # of the film at most
 
 
-def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -> None:
+def write_plan(planned: PlanResult, simulated: SimulatedPlan | None, folder: Path) -> None:
     """Write all files of a planned motion.
 
     Raises:
@@ -35,7 +35,7 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
         "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
-    for name, text in _pictures(planned, simulated).items():
+    for name, text in _figures(planned, simulated).items():
         write_text(folder / f"{name}.svg", text)
     with _film(planned) as scene:
         scene.write_html(folder / "film.html")
@@ -44,7 +44,7 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
 
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
-    """Write why there is no motion, and return it as `result.json` holds it."""
+    """Write and return `result.json` for a task that no motion keeps within its limits: where, which limit, by how much."""
     found = {
         "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
         "excess": error.excess,
@@ -55,11 +55,12 @@ def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) ->
     return found
 
 
-def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
-    """What `result.json` holds."""
+def summary(planned: PlanResult, simulated: SimulatedPlan | None) -> dict[str, Any]:
+    """Return what `result.json` holds."""
     task, plan, motion = planned.task, planned.plan, planned.motion
     settings = task.settings
-    held, used, unit_of = [label for at in plan.active for label in at], planned.used, units(planned)
+    active = [label for at_knot in plan.active for label in at_knot]
+    used, unit_of = planned.largest_use, units(planned)
     return {
         "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
         "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
@@ -69,7 +70,7 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
         "limits": [
             {"kind": kind, "name": name, "least": float(low), "greatest": float(high), "unit": unit_of[kind, name],
              "largest use [%]": 100 * used[kind, name],
-             "active [% of the path's points]": 100 * held.count((kind, name)) / len(plan.active)}
+             "active [% of the path's points]": 100 * active.count((kind, name)) / len(plan.active)}
             for (kind, name), (low, high) in zip(task.limits.labels, task.limits.ranges, strict=True)
         ],
         "struts": [
@@ -83,25 +84,25 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cautions(planned: Planned) -> list[str]:
+def _cautions(planned: PlanResult) -> list[str]:
     plan, found = planned.plan, []
     if not plan.converged:
         found.append("the search ended before the optimum: the motion keeps all limits, but may not be the fastest")
-    over = max(planned.used.values()) - 1
+    over = max(planned.largest_use.values()) - 1
     if over > OVER:
         found.append(
-            f"a limit is exceeded by {100 * over:.2g} % between the points of the plan; more 'points' may lessen that"
+            f"a limit is exceeded by {100 * over:.2g} % between the points of the plan; more 'points' may reduce that"
         )
     if plan.scaling_cost > SCALED:
         found.append(
-            f"all of the motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
-            "more 'points' may save that"
+            f"the whole motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
+            "more 'points' may avoid that"
         )
     return found
 
 
-def units(planned: Planned) -> dict[Label, str]:
-    """Unit of every limited quantity."""
+def units(planned: PlanResult) -> dict[Label, str]:
+    """Return the unit of every limited quantity."""
     from robodyn_pin.viz.units import effort_unit
 
     robot = planned.task.robot
@@ -113,7 +114,7 @@ def units(planned: Planned) -> dict[Label, str]:
             return "N m"
         if kind == "torque" and name in robot.motors.names:
             return effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)])
-        if kind == "torque":  # of a joint, by the motors (n_motors,) that drive it
+        if kind == "torque":  # of a joint; its row (n_motors,) names the motors that drive it
             return "N" if robot.slides(robot.motors.S[row != 0]).all() else "N m"
         base = "m" if robot.slides(row[None])[0] else "rad"
         return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
@@ -125,7 +126,7 @@ def units(planned: Planned) -> dict[Label, str]:
     }
 
 
-def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
+def _figures(planned: PlanResult, simulated: SimulatedPlan | None) -> dict[str, str]:
     from robodyn_pin.viz.force_plot import force_figure
     from robodyn_pin.viz.planning import acceleration_figure, costs_figure, phase_figure, quantities_figure
     from robodyn_pin.viz.plots import svg_file
@@ -143,7 +144,9 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     if (struts := planned.motion.struts) is not None:
         kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
         history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
-        limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None  # one line, where all have the same
+        limit = (
+            task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None
+        )  # drawn only if all struts have the same one
         figures["strut_forces"] = force_figure(history, limit, f"{name}, planned{kept}")
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
@@ -159,8 +162,8 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 
-def _film(planned: Planned) -> Any:
-    """The motion with the forces in its struts, or the torques of its motors."""
+def _film(planned: PlanResult) -> Any:
+    """Return a film of the motion with its strut forces, or with its motor torques if it has no struts."""
     from robodyn_pin.viz.film import motion_film
     from robodyn_pin.viz.loads import Loads
     from robodyn_pin.viz.units import effort_unit
@@ -176,12 +179,12 @@ def _film(planned: Planned) -> Any:
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
         loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], planned.task.torque_limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
-    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW)
+    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW_MOTION)
 
 
 def _clear(folder: Path) -> None:
-    """Take away what an earlier plan left: its table must not stand beside another plan's result."""
-    for name in ("table.csv", "table.parquet", "film.html", *(f"{picture}.svg" for picture in PICTURES)):
+    """Delete the files of an earlier plan: its table must not stand beside another plan's result."""
+    for name in ("table.csv", "table.parquet", "film.html", *(f"{figure}.svg" for figure in FIGURES)):
         (folder / name).unlink(missing_ok=True)
 
 

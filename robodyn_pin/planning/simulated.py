@@ -1,4 +1,4 @@
-"""A planned motion under a controller: does the end-effector follow? Gnad et al. (IRB 360), Fig. 17, with a simulated robot."""
+"""A planned motion under a controller, with a simulated robot: how well the end-effector follows. Gnad et al. (IRB 360), Fig. 17."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,59 +11,58 @@ from robodyn_pin.control import ControllerFile
 from robodyn_pin.dynamics import accelerations
 from robodyn_pin.kinematics import frame_accelerations
 from robodyn_pin.limits import torque_limits
-from robodyn_pin.planning.planned import Planned
+from robodyn_pin.planning.planned import PlanResult
 from robodyn_pin.planning.table import motion_at
 from robodyn_pin.robot import Robot
 
-STILL = 0.02  # [s] that are simulated after the motion's end
-LAST = ("flange", "tool0", "end_effector", "platform")  # what the body that carries a tool is called
+SETTLING = 0.02  # [s] that are simulated after the motion's end
+END_EFFECTORS = ("flange", "tool0", "end_effector", "platform")  # frames to report; the first one that exists
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """A planned motion as the controlled robot made it. Simulated."""
+class SimulatedPlan:
+    """A planned motion as the simulated robot made it under its controller."""
 
     tracking: Tracking
     motors: tuple[str, ...]
-    names: tuple[
-        str, ...
-    ]  # (k,) of the accelerations: the path's coordinates, of paths of motors the end-effector's axes
+    # The accelerations are of the path's coordinates; if these are the motors, of the end-effector along x, y, z.
+    names: tuple[str, ...]  # (k,)
     units: tuple[str, ...]
-    planned: np.ndarray  # (N, k) accelerations [m/s^2 or rad/s^2]
-    accelerations: np.ndarray  # (N, k) the same of the robot
+    planned: np.ndarray  # (N, k) planned accelerations [m/s^2 or rad/s^2]
+    accelerations: np.ndarray  # (N, k) those of the simulated robot
 
     @property
     def t(self) -> np.ndarray:
-        """(N,) [s]"""
+        """Times (N,) [s]."""
         return self.tracking.t
 
     def summary(self) -> dict[str, Any]:
-        """What `result.json` holds."""
-        missed = np.sqrt(np.mean((self.accelerations - self.planned) ** 2, axis=0))
+        """Return what `result.json` holds of the simulation."""
+        error = np.sqrt(np.mean((self.accelerations - self.planned) ** 2, axis=0))
         return {
             "simulated": True,
             "largest error [rad or m]": dict(zip(self.motors, self.tracking.largest.tolist(), strict=True)),
             "samples at a torque limit": int(self.tracking.saturated.any(axis=1).sum()),
             "rms acceleration error": {
-                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, missed.tolist(), strict=True)
+                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, error.tolist(), strict=True)
             },
         }
 
 
 def simulate_planned(
-    planned: Planned, spec: ControllerFile, model: Robot | None = None,
+    planned: PlanResult, spec: ControllerFile, model: Robot | None = None,
     progress: Callable[[float], None] = lambda share: None,
-) -> Simulated:  # fmt: skip
+) -> SimulatedPlan:  # fmt: skip
     """Simulate the robot of a plan under a controller that follows it.
 
     Args:
-        model: that the controller knows; default: the robot with its load.
+        model: the robot model inside the controller; default: the robot with its load.
 
     Raises:
         Diverged, BadFile: as `track` and `controlled`.
     """
     robot, path, profile = planned.task.robot, planned.task.path, planned.plan.profile
-    t = np.arange(int(np.ceil((profile.time + STILL) * spec.rate)) + 1) / spec.rate
+    t = np.arange(int(np.ceil((profile.time + SETTLING) * spec.rate)) + 1) / spec.rate
     motion = motion_at(robot, path, profile, t)
     spec = spec.model_copy(update={"torque_limits": _torque_limits(planned, spec)})
     controller = controlled(robot, model or robot, (t, motion.c, motion.cd, motion.cdd), spec)
@@ -72,18 +71,18 @@ def simulate_planned(
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
     cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
     names, units = robot.coordinates.names, tuple("m/s²" if slides else "rad/s²" for slides in path.sliding)
-    frame = next((name for name in LAST if robot.model.existFrame(name)), None)
+    frame = next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
     if names != robot.motors.names or frame is None:
-        return Simulated(tracking, robot.motors.names, names, units, motion.cdd, cdd)
+        return SimulatedPlan(tracking, robot.motors.names, names, units, motion.cdd, cdd)
     states = (robot.close(motion.c, motion.cd, motion.cdd), robot.close(c, cd, cdd))
     names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
-    return Simulated(
+    return SimulatedPlan(
         tracking, robot.motors.names, names, units, *(frame_accelerations(robot, state, frame) for state in states)
     )
 
 
-def _torque_limits(planned: Planned, spec: ControllerFile) -> bool | dict[str, float]:
-    """By motor: the robot's, where the plan file gives none; without the margins of the plan."""
+def _torque_limits(planned: PlanResult, spec: ControllerFile) -> bool | dict[str, float]:
+    """Return the torque limits by motor, of the plan file before the robot's, without the margins of the plan."""
     if spec.torque_limits is not True:
         return spec.torque_limits
     robot, given = planned.task.robot, planned.task.settings.limits
