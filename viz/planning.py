@@ -1,4 +1,4 @@
-"""Figures of a planned motion: the phase plane, the use of every limit over time, the time that each kind of limit costs."""
+"""Figures of a planned motion: phase plane, use of every limit over time, time that each kind of limit costs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -38,7 +38,7 @@ def limit_name(label: Label) -> str:
 def phase_figure(
     s: np.ndarray, z: np.ndarray, max_z: np.ndarray, active: Sequence[Sequence[Label]], title: str
 ) -> Figure:
-    """Draw z = (ds/dt)^2 over s, coloured by the active limit, with the maximum velocity curve; below it, where each limit is active.
+    """Draw z = (ds/dt)^2 over s, coloured by the active limit, and the maximum velocity curve; below: active limits.
 
     Args:
         s, z: (N,) of the motion. max_z: (N,) the maximum velocity curve.
@@ -87,7 +87,7 @@ def phase_figure(
 
 
 def _active_ranges(s: np.ndarray, active: Sequence[bool]) -> list[tuple[float, float]]:
-    """Return begin and width of the ranges of s in which a limit is active; each point reaches half way to its neighbours."""
+    """Return begin and width of the ranges of s where a limit is active; a point reaches half way to the next."""
     edges = np.concatenate([s[:1], (s[1:] + s[:-1]) / 2, s[-1:]])
     found, k = [], 0
     for value, group in groupby(active):
@@ -102,7 +102,7 @@ def _active_ranges(s: np.ndarray, active: Sequence[bool]) -> list[tuple[float, f
 def quantities_figure(
     t: np.ndarray, values: np.ndarray, limits: Limits, units: Mapping[Label, str], title: str
 ) -> Figure:
-    """Draw every limited quantity over time in per cent of its limit, one subplot for each kind; positions are left out.
+    """Draw every limited quantity over time in per cent of its limit, a subplot for each kind except positions.
 
     Args:
         t: (N,) [s]. values: (N, m), columns as `limits.labels`. units: of the labels.

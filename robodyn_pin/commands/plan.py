@@ -24,8 +24,8 @@ def plan(
 ) -> None:
     """Plan the fastest motion along a path that keeps all limits: joints, motors, struts, end-effector.
 
-    Writes a table for the controller (it is also a log, for show and forces), result.json, figures and a film. If no motion
-    keeps the limits, it says where on the path and which limit forbids it, and ends with exit code 3.
+    Writes a table for the controller (it is also a log, for show and forces), result.json, figures and a film. If no
+    motion keeps the limits, it says where on the path and which limit forbids it, and ends with exit code 3.
 
     Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
     """

@@ -10,12 +10,14 @@ from robodyn_pin.planning.model import JointPath, PathDynamics, blocks
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import PerLimit, Terms, limited_quantities
 
-STEEP = 0.9  # share of a limit from which terms are corrected; at standstill, far from the limits, friction is not yet Coulomb's
+NEAR_LIMIT = (
+    0.9  # share of a limit from which on terms are corrected: not at slow points, where friction is unsaturated
+)
 
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """Shares of m limits at P places of K intervals. Both ends of each interval are among them, as motions may jump at knots."""
+    """Shares of m limits at P places of K intervals, both ends of each among them: rates may jump at knots."""
 
     points: (
         np.ndarray
@@ -81,14 +83,14 @@ def shares_at(
 def corrected_terms(
     terms: Terms, checked: LimitCheck, knots: slice, places: np.ndarray, both_ways: bool
 ) -> tuple[Terms, float]:
-    """Return the terms with c shifted to what a check found at a motion near its limits, and the largest such difference.
+    """Return the terms with c shifted to what a check found near the limits, and the largest such difference.
 
     They differ where friction is neither Coulomb nor viscous.
 
     Args:
         knots: which N' points of the terms are corrected. places: (N',) which places of the check they are.
-        both_ways: also where the check found less than the terms. That loosens the limits: the next motion is faster, and at its
-            higher speed it may break them.
+        both_ways: also where the check found less than the terms. That loosens the limits: the next motion is faster,
+            and at its higher speed it may break them.
     """
     if not terms.labels:
         return terms, 0.0
@@ -97,14 +99,14 @@ def corrected_terms(
     expected = a * sdd + b * sd**2 + c + d * sd
     found = checked.shares[places][:, [checked.labels.index(label) for label in terms.labels]] / terms.factor[knots]
     more = found - np.abs(expected)
-    more = np.where(np.maximum(found, np.abs(expected)) > STEEP, more if both_ways else np.maximum(more, 0.0), 0.0)
+    more = np.where(np.maximum(found, np.abs(expected)) > NEAR_LIMIT, more if both_ways else np.maximum(more, 0.0), 0.0)
     shifted = terms.c.copy()
     shifted[knots] += np.sign(expected) * more
     return replace(terms, c=shifted), float(np.abs(more).max(initial=0.0))
 
 
 def tightening_factors(checked: LimitCheck, terms: Terms) -> PerLimit:
-    """Return the factors for the limits at the knots with which they would hold in the intervals beside the knots, too."""
+    """Return factors for the limits at the knots with which the motion would keep them in the intervals, too."""
     least = 1 / beside_knots(np.maximum(checked.in_intervals, 1.0))
     columns = {label: k for k, label in enumerate(checked.labels)}
     quantities, jerks = (least[:, [columns[label] for label in labels]] for labels in (terms.labels, terms.jerk_labels))

@@ -24,7 +24,7 @@ class KnotLimits:
         np.ndarray
     )  # (K + 1, m) half of the range of gamma: at the ends of the path friction may be there or not
     middles: "KnotLimits | None" = (
-        None  # in the middle of the first and the last interval: at the outer knots r' = 0 hides u
+        None  # in the middle of the first and the last interval: at outer knots no limit contains u
     )
 
     def without(self, k: int) -> "KnotLimits":
@@ -49,12 +49,13 @@ class Grid:
 def make_grid(terms: Terms, grading: Grading, space: SplineSpace, momentum: bool) -> Grid:
     """Return the limits on the intervals between the knots of `terms`.
 
-    With smoothness 0 quantities jump at a knot, so both sides of it are limited; with smoothness 1 only the jerk jumps there.
+    With smoothness 0 quantities jump at a knot, so both sides of it are limited; with smoothness 1 only the jerk jumps
+    there.
 
-    Where dry friction reverses in an interval, both of its ends are limited with the friction of before and with that of
-    after, so that slow motion keeps the limits wherever in the interval the friction reverses. A motion that can pass only with
-    `momentum` would be refused by this; it has limits inside such intervals instead (see `Problem.grid`), and a constraint that
-    keeps y positive, as no slow motion does.
+    Where dry friction reverses in an interval, both of its ends are limited with the friction of before and with that
+    of after, so that slow motion keeps the limits wherever in the interval the friction reverses. A motion that can
+    pass only with `momentum` would be refused by this; it has limits inside such intervals instead (see
+    `Problem.grid`), and a constraint that keeps y positive, as no slow motion does.
 
     Raises:
         RobodynError: nothing limits the motion.
@@ -92,7 +93,7 @@ def make_grid(terms: Terms, grading: Grading, space: SplineSpace, momentum: bool
 
 
 def _reversing(terms: Terms, knots: LimitRows, space: SplineSpace) -> list[ConstraintSet]:
-    """Return the limits at both ends of the intervals in which dry friction reverses, with the friction of before and of after."""
+    """Return the limits at both ends of intervals with a friction reversal, for the friction before and after it."""
     k = terms.reversals
     if not len(k):
         return []
@@ -115,13 +116,13 @@ def _knot_limits(terms: Terms, knots: LimitRows, middles: LimitRows) -> KnotLimi
 
 
 def _spread(rows: LimitRows, low: np.ndarray, high: np.ndarray) -> KnotLimits:
-    """Return the limits with gamma anywhere between two bounds (N, m); the last quantity is the speed and has no friction."""
+    """Return the limits with gamma between two bounds (N, m); the last quantity, the speed, has no friction."""
     gamma = np.column_stack([(low + high) / 2, rows.gamma[:, -1]])
     return KnotLimits(replace(rows, gamma=gamma), np.column_stack([(high - low) / 2, np.zeros(len(low))]))
 
 
 def used_shares(constraints: Sequence[ConstraintSet], x: np.ndarray, terms: Terms) -> PerLimit:
-    """Return the shares of the limits that a motion x (n,) uses at most in the two intervals beside each of the K + 1 knots."""
+    """Return the largest shares of the limits that a motion x (n,) uses in the two intervals beside each knot."""
     K, m, k = len(terms.s) - 1, len(terms.labels), len(terms.jerk_labels)
     most = np.zeros((K, m + k + 1))
     for part in constraints:

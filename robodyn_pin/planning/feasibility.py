@@ -1,8 +1,8 @@
 """Where a limit forbids even standstill: a motion that passes there with momentum, or the proof that no motion does.
 
-The phase plane decides. Either its sweeps block a knot, which is the proof, or they yield motions that keep all limits but the
-jerk's at the knots, with more and more room. A feasible motion near one of those is where the search for the fastest begins; best
-if it keeps the limits between the knots, too.
+The phase plane decides. Either its sweeps block a knot, which is the proof, or they yield motions that keep all limits
+but the jerk's at the knots, with more and more room. A feasible motion near one of those is where the search for the
+fastest begins; best if it keeps the limits between the knots, too.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,8 @@ class _Blocked:
         suspects = np.argsort(-_standstill_shares(terms, knot))[:SUSPECTS]
         alone = (k for k in suspects if speed_range(limits.without(k), 1.0, cells).blocked is None)
         label = terms.labels[next(alone, suspects[0])]
-        how = f"over its limit at every speed that can be reached and left; with {100 * high:.2g} % more there may be a way"
+        how = "over its limit at every speed that can be reached and left"
+        how = f"{how}; with {100 * high:.2g} % more there may be a way"
         return _at_knot(terms, Miss(high, knot, label), how, exact)
 
 
@@ -115,13 +116,13 @@ def _blocked_on_finer_grid(problem: Problem, factor: int, cells: int) -> _Blocke
 
 
 def _blocked_at_higher_rate(problem: Problem) -> bool:
-    """Return whether terms taken about a higher rate, at which all friction has saturated, are exact and block the way, too."""
+    """Return whether terms about a higher rate, where all friction has saturated, are exact and block the way, too."""
     faster = replace(problem, reference_rate=FASTER * problem.reference_rate)
     return faster.exact and _blocked_on_finer_grid(faster, *CONFIRMING) is not None
 
 
 def _roomiest_start(problem: Problem, grid: Grid, terms: Terms) -> tuple[MomentumStart | None, Miss]:
-    """Return the motion that leaves the most room between the knots, or enough, and how near to the limits the last miss came."""
+    """Return a motion with the most room between the knots, or enough; and the last miss of those that broke limits."""
     knot, k = np.unravel_index(np.abs(terms.c).argmax(), terms.c.shape)
     miss = Miss(max(float(np.abs(terms.c).max()) - 1, 0.0), int(knot), terms.labels[k])  # where no motion is tried
     starts = []
@@ -165,8 +166,8 @@ def _at_knot(terms: Terms, miss: Miss, how: str, proved: bool) -> InfeasiblePlan
 def infeasible(s: float, label: Label, excess: float, how: str, proved: bool) -> InfeasiblePlan:
     """Return the error for a task without motion: none exists (`proved`), or none was found."""
     none, more = ("along the path keeps", "") if proved else ("is known that keeps", "take more points, ")
-    reason = f"no motion {none} the limits: at s = {s:.4f} {limit_phrase(label)} is {how}; {more}raise the limit or move the path"
-    return InfeasiblePlan(reason, s, label, excess, proved)
+    reason = f"no motion {none} the limits: at s = {s:.4f} {limit_phrase(label)} is {how}"
+    return InfeasiblePlan(f"{reason}; {more}raise the limit or move the path", s, label, excess, proved)
 
 
 def _standstill_shares(terms: Terms, knot: int) -> np.ndarray:

@@ -1,9 +1,9 @@
 """The path parameter as a polynomial s = sigma(r) that is flat at both ends, so that r moves even where s rests.
 
-A motion that starts from rest has s ~ t^2 if its acceleration may jump, and s ~ t^3 if its acceleration starts at zero. With
-sigma ~ r^2 or r^3 at that end, r ~ t: y = (dr/dt)^2 is smooth and positive there, and the travel time, the integral of
-1 / sqrt(y), has no singularity (the one of Gnad et al. (IRB 360), eq. (45)). Equal steps in r take about equal times where the
-motion is slow.
+A motion that starts from rest has s ~ t^2 if its acceleration may jump, and s ~ t^3 if its acceleration starts at zero.
+With sigma ~ r^2 or r^3 at that end, r ~ t: y = (dr/dt)^2 is smooth and positive there, and the travel time, the
+integral of 1 / sqrt(y), has no singularity (the one of Gnad et al. (IRB 360), eq. (45)). Equal steps in r take about
+equal times where the motion is slow.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """A primal-dual interior-point method for splines: every iterate is strictly feasible, every linear system is banded.
 
-At each iteration the convex parts of the slacks are replaced by their tangents (sequential convexification), and one Newton step
-is taken for the barrier problem. This step is a descent direction of the barrier function f - mu sum log(slack), and a line search
-makes the function decrease along it. So the method makes progress, and the motion is feasible whenever it stops.
+At each iteration the convex parts of the slacks are replaced by their tangents (sequential convexification), and one
+Newton step is taken for the barrier problem. This step is a descent direction of the barrier function f - mu sum
+log(slack), and a line search makes the function decrease along it. So the method makes progress, and the motion is
+feasible whenever it stops.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,8 @@ def minimise(
 ) -> Optimum:
     """Minimise an objective from a strictly feasible start x (n,).
 
-    Each iteration tries Mehrotra's predictor-corrector direction; if that does not decrease the barrier function, Newton's.
+    Each iteration tries Mehrotra's predictor-corrector direction; if that does not decrease the barrier function,
+    Newton's.
 
     Args:
         tolerance: complementarity gap, relative to the objective, at which the search ends.

@@ -1,4 +1,4 @@
-"""The limits of a plan: of joints, motors and struts, of the jerk, and of the forces and torques in the end-effector's joint."""
+"""The limits of a plan: of joints, motors and struts, of jerks, and of the load in the end-effector's joint."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,9 +27,10 @@ def planning_limits(
 
     Args:
         given: by joint, motor or strut; `struts` is for all struts without a limit of their own.
-        margins: share of the limits that is kept free, 0 (default) to 1, by kind: "position", "velocity", "acceleration", "jerk",
-            "torque", "force", "end_effector".
-        end_effector: largest "force" [N] and "torque" [N m] of each component in the joint that carries the end-effector.
+        margins: share of the limits that is kept free, 0 (default) to 1, by kind: "position", "velocity",
+            "acceleration", "jerk", "torque", "force", "end_effector".
+        end_effector: largest "force" [N] and "torque" [N m] of each component in the joint that carries the
+            end-effector.
 
     Raises:
         UnknownName, BadFile: as `limits_of`; also for a margin outside 0 to 1.
@@ -48,7 +49,7 @@ def symmetric(kind: str, names: tuple[str, ...], most: np.ndarray) -> Bounds:
 
 
 def _without_repeats(bounds: Bounds) -> Bounds:
-    """Return each axis once, with its narrowest range: a motor and the joint that it turns directly are the same axis."""
+    """Return each axis once, with its narrowest range: a motor and the joint that it turns directly are one axis."""
     least, most = bounds.centre - bounds.half, bounds.centre + bounds.half
     inside = (bounds.S[:, None] == bounds.S).all(axis=2) & (least >= least[:, None]) & (most <= most[:, None])
     first = np.tri(len(least), k=-1, dtype=bool)  # of two equal ranges the first one stays

@@ -80,7 +80,8 @@ class CallbackDynamics:
         torque, N = np.asarray(self.inverse_dynamics(state.q, state.v, state.a), float), len(s)
         if torque.ndim != 2 or len(torque) != N or self.motors not in (None, torque.shape[1]):
             raise ShapeMismatch(
-                f"the inverse dynamics gave shape {torque.shape} for {N} samples; expected ({N}, {self.motors or 'motors'})"
+                f"the inverse dynamics gave shape {torque.shape} for {N} samples; "
+                f"expected ({N}, {self.motors or 'motors'})"
             )
         if not np.isfinite(torque).all():
             i = int(np.argwhere(~np.isfinite(torque))[0, 0])
@@ -123,7 +124,7 @@ class RobotDynamics:
         return found
 
     def crosses_singularity(self, joint_path: JointPath) -> np.ndarray:
-        """Return whether det [J; S] of the coordinates or det B of the motors changes its sign between points (N - 1,)."""
+        """Return whether det [J; S] of the coordinates or det B of the motors changes sign between points (N - 1,)."""
         robot, ones = self.robot, np.ones(len(joint_path.s))
         signs = closure_signs(robot.loops, robot.coordinates.S, joint_path.q)
         B = motor_map(robot, joint_path.state(ones, 0 * ones))
@@ -150,8 +151,8 @@ def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDy
     """Return a robot on a path whose loads of these kinds are limited.
 
     Args:
-        kinds: "torque", "force" of the struts, "end_effector"; the last one always comes from the reduced model of a Delta, the
-            force that moves the end-effector itself.
+        kinds: "torque", "force" of the struts, "end_effector"; the last one always comes from the reduced model of a
+            Delta, the force that moves the end-effector itself.
         reduced: strut forces, too, come from the reduced model.
     """
     kinds = frozenset(kinds)
@@ -160,7 +161,7 @@ def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDy
 
 
 def joint_path_at(dynamics: PathDynamics, path: Curve, s: np.ndarray, third: bool) -> JointPath:
-    """Return all joints at s (N,). With `third` also q''', a difference of q'' STEP before and behind (one-sided at the ends)."""
+    """Return all joints at s (N,). `third`: also q''', a difference of q'' STEP before and behind."""
     joint_path = dynamics.joint_path(path.at(s))
     if not third:
         return joint_path

@@ -1,7 +1,7 @@
 """From a motion that breaks limits to a feasible one nearby, by a sequence of linear programs.
 
-Each program minimises the largest violation of the limits, with tangents at the motion before in place of their curved parts.
-Whether its solution keeps the limits themselves is checked afterwards.
+Each program minimises the largest violation of the limits, with tangents at the motion before in place of their curved
+parts. Whether its solution keeps the limits themselves is checked afterwards.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Miss:
 
 
 def nearby_start(constraints: tuple[ConstraintSet, ...], terms: Terms, motion: np.ndarray) -> np.ndarray | Miss:
-    """Return a strictly feasible motion (n,) near a motion (2 K + 1,) of smoothness 0, or how far the search remained from one."""
+    """Return a strictly feasible motion (n,) near a motion (2 K + 1,) of smoothness 0, or how it was missed."""
     space = constraints[0].space
     if space.smoothness == 0 and strictly_feasible(constraints, motion):
         return motion

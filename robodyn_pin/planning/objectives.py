@@ -39,8 +39,8 @@ class TravelTime:
 class SpeedIntegral:
     """Minus the integral of z = (ds/dt)^2 over s: Gnad et al. (IRB 360), eq. (43).
 
-    This integral alone leaves y free to go to zero at the ends of the path, where sigma' = 0. A small share of the travel time
-    keeps it positive. Both terms are in units of a slow motion.
+    This integral alone leaves y free to go to zero at the ends of the path, where sigma' = 0. A small share of the
+    travel time keeps it positive. Both terms are in units of a slow motion.
     """
 
     weights: np.ndarray  # (n,) of the coefficients in the integral
@@ -60,7 +60,7 @@ Objective = TravelTime | SpeedIntegral
 
 
 def objective_of(kind: Literal["time", "speed"], space: SplineSpace, grading: Grading, slow_y: float) -> Objective:
-    """Return the objective "time" or "speed"; `slow_y` is the y of a slow motion [1/s^2], the unit of the second one."""
+    """Return the objective "time" or "speed"; `slow_y` [1/s^2], y of a slow motion, is the unit of the second one."""
     time = TravelTime(space, 0.5 / space.intervals)
     if kind == "time":
         return time

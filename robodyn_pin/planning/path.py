@@ -1,8 +1,8 @@
 """Paths: curves c(s) in the coordinates of a robot, s in [0, 1], smooth enough for a finite jerk.
 
-A time-optimal motion needs c, c', c'' and c''' by s (Gnad et al. (IRB 360), eqs. (38) to (40)): every curve made here has three
-continuous derivatives. Sharp corners are rounded (`lines`) or passed at a distance (`control`); a corner that cannot be rounded
-raises an error.
+A time-optimal motion needs c, c', c'' and c''' by s (Gnad et al. (IRB 360), eqs. (38) to (40)): every curve made here
+has three continuous derivatives. Sharp corners are rounded (`lines`) or passed at a distance (`control`); a corner that
+cannot be rounded raises an error.
 """
 
 from collections.abc import Sequence
@@ -93,10 +93,10 @@ def through(names: Sequence[str], points: np.ndarray, sliding: np.ndarray) -> Pa
 def lines(names: Sequence[str], points: np.ndarray, sliding: np.ndarray, radius: float | Sequence[float]) -> Path:
     """Return straight lines between points (n, d) with rounded corners.
 
-    The path leaves a line `radius` r before a corner and joins the next line r behind it. With directions a and b and the signed
-    distance l from the corner P, the sharp path is P + l (a + b) / 2 + |l| (b - a) / 2. The rounding replaces |l| by a
-    polynomial of degree 6 with second derivative 15/8 (1 - (l / r)^2)^2 / r. It has three continuous derivatives and misses the
-    corner by 5/16 r |b - a| / 2.
+    The path leaves a line `radius` r before a corner and joins the next line r behind it. With directions a and b and
+    the signed distance l from the corner P, the sharp path is P + l (a + b) / 2 + |l| (b - a) / 2. The rounding
+    replaces |l| by a polynomial of degree 6 with second derivative 15/8 (1 - (l / r)^2)^2 / r. It has three continuous
+    derivatives and misses the corner by 5/16 r |b - a| / 2.
 
     Args:
         radius: [m, or rad where no coordinate slides] of all corners, or one for each point but the first and the last.
@@ -151,7 +151,8 @@ def u_turn(
     stacked = np.concatenate(points)
     if len(stacked) <= DEGREE:
         raise BadPath(
-            f"a spacing of {spacing:g} leaves the U-turn {len(stacked)} control points: it needs {DEGREE + 1}; make it smaller"
+            f"a spacing of {spacing:g} leaves the U-turn {len(stacked)} control points: it needs {DEGREE + 1}; "
+            "make it smaller"
         )
     return control(names, stacked + np.linspace(0, 1, len(stacked))[:, None] * turn, sliding)
 
@@ -161,7 +162,8 @@ def _points(names: Sequence[str], points: np.ndarray, sliding: np.ndarray, least
     points = np.asarray(points, float)
     if points.ndim != 2 or points.shape[1] != len(names):
         raise BadPath(
-            f"points of a path have shape {points.shape}, expected (n, {len(names)}): one column for each of {', '.join(names)}"
+            f"points of a path have shape {points.shape}, expected (n, {len(names)}): "
+            f"one column for each of {', '.join(names)}"
         )
     if not np.isfinite(points).all():
         raise BadPath(f"point {int(np.argwhere(~np.isfinite(points))[0, 0]) + 1} of the path is not finite")
@@ -182,7 +184,7 @@ def _radii(
     given = np.full(inner, radius) if isinstance(radius, float | int) else np.asarray(radius, float)
     if given.shape != (inner,) or (given < 0).any():
         raise BadPath(
-            f"{given.size} radii for {inner} corners; expected one, or one for each point between the ends, none negative"
+            f"{given.size} radii for {inner} corners; expected one, or one for each inner point, none negative"
         )
     bent = np.linalg.norm(np.diff(slopes, axis=0), axis=1) > SAME
     for k in np.flatnonzero(bent):
@@ -193,7 +195,8 @@ def _radii(
         if not given[k]:
             turned = f"turns by {np.degrees(np.arccos(min(cosine, 1.0))):.3g} degrees"
             raise BadPath(
-                f"the path has a kink at point {k + 2} ({turned}): give it a radius, or plan two paths, each from rest to rest"
+                f"the path has a kink at point {k + 2} ({turned}): give it a radius, "
+                "or plan two paths, each from rest to rest"
             )
     radii = np.concatenate([[0.0], np.where(bent, given, 0.0), [0.0]])
     taken = radii[:-1] + radii[1:]
@@ -225,7 +228,7 @@ def _corner(corner: np.ndarray, a: np.ndarray, b: np.ndarray, r: float) -> np.nd
 
 
 def _smooth(path: Path) -> Path:
-    """Return the path; raise BadPath where its direction jumps or its tangent vanishes: a motion would have to stop there."""
+    """Return the path; raise BadPath where its direction jumps or its tangent vanishes, as a motion must stop there."""
     s = np.linspace(0, 1, GRID)
     tangent = path.at(s).c1
     scale = np.abs(tangent).max(axis=0)

@@ -4,13 +4,14 @@ Without jerk limits y alone joins the past of a motion to its future. With u = y
 
     y_k + h u_k = y_{k+1} - h u_{k+1}.
 
-The y of each knot are cut into cells, and each cell gets the range of all u that keep the limits at any of its y. A forward sweep
-keeps the cells that a cell of the knot before leads to (the reachable set), a backward sweep those that lead on to the end (the
-controllable set). Since a cell's range of u is too wide rather than too narrow, no motion is lost: where no cell is left, no
-motion exists whose u is linear between these knots. The same sweeps over points of y instead of cells lose motions but invent none:
-where points are left, a motion goes through them.
+The y of each knot are cut into cells, and each cell gets the range of all u that keep the limits at any of its y. A
+forward sweep keeps the cells that a cell of the knot before leads to (the reachable set), a backward sweep those that
+lead on to the end (the controllable set). Since a cell's range of u is too wide rather than too narrow, no motion is
+lost: where no cell is left, no motion exists whose u is linear between these knots. The same sweeps over points of y
+instead of cells lose motions but invent none: where points are left, a motion goes through them.
 
-At the first and the last knot r' = 0 and the limits do not contain u. There the middle of the outer interval limits u instead.
+At the first and the last knot sigma' = 0, so that s'' = sigma'' y + sigma' u does not contain u. There the middle of the
+outer interval limits u instead.
 """
 
 from dataclasses import dataclass
@@ -69,8 +70,8 @@ def motion_within(limits: KnotLimits, speeds: SpeedRange, widening: float = 1.0)
     """Return a motion through points of a speed range that keeps the limits, `widening` times as wide, at the knots.
 
     Returns:
-        Coefficients (2 K + 1,) of a y of smoothness 0: y at the knots, and y_k + h u_k between them. At the first and the last
-        knot, where the limits do not contain u, u is that of the interval's other end. None: no points are left.
+        Coefficients (2 K + 1,) of a y of smoothness 0: y at the knots, and y_k + h u_k between them. At the first and
+        the last knot, where no limit contains u, u is that of the interval's other end. None: no points are left.
     """
     y, K = speeds.grid(np.linspace(0.0, 1.0, POINTS)), len(speeds.low) - 1
     kept, least, most = _acceleration_ranges(limits, y, y, widening)
@@ -95,7 +96,7 @@ def motion_within(limits: KnotLimits, speeds: SpeedRange, widening: float = 1.0)
 def _acceleration_ranges(
     limits: KnotLimits, low: np.ndarray, high: np.ndarray, widening: float
 ) -> tuple[np.ndarray, ...]:
-    """Return whether cells of y from `low` to `high` (K + 1, n) allow any u, the least and the largest one, (K + 1, n) each."""
+    """Return whether cells of y from `low` to `high` (K + 1, n) allow any u, the least u and the largest u."""
     parts = (_accelerations_at_knot(limits, k, low[k], high[k], widening) for k in range(len(low)))
     return tuple(np.stack(x) for x in zip(*parts, strict=True))
 
@@ -122,7 +123,7 @@ def _accelerations_at_knot(
 def _limit_outer_interval(
     middles: KnotLimits, end: int, kept: np.ndarray, y: Interval, u: Interval, widening: float
 ) -> None:
-    """Drop the cells beside an outer knot (end 0 or -1) from which any u breaks a limit in the middle of the outer interval.
+    """Drop cells of the knot next to an outer one (end 0 or -1) that break a limit in the middle of the interval.
 
     There u = (y_1 - y_0) / 2 h and y = (y_0 + 3 y_1 - 2 h u_1) / 4. At the last knot the same holds with time reversed.
     """

@@ -60,11 +60,11 @@ class Plan:
 
     @cached_property
     def max_velocity(self) -> np.ndarray:
-        """The maximum velocity curve: largest (ds/dt)^2 at each knot (K + 1,) that any acceleration allows, without jerk limits."""
+        """Maximum velocity curve: largest (ds/dt)^2 at each knot (K + 1,) for any acceleration, without jerk limits."""
         return maximum_velocity(self.terms, self.profile.z_knots)
 
     def quantities(self, s: np.ndarray) -> np.ndarray:
-        """Return all limited quantities (N, m) of the motion at s (N,), columns as `labels`, by the inverse dynamics themselves."""
+        """Return all limited quantities (N, m) at s (N,), columns as `labels`, by the inverse dynamics themselves."""
         rates = self.profile.rates(self.profile.grading.inverse(s))
         joint_path = joint_path_at(self.dynamics, self.path, s, third="jerk" in self.limits.kinds)
         return limited_quantities(self.dynamics, joint_path, self.limits, rates)

@@ -20,7 +20,7 @@ End = Literal["rest", "free"]
 
 
 class PointsSpec(Strict):
-    """A path by its points: straight lines with rounded corners, a spline through the points, or a B-spline controlled by them."""
+    """A path by points: lines with rounded corners, a spline through the points, or a B-spline controlled by them."""
 
     kind: Literal["lines", "through", "control"]
     coordinates: list[str] | None = None  # joints or motors; default: the robot's

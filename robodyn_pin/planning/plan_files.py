@@ -31,8 +31,8 @@ def write_plan(planned: PlanResult, simulated: SimulatedPlan | None, folder: Pat
     settings, robot = planned.task.settings, planned.task.robot
     _clear(folder)
     note = (
-        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; "
-        "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
+        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, "
+        "SI units; c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
     for name, text in _figures(planned, simulated).items():
@@ -44,7 +44,7 @@ def write_plan(planned: PlanResult, simulated: SimulatedPlan | None, folder: Pat
 
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
-    """Write and return `result.json` for a task that no motion keeps within its limits: where, which limit, by how much."""
+    """Write and return the result of a task without motion: where on the path, which limit, by how much."""
     found = {
         "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
         "excess": error.excess,
@@ -95,8 +95,8 @@ def _cautions(planned: PlanResult) -> list[str]:
         )
     if plan.scaling_cost > SCALED:
         found.append(
-            f"the whole motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
-            "more 'points' may avoid that"
+            f"the whole motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of "
+            "the plan; more 'points' may avoid that"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""From a plan file to a planned motion: robot with load, path, limits, plan, table, and the time that each kind of limit costs."""
+"""From a plan file to a planned motion, its table, and the time that each kind of limit costs."""
 
 import time
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class PlanResult:
 
     @cached_property
     def largest_use(self) -> dict[tuple[str, str], float]:
-        """Largest share of every limit that is used, 1 at the limit: on the dense grid of the plan and in the rows of the table."""
+        """Largest used share of every limit, 1 at the limit, on the plan's dense grid and in the rows of the table."""
         centre, half = self.task.limits.scale
         s = self.motion.s[:, 0]
         s = s[s < 1]  # after the end of the path the robot stands still

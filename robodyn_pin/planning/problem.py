@@ -1,4 +1,4 @@
-"""What stays the same while a plan is made: the joint path, the limits along it, and how a motion is checked against them."""
+"""What stays the same while a plan is made: the joint path, the limits along it, and the check of a motion."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -123,7 +123,7 @@ class Problem:
 
     @cached_property
     def reversal_limits(self) -> ReversalLimits:
-        """The limits at REVERSAL_STEPS - 1 places in each interval with a reversal, and on both sides of the reversal itself."""
+        """The limits inside the intervals with a friction reversal, also on both sides of the reversal itself."""
         k, places = self.terms.reversals, np.arange(CLOSE + 1)
         if not len(k):
             return ReversalLimits(k, k / 1, self.terms)
@@ -188,13 +188,13 @@ class Problem:
         if crossed.any():
             i = int(crossed.argmax())
             raise BadPath(
-                f"the path crosses a singularity between s = {s[i]:.4f} and {s[i + 1]:.4f}: the motors do not hold the robot there; "
-                "move the path"
+                f"the path crosses a singularity between s = {s[i]:.4f} and {s[i + 1]:.4f}: "
+                "the motors do not hold the robot there; move the path"
             )
 
 
 def path_dynamics(robot: Robot | InverseDynamics, limits: Limits, reduced: bool) -> PathDynamics:
-    """Return a robot, or its inverse dynamics, as plans use it; `reduced`: strut forces by the reduced model of a Delta.
+    """Return a robot, or its inverse dynamics, on a path; `reduced`: strut forces by a Delta's reduced model.
 
     Raises:
         RobodynError: limits that inverse dynamics alone cannot check.

@@ -1,4 +1,4 @@
-"""The velocity profile of a motion, y = (dr/dt)^2 as a spline of r with s = sigma(r), and its time law in closed form."""
+"""The velocity profile y(r) = (dr/dt)^2 of a motion with s = sigma(r), and its time law in closed form."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ TINY = 1e-8  # below it arctan(g) / g, sin(g) / g and their hyperbolic sisters a
 
 @dataclass(frozen=True)
 class Profile:
-    """y(r) on K intervals. With smoothness 0 the acceleration jumps at the knots, with smoothness 1 only the jerk does."""
+    """y(r) on K intervals. With smoothness 0 the acceleration jumps at knots, with smoothness 1 only the jerk."""
 
     grading: Grading
     space: SplineSpace
@@ -60,7 +60,7 @@ class Profile:
         return self.rates(self.grading.inverse(s))[0] ** 2
 
     def at_time(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return s and its first three derivatives by time, at times t (N,) clipped to [0, time]; s ends at 1 with ds/dt = 0."""
+        """Return s and its first three derivatives by time, at times t (N,) clipped to [0, time]."""
         t = np.clip(np.asarray(t, float), 0.0, self.time)
         k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, self.intervals - 1)
         x = _position(self.monomials[k], (t - self.times[k]) * self.intervals)
@@ -77,7 +77,7 @@ class Profile:
         return self.rates_in(k, r * self.intervals - k)
 
     def rates_in(self, k: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what `rates` returns, at places x (N,) from 0 to 1 in the intervals k (N,): it tells both sides of a knot apart."""
+        """As `rates`, at places x (N,) from 0 to 1 in the intervals k (N,), which tells both sides of a knot apart."""
         p = self.monomials[k]
         y = p[:, 0] + x * (p[:, 1] + x * p[:, 2])
         u = self.intervals * (p[:, 1] + 2 * x * p[:, 2]) / 2
@@ -90,8 +90,8 @@ class Profile:
 def _duration(p: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the integral of (p0 + p1 x + p2 x^2)^(-1/2) from 0 to x (N,), for p (N, 3).
 
-    With f = sqrt(y(0)), e = sqrt(y(x)), m = 2 x / (f + e) and g^2 = |p2| m^2 / 4 it is m artanh(g) / g or m arctan(g) / g:
-    this form subtracts no large numbers as p2 goes to zero.
+    With m = 2 x / (sqrt(y(0)) + sqrt(y(x))) and g^2 = |p2| m^2 / 4 it is m artanh(g) / g for positive p2 and
+    m arctan(g) / g for negative p2. This form subtracts no large numbers as p2 goes to zero.
     """
     begin, end = np.sqrt(p[:, 0]), np.sqrt(p[:, 0] + x * (p[:, 1] + x * p[:, 2]))
     m = 2 * x / (begin + end)
@@ -103,7 +103,7 @@ def _duration(p: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _position(p: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return x (N,) after the time t (N,), for p (N, 3): x' = sqrt(y), so x'' = p1 / 2 + p2 x is linear and has a closed form."""
+    """Return x (N,) after the time t (N,), for p (N, 3): x' = sqrt(y), so x'' = p1 / 2 + p2 x, in closed form."""
     speed, acceleration = np.sqrt(p[:, 0]), p[:, 1] / 2
     signed = p[:, 2] * t**2
     g = np.sqrt(np.abs(signed))

@@ -1,4 +1,4 @@
-"""Whether the robot can be on a path at all, before anything is planned: loops close, joints are in range, nothing is singular."""
+"""Whether a robot can be on a path at all: its loops close, its joints are in range, nothing is singular."""
 
 from collections.abc import Callable, Mapping
 

@@ -4,9 +4,9 @@
     jerk       |e3 y + 3 e2 u + e1 w| <= 1 / sqrt(y)
     velocity   0 <= y <= max_y
 
-The slack of every limit is a concave function of the motion plus a convex one (sqrt(y) and 1 / sqrt(y), each on one side of the
-limit). With its tangent in place of the convex part a limit is convex and at least as tight: sequential convexification, in
-which every iterate is feasible.
+The slack of every limit is a concave function of the motion plus a convex one (sqrt(y) and 1 / sqrt(y), each on one
+side of the limit). With its tangent in place of the convex part a limit is convex and at least as tight: sequential
+convexification, in which every iterate is feasible.
 """
 
 from dataclasses import dataclass, replace
@@ -56,11 +56,11 @@ class LimitRows:
         return replace(self, linear=self.linear[:, :-1], gamma=self.gamma[:, :-1], delta=self.delta[:, :-1])
 
     def standing(self, gamma: np.ndarray) -> "LimitRows":
-        """Return the rows at the ends of the path, without jerks: `gamma` (N, m) while the robot stands, no viscous friction."""
+        """Return the rows for standstill at the ends of the path: `gamma` (N, m), no viscous friction, no jerks."""
         return replace(self.with_gammas(gamma), delta=0 * self.delta)
 
     def with_gammas(self, *gammas: np.ndarray) -> "LimitRows":
-        """Return the quantities once for each of `gammas` (N, m), without jerks; the last quantity is the speed, as before."""
+        """Return the quantities once for each of `gammas` (N, m), then the speed row; no jerks."""
         gamma = np.hstack([*gammas, self.gamma[:, -1:]])
         linear, delta = (np.hstack([*[x[:, :-1]] * len(gammas), x[:, -1:]]) for x in (self.linear, self.delta))
         return LimitRows(linear, gamma, delta, self.jerk[:, :0], self.max_y)
@@ -135,7 +135,7 @@ class ConstraintSet:
         return g
 
     def curvature(self, motion: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """Return minus the second derivative by y (K',) of the slacks' concave parts, weighted with their multipliers."""
+        """Return minus the second derivative by y (K',) of the slacks' concave parts, weighted by the multipliers."""
         m = self.rows.gamma.shape[1]
         side = np.where(self.rows.delta < 0, multipliers[:, :m], multipliers[:, m : 2 * m])
         return np.asarray((np.abs(self.rows.delta) * side).sum(axis=1) * motion[:, 0] ** -1.5 / 4)
@@ -143,7 +143,7 @@ class ConstraintSet:
 
 @dataclass(frozen=True)
 class MiddleCoefficientSet(ConstraintSet):
-    """Constraints on the middle coefficient of each interval instead of y: where all coefficients are positive, y is everywhere."""
+    """Constraints on the middle coefficient of each interval instead of y: y > 0 all over if all coefficients are."""
 
     @cached_property
     def basis(self) -> np.ndarray:

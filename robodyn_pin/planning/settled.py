@@ -19,7 +19,7 @@ Stage = tuple[int, float, int]  # points per interval, violation that is small e
 STAGES: tuple[Stage, ...] = ((ROUGH, OVER / 2, 2), (DENSE, OVER, 6))
 MOMENTUM_STAGE: Stage = (CLOSE, OVER, 6)  # the last one for motions that pass with momentum
 TOO_LOOSE = 0.02  # a correction after which a limit is exceeded by more had loosened the limits too far
-SHRINK = 0.97  # factor of y, or of its distance from the start, with which a search begins at a motion that touches its limits
+SHRINK = 0.97  # each try to begin near an optimum moves this factor closer to the start with momentum, or to y = 0
 TRIES = 50  # so many times, before the search begins anew
 WARM_GAP = 1e-3  # complementarity gap, relative to the objective, of a search that begins near an optimum
 
@@ -44,10 +44,10 @@ class Tightening:
     iterations: int  # of each search, at most
 
     def run(self, iterate: Iterate) -> tuple[Iterate, LimitCheck, tuple[float, ...]]:
-        """Return the iterate whose motion keeps the limits between the knots, its last check, and all objectives on the way.
+        """Return the iterate that keeps the limits between the knots, its check, and all objectives on the way.
 
-        Each pass checks the motion, corrects the terms where friction is neither Coulomb nor viscous, tightens the limits that
-        are exceeded, and optimises again.
+        Each pass checks the motion, corrects the terms where friction is neither Coulomb nor viscous, tightens the
+        limits that are exceeded, and optimises again.
         """
         history, both_ways = iterate.optimum.history, True
         for density, enough, passes in (*STAGES, MOMENTUM_STAGE) if self.start else STAGES:
@@ -71,7 +71,7 @@ class Tightening:
         return iterate, checked, history
 
     def _tighter(self, iterate: Iterate, terms: Terms, checked: LimitCheck, correct: bool) -> Iterate | None:
-        """Return the optimum within limits tightened by what the check found; None where no motion is found within them.
+        """Return the optimum within limits tightened by what the check found; None: no motion is found within them.
 
         With `correct` the reversal limits are corrected, too, if a motion is found within the corrected ones.
         """
@@ -91,9 +91,10 @@ class Tightening:
         return None
 
     def optimise_again(self, grid: Grid, near: Optimum) -> Optimum | None:
-        """Return the optimum within limits that differ little from those of another optimum; None where no start is feasible.
+        """Return the optimum within limits that differ little from another optimum's; None: no start is feasible.
 
-        The search begins a little inside that optimum. If this fails, it begins at the start with momentum or at a slow motion.
+        The search begins a little inside that optimum. If this fails, it begins at the start with momentum or at a slow
+        motion.
         """
         cold_start = self.start.x if self.start else np.full(len(near.x), grid.slow_y / 2)
         origin = self.start.x if self.start else 0 * cold_start

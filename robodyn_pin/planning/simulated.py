@@ -1,4 +1,4 @@
-"""A planned motion under a controller, with a simulated robot: how well the end-effector follows. Gnad et al. (IRB 360), Fig. 17."""
+"""A planned motion of a simulated robot under a controller, as in Gnad et al. (IRB 360), Fig. 17."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The fastest motion along a path within all limits.
 
-Bobrow's problem with z = (ds/dt)^2 as the unknown (Verscheure et al., IEEE TAC 54(10), 2009), with viscous friction and jerk by
-sequential convexification; Gnad et al. (IRB 360), section 5.
+Bobrow's problem with z = (ds/dt)^2 as the unknown (Verscheure et al., IEEE TAC 54(10), 2009), with viscous friction and
+jerk by sequential convexification; Gnad et al. (IRB 360), section 5.
 """
 
 from collections.abc import Iterator
@@ -50,18 +50,22 @@ def fastest(
     """Return the fastest motion along a path, from rest to rest.
 
     Args:
-        robot: with the path's coordinates; or its inverse dynamics f(q, q', q'') -> torques (N, m), for limits "torque".
+        robot: with the path's coordinates; or its inverse dynamics f(q, q', q'') -> torques (N, m), for limits
+            "torque".
         limits: as `planning_limits` returns them.
         points: number of intervals of the path.
-        ends: acceleration at the beginning and at the end: "rest" zero, "free" any. Without jerk limits it is always free.
+        ends: acceleration at the beginning and at the end: "rest" zero, "free" any. Without jerk limits it is always
+            free.
         objective: "time"; or "speed", the integral of z over s, as in Gnad et al., eq. (43).
         jerk: False leaves the jerk limits out.
         reduced: strut forces come from the reduced model of a Delta.
-        iterations: most iterations of each search; a motion of which the search ended before the optimum keeps the limits, too.
+        iterations: most iterations of each search; a motion of which the search ended before the optimum keeps the
+            limits, too.
 
     Raises:
         InfeasiblePlan: no motion keeps the limits; names where on the path, which limit and by how much.
-        RobodynError: nothing limits the motion. ClosureFailed: the path leaves the workspace. BadPath: it crosses a singularity.
+        RobodynError: nothing limits the motion. ClosureFailed: the path leaves the workspace. BadPath: it crosses a
+            singularity.
     """
     if points < LEAST_POINTS:
         raise RobodynError(f"a plan on {points} points; expected {LEAST_POINTS} or more")
@@ -90,8 +94,8 @@ def fastest(
 def _attempts(problem: Problem) -> Iterator[tuple[Problem, Grid]]:
     """Yield the ways to plan, the simplest one first: each a problem, and its limits on the grid.
 
-    Where slow motion keeps all limits, that is the only way. Otherwise the terms are taken about lower rates (friction that
-    is neither Coulomb nor viscous may be less there), and at last the motion must pass with momentum.
+    Where slow motion keeps all limits, that is the only way. Otherwise the terms are taken about lower rates (friction
+    that is neither Coulomb nor viscous may be less there), and at last the motion must pass with momentum.
     """
     grid = problem.grid(problem.terms)
     if grid.slow_y > 0:
@@ -106,7 +110,7 @@ def _attempts(problem: Problem) -> Iterator[tuple[Problem, Grid]]:
 
 
 def _plan(problem: Problem, grid: Grid, objective: Literal["time", "speed"], iterations: int) -> Plan:
-    """Return the fastest motion within the limits at the knots, tightened until they hold between them; raises as `fastest`."""
+    """Return the fastest motion within limits at the knots that are tightened until they hold between them, too."""
     grading, space = problem.grading, problem.space
     start = momentum_start(problem, grid) if grid.slow_y == 0 else None
     begin = start.x if start else np.full(space.size, grid.slow_y / 2)
@@ -132,7 +136,7 @@ def _plan(problem: Problem, grid: Grid, objective: Literal["time", "speed"], ite
 
 
 def _violation(checked: LimitCheck) -> InfeasiblePlan:
-    """Return the error for a motion that breaks a limit between its knots and cannot be slowed down enough to keep it."""
+    """Return the error for a motion that breaks a limit between its knots and cannot be slowed down enough."""
     shares = np.nan_to_num(checked.shares, nan=np.inf)  # not a number: the motion stops on its way
     i, k = np.unravel_index(shares.argmax(), shares.shape)
     excess, how = float(shares[i, k]) - 1, "over its limit in the best that was tried"

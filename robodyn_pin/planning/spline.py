@@ -1,4 +1,4 @@
-"""Piecewise parabolas y(r) on K equal intervals of [0, 1]. Their slope jumps at the knots (smoothness 0) or not (smoothness 1)."""
+"""Piecewise parabolas y(r) on K equal intervals of [0, 1], whose slope jumps at the knots (smoothness 0) or not (1)."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -9,9 +9,9 @@ import numpy as np
 Smoothness = Literal[0, 1]  # how many derivatives are continuous
 Intervals = slice | np.ndarray  # which of the K intervals
 
-# Each row is a basis function that is not zero on an interval, each column its factor of 1, x, x^2, with x from 0 to 1 on the
-# interval. Smoothness 0 has Bernstein polynomials (the values at both ends and the control value between them), smoothness 1
-# B-splines. Equal coefficients give a constant y of that value in both.
+# Each row is a basis function that is not zero on an interval, each column its factor of 1, x, x^2, with x from 0 to 1
+# on the interval. Smoothness 0 has Bernstein polynomials (the values at both ends and the control value between them),
+# smoothness 1 B-splines. Equal coefficients give a constant y of that value in both.
 FUNCTIONS = {
     0: np.array([[1.0, -2.0, 1.0], [0.0, 2.0, -2.0], [0.0, 0.0, 1.0]]),
     1: np.array([[0.5, -1.0, 0.5], [0.5, 1.0, -1.0], [0.0, 0.0, 0.5]]),
@@ -51,7 +51,7 @@ class SplineSpace:
         return np.asarray(self.local(x) @ FUNCTIONS[self.smoothness])
 
     def basis(self, place: float) -> np.ndarray:
-        """Return the matrix (3, 3) that maps an interval's coefficients to y, y'/2 and y''/2 by r, at a place from 0 to 1 in it."""
+        """Return the matrix (3, 3) from an interval's coefficients to y, y'/2, y''/2 by r, at a place 0 to 1 in it."""
         return _basis(self.intervals, self.smoothness, place)
 
     def scatter(self, total: np.ndarray, local: np.ndarray, intervals: Intervals = ALL) -> None:
@@ -60,7 +60,7 @@ class SplineSpace:
             _add(total, self._index(i, intervals), local[:, i])
 
     def scatter_bands(self, bands: np.ndarray, local: np.ndarray, intervals: Intervals = ALL) -> None:
-        """Add symmetric matrices (K', 3, 3) of some intervals' coefficients to the lower bands (3, n) of a matrix (n, n)."""
+        """Add symmetric matrices (K', 3, 3) of some intervals to the lower bands (3, n) of the matrix (n, n)."""
         for i in range(WIDTH):
             for j in range(i + 1):
                 _add(bands[i - j], self._index(j, intervals), local[:, i, j])

@@ -1,6 +1,7 @@
-"""The look-up table that a controller plays: a planned motion at the controller's cycle, with its torques and strut forces.
+"""The look-up table that a controller plays: a planned motion at its cycle, with torques and strut forces.
 
-Gnad et al. (IRB 360), section 5.2: a table with one row per cycle needs no interpolation, the controller plays the closest row.
+Gnad et al. (IRB 360), section 5.2: a table with one row per cycle needs no interpolation, the controller plays the
+closest row.
 """
 
 from dataclasses import dataclass, fields
@@ -56,14 +57,14 @@ def cycle_times(time: float, cycle: float) -> np.ndarray:
     last = np.ceil(time / cycle * (1 - 1e-12))
     if last >= MAX_ROWS:
         raise BadFile(
-            f"the motion takes {time:.4g} s, {last + 1:.4g} rows at a cycle of {cycle:g} s, and a table has {MAX_ROWS} at most: look "
-            "for a limit that is too small, or take a longer 'cycle'"
+            f"the motion takes {time:.4g} s, {last + 1:.4g} rows at a cycle of {cycle:g} s, and a table has "
+            f"{MAX_ROWS} at most: look for a limit that is too small, or take a longer 'cycle'"
         )
     return np.arange(int(last) + 1) * cycle
 
 
 def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:
-    """Return the planned motion at times t (N,); after its end the robot stands still. `robot` has the path's coordinates.
+    """Return the planned motion at times t (N,), at rest after its end. `robot` has the path's coordinates.
 
     Raises:
         ClosureFailed: the robot cannot be at a point of the path.

@@ -1,7 +1,7 @@
 """Every limited quantity along a path as a function of the path's speed: value = a s'' + b s'^2 + c + d s'.
 
-Gnad et al. (IRB 360), eqs. (38) to (42): a comes from the mass, b from products of rates, c from gravity and dry friction, whose
-sign depends on the path's direction alone, and d from viscous friction. The jerk of an axis is
+Gnad et al. (IRB 360), eqs. (38) to (42): a comes from the mass, b from products of rates, c from gravity and dry
+friction, whose sign depends on the path's direction alone, and d from viscous friction. The jerk of an axis is
 s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
 """
 
@@ -16,7 +16,9 @@ from robodyn_pin.loads import quantities
 from robodyn_pin.planning.model import JointPath, PathDynamics
 
 LOADS = ("torque", "force", "end_effector")
-REVERSAL = 0.02  # share of a limit: where c changes by more from one knot to the next, dry friction reverses, not gravity alone
+REVERSAL = (
+    0.02  # share of a limit; where c changes by more between two knots, dry friction reverses: gravity changes less
+)
 SPEEDS = np.array([0.5, 1.0, 1.5])  # times the reference ds/dt: where the loads are evaluated
 
 PerLimit = tuple[
@@ -76,14 +78,14 @@ class Terms:
         a, b, c, d = (x / factor for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_factor for x in (self.q1, self.q2, self.q3))
         return replace(
-            self, a=a, b=b, c=c, d=d, standstill=self.standstill / factor[[0, -1]], max_z=self.max_z * velocity_factor**2,
-            q1=q1, q2=q2, q3=q3, factor=self.factor * factor, jerk_factor=self.jerk_factor * jerk_factor,
+            self, a=a, b=b, c=c, d=d, standstill=self.standstill / factor[[0, -1]],
+            max_z=self.max_z * velocity_factor**2, q1=q1, q2=q2, q3=q3, factor=self.factor * factor, jerk_factor=self.jerk_factor * jerk_factor,
             velocity_factor=self.velocity_factor * velocity_factor,
         )  # fmt: skip
 
 
 def terms(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
-    """Return the terms at N points for motions whose ds/dt is about `rate` (N,): exact for Coulomb and viscous friction."""
+    """Return the terms at N points for ds/dt about `rate` (N,); they are exact for Coulomb and viscous friction."""
     s = joint_path.s
     of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
     q1, q2 = (_scaled(x, of["acceleration"]) for x in (joint_path.q1, joint_path.q2))
@@ -104,8 +106,8 @@ def terms(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: n
 def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the greatest quantity (N, m) at the points for s' = s'' = 0.
 
-    Friction may have either sign where it reverses (the friction before and after a run of such intervals counts at all of
-    their knots), and none at the ends of the path, where the robot stands.
+    Friction may have either sign where it reverses (the friction before and after a run of such intervals counts at all
+    of their knots), and none at the ends of the path, where the robot stands.
     """
     low, high, end = terms.c.copy(), terms.c.copy(), len(terms.c) - 1
     low[[0, end]] = np.minimum(low[[0, end]], terms.standstill)
@@ -121,7 +123,7 @@ def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
 def limited_quantities(
     dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Return the limited quantities (N, m), columns as `limits.labels`, for ds/dt and its two derivatives by time (N,) each.
+    """Return the limited quantities (N, m), columns as `limits.labels`, for ds/dt and its two derivatives (N,).
 
     They come from the inverse dynamics themselves, not from the terms.
     """

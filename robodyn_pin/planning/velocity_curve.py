@@ -1,4 +1,4 @@
-"""The maximum velocity curve: the largest speed at each point of the path for which some acceleration keeps the limits."""
+"""The maximum velocity curve: the largest speed at each point for which some acceleration keeps the limits."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ FLAT = 1e-9  # a quantity with a coefficient a below this share of the largest o
 
 
 def maximum_velocity(terms: Terms, feasible: np.ndarray) -> np.ndarray:
-    """Return the largest z = (ds/dt)^2 (N,) at each point for which some acceleration keeps all quantities and velocities.
+    """Return the largest z = (ds/dt)^2 (N,) at each point for which some acceleration keeps all limits.
 
-    inf where no limit bounds it. `feasible` (N,) is the z of a motion that keeps the limits: at lower speeds it may be that no
-    acceleration keeps them, so the search begins there.
+    inf where no limit bounds it. `feasible` (N,) is the z of a motion that keeps the limits: at lower speeds it may be
+    that no acceleration keeps them, so the search begins there.
     """
     limited = np.isfinite(terms.max_z)
     high = np.where(limited, terms.max_z, 1.0)
