@@ -8,23 +8,19 @@ from robodyn_pin.limits import Limits
 from robodyn_pin.planning.constraints import beside_knots
 from robodyn_pin.planning.model import JointPath, PathDynamics, blocks
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.terms import PerLimit, Terms, limited_quantities
+from robodyn_pin.planning.terms import PerLimit, Rates, Terms, limited_quantities
 
-NEAR_LIMIT = (
-    0.9  # share of a limit from which on terms are corrected: not at slow points, where friction is unsaturated
-)
+NEAR_LIMIT = 0.9  # share of a limit from which on terms are corrected; where motion is slow, friction is not saturated
 
 
 @dataclass(frozen=True)
 class LimitCheck:
     """Shares of m limits at P places of K intervals, both ends of each among them: rates may jump at knots."""
 
-    points: (
-        np.ndarray
-    )  # (P,) index of each place in the joint path; the last K are the intervals' ends, seen from inside
+    points: np.ndarray  # (P,) index of each place in the joint path; the last K places are the intervals' ends
     begins: np.ndarray  # (K,) first place of each interval
     s: np.ndarray  # (P,)
-    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its two derivatives by time (P,)
+    rates: Rates  # (P,) each
     labels: tuple[tuple[str, str], ...]  # (m,) kind and axis
     shares: np.ndarray  # (P, m) 1 at the limit
 
@@ -67,10 +63,8 @@ def check_profile(
     return LimitCheck(points, knots[:-1], s, (sd, sdd, sddd), tuple(limits.labels), shares)
 
 
-def shares_at(
-    dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """Return the shares (N, m) of the limits that a motion with ds/dt and its derivatives (N,) uses at N points."""
+def shares_at(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: Rates) -> np.ndarray:
+    """Return the shares (N, m) of the limits that a motion with these rates (N,) uses at N points."""
     centre, half = limits.scale
     sd, sdd, sddd = rates
     parts = [
@@ -106,7 +100,7 @@ def corrected_terms(
 
 
 def tightening_factors(checked: LimitCheck, terms: Terms) -> PerLimit:
-    """Return factors for the limits at the knots with which the motion would keep them in the intervals, too."""
+    """Return factors for the limits at the knots: one over the largest share used beside each knot, 1 at most."""
     least = 1 / beside_knots(np.maximum(checked.in_intervals, 1.0))
     columns = {label: k for k, label in enumerate(checked.labels)}
     quantities, jerks = (least[:, [columns[label] for label in labels]] for labels in (terms.labels, terms.jerk_labels))

@@ -9,7 +9,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.planning.grading import Grading
 from robodyn_pin.planning.rows import ConstraintSet, LimitRows, MiddleCoefficientSet, rows_at
 from robodyn_pin.planning.spline import ALL, SplineSpace
-from robodyn_pin.planning.terms import PerLimit, Terms, standstill_range
+from robodyn_pin.planning.terms import PerLimit, Terms, dry_friction_range, standstill_range
 
 NO_LIMIT = "nothing limits the motion; give velocities, accelerations, torques or jerks"
 CAP = 1e6  # times the y that is usual for the path: only a motion that nothing limits gets near it
@@ -20,12 +20,8 @@ class KnotLimits:
     """The quantities' limits at all knots, for the sweeps over the phase plane."""
 
     rows: LimitRows  # (K + 1,) the speed is their last quantity
-    friction_spread: (
-        np.ndarray
-    )  # (K + 1, m) half of the range of gamma: at the ends of the path friction may be there or not
-    middles: "KnotLimits | None" = (
-        None  # in the middle of the first and the last interval: at outer knots no limit contains u
-    )
+    friction_spread: np.ndarray  # (K + 1, m) half of the range of gamma, with and without dry friction at the ends
+    middles: "KnotLimits | None" = None  # of the outer intervals (2,): at the outer knots no limit contains u
 
     def without(self, k: int) -> "KnotLimits":
         """Return the limits without the k-th quantity."""
@@ -76,10 +72,8 @@ def make_grid(terms: Terms, grading: Grading, space: SplineSpace, momentum: bool
         constraints += [ConstraintSet(space, ALL, end, right)]
     else:
         last = outer_intervals[1:]
-        constraints += [
-            ConstraintSet(space, ALL, end, right.without_quantities()),
-            ConstraintSet(space, last, end, right.at(last)),
-        ]
+        constraints += [ConstraintSet(space, ALL, end, right.without_quantities())]
+        constraints += [ConstraintSet(space, last, end, right.at(last))]
     standing = ConstraintSet(space, outer_intervals, np.array([begin, end]), outer_knots.standing(terms.standstill))
     constraints += [standing]
     knot_limits = _knot_limits(terms, knots, middles)
@@ -104,13 +98,8 @@ def _reversing(terms: Terms, knots: LimitRows, space: SplineSpace) -> list[Const
 
 def _knot_limits(terms: Terms, knots: LimitRows, middles: LimitRows) -> KnotLimits:
     """Return the limits at the knots, with friction or without at both ends of the path and in the outer intervals."""
-    low, high = terms.c.copy(), terms.c.copy()
-    low[[0, -1]] = np.minimum(low[[0, -1]], terms.standstill)
-    high[[0, -1]] = np.maximum(high[[0, -1]], terms.standstill)
-    first, last = slice(0, 2), slice(-2, None)
-    least, most = (
-        np.stack([pick(x[first], axis=0), pick(x[last], axis=0)]) for pick, x in ((np.min, low), (np.max, high))
-    )
+    low, high = dry_friction_range(terms)
+    least, most = (np.stack([pick(x[:2], axis=0), pick(x[-2:], axis=0)]) for pick, x in ((np.min, low), (np.max, high)))
     outer = middles.at(np.array([0, len(middles.gamma) - 1]))
     return replace(_spread(knots, low, high), middles=_spread(outer, least, most))
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.polynomial import Polynomial
 
-End = Literal["free", "rest"]  # the acceleration at an end of the path: free, or zero
+End = Literal["rest", "free"]  # the acceleration at an end of the path: zero, or free
 ORDER: dict[str, int] = {"free": 2, "rest": 3}  # of r in s at that end
 
 

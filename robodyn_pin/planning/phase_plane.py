@@ -10,8 +10,8 @@ lead on to the end (the controllable set). Since a cell's range of u is too wide
 lost: where no cell is left, no motion exists whose u is linear between these knots. The same sweeps over points of y
 instead of cells lose motions but invent none: where points are left, a motion goes through them.
 
-At the first and the last knot sigma' = 0, so that s'' = sigma'' y + sigma' u does not contain u. There the middle of the
-outer interval limits u instead.
+At the first and the last knot sigma' = 0, so that s'' = sigma'' y + sigma' u does not contain u. There the middle of
+the outer interval limits u instead.
 """
 
 from dataclasses import dataclass
@@ -110,9 +110,8 @@ def _accelerations_at_knot(
         np.where(alpha < 0, -x, x)[:, None] for x in (rows.linear[k, :, 0], rows.gamma[k], rows.delta[k])
     )
     parts = ((beta * low, beta * high), (delta * np.sqrt(low), delta * np.sqrt(high)))
-    least, most = (
-        gamma + sum(pick(*ends) for ends in parts) for pick in (np.minimum, np.maximum)
-    )  # quantities at u = 0
+    # The least and the largest quantities at u = 0.
+    least, most = (gamma + sum(pick(*ends) for ends in parts) for pick in (np.minimum, np.maximum))
     free, size, width = alpha == 0, np.abs(alpha)[:, None], width[:, None]
     kept = (width >= 0).all() & ((least[free] <= width[free]) & (most[free] >= -width[free])).all(axis=0)
     begin = ((-width - most)[~free] / size[~free]).max(axis=0, initial=-np.inf)

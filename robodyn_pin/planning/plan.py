@@ -25,12 +25,8 @@ class Plan:
     profile: Profile
     terms: Terms  # at the knots of the profile
     dense: LimitCheck  # of the limits on a grid ten times finer
-    scaling_cost: (
-        float  # share of the time by which the whole motion was slowed at last to keep the limits between the knots
-    )
-    history: tuple[
-        float, ...
-    ]  # objective of each iterate, of travel time [s]; each iterate keeps its limits at the knots
+    scaling_cost: float  # share of the time by which the whole motion was slowed to keep limits between the knots
+    history: tuple[float, ...]  # objective of each iterate, of travel time [s]; all iterates are feasible at the knots
     converged: bool
 
     @property

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from robodyn_pin.errors import BadPath
 from robodyn_pin.files import Positive, Strict
 from robodyn_pin.payload import LoadSpec
+from robodyn_pin.planning.grading import End
 from robodyn_pin.planning.path import Path, control, lines, through, u_turn
 from robodyn_pin.robot import Robot
 from robodyn_pin.robot_file import Limit
@@ -16,7 +17,7 @@ from robodyn_pin.robot_file import Limit
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Point = list[float]  # one number for each coordinate [rad or m]
-End = Literal["rest", "free"]
+LimitKind = Literal["velocity", "acceleration", "jerk", "torque", "force", "end_effector"]
 
 
 class PointsSpec(Strict):
@@ -25,9 +26,7 @@ class PointsSpec(Strict):
     kind: Literal["lines", "through", "control"]
     coordinates: list[str] | None = None  # joints or motors; default: the robot's
     points: list[Point]
-    radius: NotNegative | list[NotNegative] | None = (
-        None  # of lines: distance from a corner at which its rounding begins and ends
-    )
+    radius: NotNegative | list[NotNegative] | None = None  # of lines: from a corner to where its rounding begins
 
     @model_validator(mode="after")
     def _rounded(self) -> Self:
@@ -80,12 +79,10 @@ class PlanFile(Strict):
     path: PathSpec
     limits: dict[
         str, Limit
-    ] = {}  # by joint, motor or strut, `struts` for all; they count before those of the robot's files
+    ] = {}  # by joint, motor or strut, `struts` for all; they override those of the robot's files
     end_effector: EndEffectorLimits = EndEffectorLimits()
     margins: Margins = Margins()
-    without: list[
-        Literal["velocity", "acceleration", "jerk", "torque", "force", "end_effector"]
-    ] = []  # limits left out
+    without: list[LimitKind] = []  # limits left out
     reduced: bool = False  # strut forces of a Delta by its reduced model, not by the full model's multipliers
     ends: tuple[End, End] = ("rest", "rest")  # the speed is zero at both ends; "rest": the acceleration, too
     objective: Literal["time", "speed"] = "time"  # speed: the integral of (ds/dt)^2, Gnad et al. (IRB 360), eq. (43)

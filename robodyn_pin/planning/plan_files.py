@@ -32,7 +32,8 @@ def write_plan(planned: PlanResult, simulated: SimulatedPlan | None, folder: Pat
     _clear(folder)
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, "
-        "SI units; c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
+        "SI units; c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, "
+        "tension positive"
     )
     write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
     for name, text in _figures(planned, simulated).items():
@@ -144,9 +145,8 @@ def _figures(planned: PlanResult, simulated: SimulatedPlan | None) -> dict[str, 
     if (struts := planned.motion.struts) is not None:
         kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
         history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
-        limit = (
-            task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None
-        )  # drawn only if all struts have the same one
+        # The limit is drawn if it is the same for all struts.
+        limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None
         figures["strut_forces"] = force_figure(history, limit, f"{name}, planned{kept}")
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)

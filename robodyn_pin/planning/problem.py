@@ -28,9 +28,7 @@ from robodyn_pin.robot import Robot
 
 DENSE = 10  # points per interval of the last check
 CLOSE = 40  # points per interval where friction reverses, at both ends of the path, and where only momentum passes
-REVERSAL_STEPS = (
-    8  # an interval with a reversal is cut into so many parts, at whose ends a motion with momentum is limited
-)
+REVERSAL_STEPS = 8  # parts of an interval with a reversal, at whose ends a motion with momentum is limited
 ROUND_OFF = 1e-9  # share of a limit
 COMPARED = (0.3, 3.0)  # times the reference rate: where the terms are compared with the inverse dynamics
 

@@ -19,8 +19,8 @@ Stage = tuple[int, float, int]  # points per interval, violation that is small e
 STAGES: tuple[Stage, ...] = ((ROUGH, OVER / 2, 2), (DENSE, OVER, 6))
 MOMENTUM_STAGE: Stage = (CLOSE, OVER, 6)  # the last one for motions that pass with momentum
 TOO_LOOSE = 0.02  # a correction after which a limit is exceeded by more had loosened the limits too far
-SHRINK = 0.97  # each try to begin near an optimum moves this factor closer to the start with momentum, or to y = 0
-TRIES = 50  # so many times, before the search begins anew
+SHRINK = 0.97  # the n-th try to begin near an optimum is at SHRINK^n of the way to it
+TRIES = 50  # of these, before the search begins from scratch
 WARM_GAP = 1e-3  # complementarity gap, relative to the objective, of a search that begins near an optimum
 
 

@@ -5,7 +5,7 @@ friction, whose sign depends on the path's direction alone, and d from viscous f
 s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,14 +16,12 @@ from robodyn_pin.loads import quantities
 from robodyn_pin.planning.model import JointPath, PathDynamics
 
 LOADS = ("torque", "force", "end_effector")
-REVERSAL = (
-    0.02  # share of a limit; where c changes by more between two knots, dry friction reverses: gravity changes less
-)
+REVERSAL = 0.02  # share of a limit by which c changes from one knot to the next only if dry friction reverses
 SPEEDS = np.array([0.5, 1.0, 1.5])  # times the reference ds/dt: where the loads are evaluated
 
-PerLimit = tuple[
-    np.ndarray, np.ndarray, np.ndarray
-]  # a number for each quantity (N, m), jerk (N, k), all velocities (N,)
+Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its two derivatives by time (N,) each
+# A number for each quantity (N, m), each jerk (N, k), and for all velocities together (N,).
+PerLimit = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -78,41 +76,45 @@ class Terms:
         a, b, c, d = (x / factor for x in (self.a, self.b, self.c, self.d))
         q1, q2, q3 = (x / jerk_factor for x in (self.q1, self.q2, self.q3))
         return replace(
-            self, a=a, b=b, c=c, d=d, standstill=self.standstill / factor[[0, -1]],
-            max_z=self.max_z * velocity_factor**2, q1=q1, q2=q2, q3=q3, factor=self.factor * factor, jerk_factor=self.jerk_factor * jerk_factor,
-            velocity_factor=self.velocity_factor * velocity_factor,
+            self, a=a, b=b, c=c, d=d, q1=q1, q2=q2, q3=q3, max_z=self.max_z * velocity_factor**2,
+            standstill=self.standstill / factor[[0, -1]], factor=self.factor * factor,
+            jerk_factor=self.jerk_factor * jerk_factor, velocity_factor=self.velocity_factor * velocity_factor,
         )  # fmt: skip
 
 
 def terms(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
     """Return the terms at N points for ds/dt about `rate` (N,); they are exact for Coulomb and viscous friction."""
     s = joint_path.s
-    of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
-    q1, q2 = (_scaled(x, of["acceleration"]) for x in (joint_path.q1, joint_path.q2))
-    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
-    loaded = [b for b in limits.bounds if b.kind in LOADS]
-    j1, j2, j3 = (_scaled(x, of["jerk"]) for x in (joint_path.q1, joint_path.q2, joint_path.q3))
-    *parts, standstill = _load_terms(dynamics, joint_path, loaded, rate)
+    bounds = {kind: limits.of([kind]).bounds for kind in ("velocity", "acceleration", "jerk")}
+    q1, q2 = (_scaled(x, bounds["acceleration"]) for x in (joint_path.q1, joint_path.q2))
+    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in bounds["acceleration"]], len(s))
+    loads = limits.of(LOADS).bounds
+    j1, j2, j3 = (_scaled(x, bounds["jerk"]) for x in (joint_path.q1, joint_path.q2, joint_path.q3))
+    *parts, standstill = _load_terms(dynamics, joint_path, loads, rate)
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
     return Terms(
-        s=s, labels=_labels([*of["acceleration"], *loaded]), a=a, b=b, c=c, d=d,
+        s=s, labels=_labels([*bounds["acceleration"], *loads]), a=a, b=b, c=c, d=d,
         standstill=np.hstack([centre[[0, -1]], standstill]),
         reversals=np.flatnonzero(np.abs(np.diff(c, axis=0)).max(axis=1, initial=0.0) > REVERSAL),
-        max_z=_max_z(joint_path, of["velocity"]), jerk_labels=_labels(of["jerk"]), q1=j1, q2=j2, q3=j3,
+        max_z=_max_z(joint_path, bounds["velocity"]), jerk_labels=_labels(bounds["jerk"]), q1=j1, q2=j2, q3=j3,
         factor=np.ones_like(a), jerk_factor=np.ones_like(j1), velocity_factor=np.ones_like(s),
     )  # fmt: skip
+
+
+def dry_friction_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest c (N, m), at the ends of the path with dry friction and without it."""
+    low, high = terms.c.copy(), terms.c.copy()
+    low[[0, -1]], high[[0, -1]] = (pick(terms.c[[0, -1]], terms.standstill) for pick in (np.minimum, np.maximum))
+    return low, high
 
 
 def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the greatest quantity (N, m) at the points for s' = s'' = 0.
 
-    Friction may have either sign where it reverses (the friction before and after a run of such intervals counts at all
-    of their knots), and none at the ends of the path, where the robot stands.
+    At the ends of the path with dry friction and without it; at all knots of a run of intervals in which dry friction
+    reverses, with the friction before the run and with that after it.
     """
-    low, high, end = terms.c.copy(), terms.c.copy(), len(terms.c) - 1
-    low[[0, end]] = np.minimum(low[[0, end]], terms.standstill)
-    high[[0, end]] = np.maximum(high[[0, end]], terms.standstill)
-    k = terms.reversals
+    (low, high), k, end = dry_friction_range(terms), terms.reversals, len(terms.c) - 1
     for run in np.split(k, np.flatnonzero(np.diff(k) > 1) + 1) if len(k) else []:
         knots, beside = slice(run[0], run[-1] + 2), [max(run[0] - 1, 0), min(run[-1] + 2, end)]
         both = (terms.c * terms.factor)[beside, None] / terms.factor[knots]
@@ -120,13 +122,8 @@ def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def limited_quantities(
-    dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """Return the limited quantities (N, m), columns as `limits.labels`, for ds/dt and its two derivatives (N,).
-
-    They come from the inverse dynamics themselves, not from the terms.
-    """
+def limited_quantities(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: Rates) -> np.ndarray:
+    """Return the limited quantities (N, m), columns as `limits.labels`, by the inverse dynamics, not by the terms."""
     state, found = joint_path.state(*rates[:2]), dict[str, np.ndarray]()
     if limits.kinds.intersection(LOADS):
         found |= dynamics.loads(joint_path.s, state)
@@ -136,7 +133,7 @@ def limited_quantities(
     return quantities(limits, state, found)
 
 
-def _max_z(joint_path: JointPath, bounds: list[Bounds]) -> np.ndarray:
+def _max_z(joint_path: JointPath, bounds: Sequence[Bounds]) -> np.ndarray:
     """Return the largest (ds/dt)^2 (N,) that the velocity limits allow."""
     with np.errstate(divide="ignore"):
         most = [(b.half / np.abs(joint_path.q1 @ b.S.T)) ** 2 for b in bounds]
@@ -144,7 +141,7 @@ def _max_z(joint_path: JointPath, bounds: list[Bounds]) -> np.ndarray:
 
 
 def _load_terms(
-    dynamics: PathDynamics, joint_path: JointPath, bounds: list[Bounds], rate: np.ndarray
+    dynamics: PathDynamics, joint_path: JointPath, bounds: Sequence[Bounds], rate: np.ndarray
 ) -> list[np.ndarray]:
     """Return a, b, c, d (N, m) of the loads, and the loads (2, m) while the robot stands at both ends.
 
@@ -165,7 +162,7 @@ def _load_terms(
     return [a, b / rate[:, None] ** 2, c, d / rate[:, None], standstill]
 
 
-def _scaled(x: np.ndarray, bounds: list[Bounds]) -> np.ndarray:
+def _scaled(x: np.ndarray, bounds: Sequence[Bounds]) -> np.ndarray:
     """Return joint quantities x (N, n) along the axes of the bounds, in parts of their half range."""
     return _stack([x @ b.S.T / b.half for b in bounds], len(x))
 
@@ -174,5 +171,5 @@ def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
     return np.hstack(columns) if columns else np.zeros((n, 0))
 
 
-def _labels(bounds: list[Bounds]) -> tuple[tuple[str, str], ...]:
+def _labels(bounds: Sequence[Bounds]) -> tuple[tuple[str, str], ...]:
     return tuple((b.kind, name) for b in bounds for name in b.names)
