@@ -43,21 +43,21 @@ def plan(
     task = read_task(settings, run.parent)
     folder = folder_of(run, settings, out)
     try:
-        with status() as say:
-            planned = plan_task(task, say)
+        with status() as progress:
+            result = plan_task(task, progress)
     except InfeasiblePlan as error:
-        found = write_infeasible(settings, error, folder)
-        answer(as_json, found, _print_infeasible, error, folder)
+        report = write_infeasible(settings, error, folder)
+        answer(as_json, report, _print_infeasible, error, folder)
         verdict(False)
         return
     simulated = None
     if controller_file is not None and controller is not None:
         with bar("simulating") as step:
             model = known_model(controller_file, controller.parent, task.robot)
-            simulated = simulate_planned(planned, controller_file, model, step)
-    write_plan(planned, simulated, folder)
-    found = summary(planned, simulated)
-    answer(as_json, found, _print_planned, planned, found, folder)
+            simulated = simulate_planned(result, controller_file, model, step)
+    write_plan(result, simulated, folder)
+    report = summary(result, simulated)
+    answer(as_json, report, _print_result, result, report, folder)
 
 
 def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
@@ -65,21 +65,21 @@ def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
     print(f"result: {folder / 'result.json'}")
 
 
-def _print_planned(planned: "PlanResult", found: dict[str, Any], folder: Path) -> None:
+def _print_result(result: "PlanResult", report: dict[str, Any], folder: Path) -> None:
     closest = sorted(
-        found["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
+        report["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
     )
-    print_table(f"Limits that hold the motion of {found['robot']} (margins taken off)", closest[:10])
-    if planned.costs is not None:
-        costs = sorted(((kind, x) for kind, x in planned.costs.items() if x is not None), key=lambda cost: -cost[1])
+    print_table(f"Limits that hold the motion of {report['robot']} (margins taken off)", closest[:10])
+    if result.costs is not None:
+        costs = sorted(((kind, x) for kind, x in result.costs.items() if x is not None), key=lambda cost: -cost[1])
         print("time that each kind of limit costs: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs))
-    for use in found["struts"]:
+    for use in report["struts"]:
         print(
             f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}"
             + _margin_text(use["margin to the limit [N]"])
         )
-    if (simulated := found["simulation"]) is not None:
-        robot = planned.task.robot
+    if (simulated := report["simulation"]) is not None:
+        robot = result.task.robot
         slides = dict(zip(robot.motors.names, robot.slides(robot.motors.S), strict=True))
         errors = ", ".join(
             f"{motor} {1e3 * x:.2g} {'mm' if slides[motor] else 'mrad'}"
@@ -89,10 +89,10 @@ def _print_planned(planned: "PlanResult", found: dict[str, Any], folder: Path) -
         deviations = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
         print(f"SIMULATED under the controller: rms error of accelerations {deviations}")
     print(
-        f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
-        f"{max(0.0, found['largest violation [%]']):.2g} % between the points"
+        f"{report['time [s]']:.4f} s, planned in {report['planning [s]']:.2f} s; largest violation of a limit "
+        f"{max(0.0, report['largest violation [%]']):.2g} % between the points"
     )
-    for caution in found["cautions"]:
+    for caution in report["cautions"]:
         print(f"caution: {caution}")
     print(f"table for the controller, pictures and film: {folder}")
 

@@ -69,8 +69,8 @@ class _Blocked:
         suspects = np.argsort(-_standstill_shares(terms, knot))[:SUSPECTS]
         alone = (k for k in suspects if speed_range(limits.without(k), 1.0, cells).blocked is None)
         label = terms.labels[next(alone, suspects[0])]
-        how = "over its limit at every speed that can be reached and left"
-        how = f"{how}; with {100 * high:.2g} % more there may be a way"
+        how = "over its limit at every speed that can be reached and left; "
+        how += f"with {100 * high:.2g} % more there may be a way"
         return _at_knot(terms, Miss(high, knot, label), how, exact)
 
 

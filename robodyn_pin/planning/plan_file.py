@@ -77,9 +77,7 @@ class PlanFile(Strict):
     params: FilePath | None = None  # result folder of an identification
     payload: list[LoadSpec] = []
     path: PathSpec
-    limits: dict[
-        str, Limit
-    ] = {}  # by joint, motor or strut, `struts` for all; they override those of the robot's files
+    limits: dict[str, Limit] = {}  # by joint, motor or strut, `struts` for all; before those of the robot's files
     end_effector: EndEffectorLimits = EndEffectorLimits()
     margins: Margins = Margins()
     without: list[LimitKind] = []  # limits left out

@@ -100,8 +100,7 @@ def read_task(settings: PlanFile, folder: FilePath) -> PlanTask:
     if end_effector or settings.reduced:
         _check_delta(robot)
     limits = planning_limits(robot, settings.limits, settings.margins.model_dump(), end_effector)
-    kept = tuple(b for b in limits.bounds if b.kind not in settings.without)
-    return PlanTask(settings, robot, path, Limits(kept))
+    return PlanTask(settings, robot, path, limits.of(limits.kinds.difference(settings.without)))
 
 
 def _check_delta(robot: Robot) -> None:
@@ -151,7 +150,7 @@ def _cost(task: PlanTask, plan: Plan, kind: str) -> float | None:
     if all(excess < -ROOM for label, excess in plan.excess.items() if label[0] == kind):
         return 0.0
     try:
-        without = fastest_within(task, Limits(tuple(b for b in task.limits.bounds if b.kind != kind)))
+        without = fastest_within(task, task.limits.of(task.limits.kinds - {kind}))
     except RobodynError:  # the other limits do not bound the motion
         return None
     return round(max(0.0, plan.time - without.time), 6)  # the searches end within microseconds of the optimum

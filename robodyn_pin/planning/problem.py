@@ -104,8 +104,8 @@ class Problem:
 
     def refined(self, factor: int) -> "Problem":
         """Return the problem without jerk limits, on `factor` times as many intervals."""
-        limits = Limits(tuple(b for b in self.limits.bounds if b.kind != "jerk"))
-        return replace(self, limits=limits, space=SplineSpace(factor * self.space.intervals, 0))
+        limits, space = self.limits.of(self.limits.kinds - {"jerk"}), SplineSpace(factor * self.space.intervals, 0)
+        return replace(self, limits=limits, space=space)
 
     def grid(self, terms: Terms, reversal_limits: ReversalLimits | None = None) -> Grid:
         """Return the limits on the intervals; `reversal_limits` where the motion passes with momentum."""

@@ -50,7 +50,7 @@ class SimulatedPlan:
 
 
 def simulate_planned(
-    planned: PlanResult, spec: ControllerFile, model: Robot | None = None,
+    result: PlanResult, spec: ControllerFile, model: Robot | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> SimulatedPlan:  # fmt: skip
     """Simulate the robot of a plan under a controller that follows it.
@@ -61,10 +61,10 @@ def simulate_planned(
     Raises:
         Diverged, BadFile: as `track` and `controlled`.
     """
-    robot, path, profile = planned.task.robot, planned.task.path, planned.plan.profile
+    robot, path, profile = result.task.robot, result.task.path, result.plan.profile
     t = np.arange(int(np.ceil((profile.time + SETTLING) * spec.rate)) + 1) / spec.rate
     motion = motion_at(robot, path, profile, t)
-    spec = spec.model_copy(update={"torque_limits": _torque_limits(planned, spec)})
+    spec = spec.model_copy(update={"torque_limits": _torque_limits(result, spec)})
     controller = controlled(robot, model or robot, (t, motion.c, motion.cd, motion.cdd), spec)
     tracking = track(robot, controller, progress=progress)
     S, offset = robot.coordinates.S, robot.coordinates.offset
@@ -81,10 +81,10 @@ def simulate_planned(
     )
 
 
-def _torque_limits(planned: PlanResult, spec: ControllerFile) -> bool | dict[str, float]:
+def _torque_limits(result: PlanResult, spec: ControllerFile) -> bool | dict[str, float]:
     """Return the torque limits by motor, of the plan file before the robot's, without the margins of the plan."""
     if spec.torque_limits is not True:
         return spec.torque_limits
-    robot, given = planned.task.robot, planned.task.settings.limits
+    robot, given = result.task.robot, result.task.settings.limits
     found = dict(zip(robot.motors.names, torque_limits(robot, given).tolist(), strict=True))
     return {name: most for name, most in found.items() if np.isfinite(most)}

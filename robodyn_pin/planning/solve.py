@@ -70,7 +70,7 @@ def fastest(
     if points < LEAST_POINTS:
         raise RobodynError(f"a plan on {points} points; expected {LEAST_POINTS} or more")
     if not jerk:
-        limits = Limits(tuple(b for b in limits.bounds if b.kind != "jerk"))
+        limits = limits.of(limits.kinds - {"jerk"})
     if limits.kinds <= {"position"}:
         raise RobodynError(NO_LIMIT)
     smooth = "jerk" in limits.kinds
