@@ -61,11 +61,9 @@ def test_no_motion_is_made_where_none_is():
 
 def test_friction_that_turns_takes_room_on_both_sides():
     knots = pushed(0.5)
-    rubbed = KnotLimits(
-        knots.rows, knots.friction_spread + np.array([0.25, 0.0, 0.0])
-    )  # a push of 1.5 is left: 0.75 in the middle
-    assert speed_range(KnotLimits(pushed(0.7).rows, rubbed.friction_spread)).blocked is None
-    assert speed_range(KnotLimits(pushed(0.8).rows, rubbed.friction_spread)).blocked is not None
+    spread = knots.friction_spread + np.array([0.25, 0.0, 0.0])  # a push of 1.5 is left: 0.75 in the middle
+    assert speed_range(KnotLimits(pushed(0.7).rows, spread)).blocked is None
+    assert speed_range(KnotLimits(pushed(0.8).rows, spread)).blocked is not None
 
 
 def rows_of(linear, delta, gamma):

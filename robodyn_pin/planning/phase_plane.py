@@ -34,7 +34,7 @@ class SpeedRange:
     high: np.ndarray
     blocked: int | None
 
-    def grid(self, shares: np.ndarray) -> np.ndarray:
+    def levels(self, shares: np.ndarray) -> np.ndarray:
         """Return y (K + 1, n) at shares (n,) of the way from the least sqrt(y) to the largest one."""
         low, high = (np.sqrt(y)[:, None] for y in (self.low, self.high))
         return np.asarray((low + shares * (high - low)) ** 2)
@@ -48,7 +48,7 @@ def speed_range(limits: KnotLimits, widening: float = 1.0, cells: int = CELLS) -
     top = limits.rows.max_y
     found, knots, h = SpeedRange(0 * top, top, None), np.arange(len(top)), 1 / (len(top) - 1)
     for _ in range(PASSES):
-        edges = found.grid(np.linspace(0.0, 1.0, cells + 1))
+        edges = found.levels(np.linspace(0.0, 1.0, cells + 1))
         low, high = edges[:, :-1], edges[:, 1:]
         kept, least, most = _acceleration_ranges(limits, low, high, widening)
         if limits.middles is not None:
@@ -73,7 +73,7 @@ def motion_within(limits: KnotLimits, speeds: SpeedRange, widening: float = 1.0)
         Coefficients (2 K + 1,) of a y of smoothness 0: y at the knots, and y_k + h u_k between them. At the first and
         the last knot, where no limit contains u, u is that of the interval's other end. None: no points are left.
     """
-    y, K = speeds.grid(np.linspace(0.0, 1.0, POINTS)), len(speeds.low) - 1
+    y, K = speeds.levels(np.linspace(0.0, 1.0, POINTS)), len(speeds.low) - 1
     kept, least, most = _acceleration_ranges(limits, y, y, widening)
     least[[0, -1]], most[[0, -1]] = 0.0, 0.0
     ahead, back = (np.full((K + 1, 1), 1 / K) for _ in range(2))

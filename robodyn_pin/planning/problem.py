@@ -23,7 +23,7 @@ from robodyn_pin.planning.model import (
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.rows import ConstraintSet, rows_at
 from robodyn_pin.planning.spline import SplineSpace
-from robodyn_pin.planning.terms import LOADS, REVERSAL, Terms, limited_quantities, terms
+from robodyn_pin.planning.terms import LOADS, REVERSAL, Terms, limited_quantities, terms_along
 from robodyn_pin.robot import Robot
 
 DENSE = 10  # points per interval of the last check
@@ -100,7 +100,8 @@ class Problem:
         return joint_path_at(self.dynamics, self.path, s, third="jerk" in self.limits.kinds)
 
     def _terms(self, joint_path: JointPath) -> Terms:
-        return terms(self.dynamics, joint_path, self.limits, np.full(len(joint_path.s), self.reference_rate))
+        rate = np.full(len(joint_path.s), self.reference_rate)
+        return terms_along(self.dynamics, joint_path, self.limits, rate)
 
     def refined(self, factor: int) -> "Problem":
         """Return the problem without jerk limits, on `factor` times as many intervals."""

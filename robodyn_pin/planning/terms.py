@@ -82,7 +82,7 @@ class Terms:
         )  # fmt: skip
 
 
-def terms(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
+def terms_along(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
     """Return the terms at N points for ds/dt about `rate` (N,); they are exact for Coulomb and viscous friction."""
     s = joint_path.s
     bounds = {kind: limits.of([kind]).bounds for kind in ("velocity", "acceleration", "jerk")}
@@ -124,9 +124,8 @@ def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
 
 def limited_quantities(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: Rates) -> np.ndarray:
     """Return the limited quantities (N, m), columns as `limits.labels`, by the inverse dynamics, not by the terms."""
-    state, found = joint_path.state(*rates[:2]), dict[str, np.ndarray]()
-    if limits.kinds.intersection(LOADS):
-        found |= dynamics.loads(joint_path.s, state)
+    state = joint_path.state(*rates[:2])
+    found = dynamics.loads(joint_path.s, state) if limits.kinds.intersection(LOADS) else {}
     if "jerk" in limits.kinds:
         sd, sdd, sddd = (x[:, None] for x in rates)
         found["jerk"] = joint_path.q3 * sd**3 + 3 * joint_path.q2 * sd * sdd + joint_path.q1 * sddd
