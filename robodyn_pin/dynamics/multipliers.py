@@ -4,6 +4,7 @@ J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the 
 of its first member's frame; for `revolute` and `planar_point` that frame is turned so that x is the free axis, z the normal.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +45,24 @@ def constraint_forces_at(
     robot: Robot, state: State, wrench: Wrench | None = None, internal: np.ndarray | None = None
 ) -> ConstraintForces:
     """As `constraint_forces`, at closed states."""
+    tau, lam = torques_and_multipliers(robot, state, wrench, internal)
+    return ConstraintForces(lam, axial_forces(robot, state, lam), tau)
+
+
+def torques_and_multipliers(
+    robot: Robot,
+    state: State,
+    wrench: Wrench | None = None,
+    internal: np.ndarray | None = None,
+    label: Callable[[int], str] = lambda i: f"sample {i}",
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Motor torques (N, n_motors) and the multipliers (N, rows) of each closure, at closed states.
+
+    `internal` and `label` as in `motor_torques`, raises as that.
+    """
     asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
-    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
-    lam = multipliers(robot, state, asked - tau @ robot.motors.S)
-    named = closure_forces(robot, lam)
-    return ConstraintForces(named, axial_forces(robot, state, named), tau)
+    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal, label)
+    return tau, closure_forces(robot, multipliers(robot, state, asked - tau @ robot.motors.S))
 
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:

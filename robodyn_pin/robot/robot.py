@@ -234,6 +234,12 @@ def load(source: str | Path) -> Robot:
     return robot
 
 
+def load_named(robot: str, folder: Path) -> Robot:
+    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
+    is_path = Path(robot).suffix in DESCRIPTIONS
+    return load(resolve(folder, robot) if is_path else robot)
+
+
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
@@ -281,9 +287,3 @@ def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
 
 def _at_rest(robot: Robot, c: np.ndarray) -> State:
     return robot.close(c, np.zeros_like(c), np.zeros_like(c))
-
-
-def load_named(robot: str, folder: Path) -> Robot:
-    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
-    is_path = Path(robot).suffix in DESCRIPTIONS
-    return load(resolve(folder, robot) if is_path else robot)
