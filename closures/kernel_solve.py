@@ -135,7 +135,7 @@ def predict(c, q, i, known):
 def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
     """Newton from q (nv,), in place, each step bounded; whether it closes."""
     at, legs, phi, away, step = work
-    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.kind)
+    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.formula)
     for m in range(len(c)):
         enough = max(enough, TOLERANCE * abs(c[m]))
     for _ in range(steps):

@@ -11,12 +11,14 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.axes import Axes, as_motor, resolve_axes
+from robodyn_pin.closures.kinds import FRAMES, KINDS
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.effort_models import FRICTION, EffortSpec, Shape, basis, check_effort, coefficient_names, slopes
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot_file import MotorSpec
 
-TURNING = ("point", "revolute", "planar_point")  # closures whose members turn against each other, and rub
+# Closures whose members turn against each other, and rub.
+TURNING = [name for name, kind in KINDS.items() if kind.formula == FRAMES and kind.turns < 3]
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loop
     if isinstance(spec.of, dict):
         lines.append(as_motor(spec.of))
     else:
-        kinds = {closure.name: getattr(closure, "kind", "coupling") for closure in loops.closures}
+        kinds = {closure.name: closure.kind for closure in loops.closures}
         known = [*list(model.names)[1:], *motors.names]
         for name in _members(spec, where):
             if name in known and kinds.get(name) in TURNING:

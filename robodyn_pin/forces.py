@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import Closure, held_by
 from robodyn_pin.dynamics import Wrench, motor_torques, tree_efforts, tree_load
 from robodyn_pin.robot import Robot, State
 from robodyn_pin.struts import axial_forces
@@ -113,15 +113,7 @@ def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, 
     a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
     in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
     a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
-    values = np.zeros(6)
-    match closure.kind:
-        case "rod":
-            values[:3] = a_to_b.translation / np.linalg.norm(a_to_b.translation) * lam[0]
-        case "revolute":
-            values[[0, 1, 2, 4, 5]] = lam
-        case _:
-            values[: len(lam)] = lam
-    force = pin.Force(values)  # on b, along a's axes, at b's point
+    force = pin.Force(held_by(closure.kind, a_to_b, lam))  # on b, along a's axes, at b's point
     at_a = pin.SE3(np.eye(3), a_to_b.translation).act(force)
     outside[b.parentJoint] += in_b.act(pin.SE3(a_to_b.rotation, np.zeros(3)).actInv(force))
     outside[a.parentJoint] -= in_a.act(at_a)

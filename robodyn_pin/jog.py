@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.axes import resolve_axes
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics import Wrench
 from robodyn_pin.errors import ClosureFailed, WrongMobility
@@ -166,12 +166,13 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
             data.oMf[model.getFrameId(frame)] * placement
             for frame, placement in ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         )
-        lam = forces.multipliers[closure.name][0, :3]
-        if closure.kind == "rod":
+        linear = KINDS[closure.kind].linear
+        lam = forces.multipliers[closure.name][0, : len(linear)]
+        if KINDS[closure.kind].formula == DISTANCE:
             along = at_b.translation - at_a.translation
             force = lam[0] * along / np.linalg.norm(along)
         else:
-            force = at_a.rotation[:, : len(lam)] @ lam
+            force = at_a.rotation[:, linear] @ lam
         closures[closure.name] = (at_b.translation, force)
     return StaticLoads(forces.tau[0], struts, closures)
 

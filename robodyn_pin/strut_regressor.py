@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.rows import Placed
 from robodyn_pin.dynamics import motor_map
 from robodyn_pin.forces import multipliers
@@ -45,9 +46,10 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
 
 def _closed_end(robot: Robot, placed: Placed, strut: Held, lam: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Force along a strut at its closed end per parameter (N, p), from multipliers (N, m, p)."""
-    name = robot.loops.closures[strut.closure].name
-    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == name][:3]
-    axes = placed.ends[0][strut.closure][:, : len(rows)]
+    closure = robot.loops.closures[strut.closure]
+    linear = KINDS[closure.kind].linear
+    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name][: len(linear)]
+    axes = placed.ends[0][strut.closure][:, linear]
     return strut.sign * np.einsum("ijn,in,njp->np", axes, along, lam[:, rows], optimize=True)
 
 

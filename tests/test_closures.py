@@ -237,7 +237,7 @@ def test_a_multiplier_is_the_force_on_the_second_member_along_the_axes_of_the_fi
     if kind == "revolute":  # rows are along the closure frame's axes: x is the hinge, y and z span the rest
         from robodyn_pin.closures.kinds import turned_onto
 
-        turn = turn @ turned_onto("revolute", np.array(axis)).rotation
+        turn = turn @ turned_onto("x", np.array(axis)).rotation
     expected = np.concatenate([turn.T @ -weight, turn.T @ moment])
     assert lam == pytest.approx(
         expected[{"point": [0, 1, 2], "frame": range(6), "revolute": [0, 1, 2, 4, 5]}[kind]], abs=1e-9
