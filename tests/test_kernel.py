@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_closures import KINDS, random_loop
+from test_closures import random_loop
 
 import robodyn_pin as rp
 from robodyn_pin.closures import fast
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics import tree_efforts
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.regression import body_regressor, state_regressor
