@@ -129,12 +129,12 @@ def residual(loops: LoopTable, q, at: Posture, phi):
             A, B = at.R[loops.a[k]] @ loops.turn_a[k], at.R[loops.b[k]] @ loops.turn_b[k]
             phi[row + rx], phi[row + ry], phi[row + rz] = rotation_vector(np.ascontiguousarray(A.T) @ B)
         elif ry >= 0:
-            b0, b1, b2 = axis(at.R[loops.b[k]], loops.turn_b[k], 0)
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 0)
             phi[row + ry] = -(a02 * b0 + a12 * b1 + a22 * b2)
             phi[row + rz] = a01 * b0 + a11 * b1 + a21 * b2
         elif rz >= 0:
-            a0, a1, a2 = axis(at.R[loops.a[k]], loops.turn_a[k], 0)
-            b0, b1, b2 = axis(at.R[loops.b[k]], loops.turn_b[k], 1)
+            a0, a1, a2 = axis(at.R, loops.a[k], loops.turn_a, k, 0)
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 1)
             phi[row + rz] = -(a0 * b0 + a1 * b1 + a2 * b2)
 
 
@@ -157,7 +157,7 @@ def jacobian(loops: LoopTable, at: Posture, A):
             y0, y1, y2 = x0, x1, x2
         n0, n1, n2 = a02, a12, a22
         if rz >= 0 and ry < 0:
-            n0, n1, n2 = cross((a00, a10, a20), axis(at.R[loops.b[k]], loops.turn_b[k], 1))
+            n0, n1, n2 = cross((a00, a10, a20), axis(at.R, loops.b[k], loops.turn_b, k, 1))
         for e in chain:
             j, sign, c = loops.joint[e], loops.sign[e], e - start
             s0, s1, s2, w0, w1, w2 = at.s[j, 0], at.s[j, 1], at.s[j, 2], at.s[j, 3], at.s[j, 4], at.s[j, 5]
@@ -168,28 +168,29 @@ def jacobian(loops: LoopTable, at: Posture, A):
                 A[k, y, c] = sign * (a01 * t0 + a11 * t1 + a21 * t2)
             if z >= 0:
                 A[k, z, c] = sign * (a02 * t0 + a12 * t1 + a22 * t2)
-            if rx >= 0:
-                A[k, rx, c] = sign * (a00 * w0 + a10 * w1 + a20 * w2)
-            if ry >= 0:
-                A[k, ry, c] = sign * (a01 * w0 + a11 * w1 + a21 * w2)
             if rz >= 0:
+                if rx >= 0:
+                    A[k, rx, c] = sign * (a00 * w0 + a10 * w1 + a20 * w2)
+                if ry >= 0:
+                    A[k, ry, c] = sign * (a01 * w0 + a11 * w1 + a21 * w2)
                 A[k, rz, c] = sign * (n0 * w0 + n1 * w1 + n2 * w2)
 
 
 @inlined
 def held(loops: LoopTable, k):
     """Which rows of closure k hold x, y, z, rx, ry, rz of frame b against frame a; -1: none."""
-    rows = loops.held[k]
-    return rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+    h = loops.held
+    return h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5]
 
 
 @inlined
-def axis(R, A, i):
-    """Axis i of a closure frame in the world, R of its joint and A in the joint's frame."""
+def axis(R, j, turn, k, i):
+    """Axis i of an end of closure k in the world, joint j having that end."""
+    x, y, z = turn[k, 0, i], turn[k, 1, i], turn[k, 2, i]
     return (
-        R[0, 0] * A[0, i] + R[0, 1] * A[1, i] + R[0, 2] * A[2, i],
-        R[1, 0] * A[0, i] + R[1, 1] * A[1, i] + R[1, 2] * A[2, i],
-        R[2, 0] * A[0, i] + R[2, 1] * A[1, i] + R[2, 2] * A[2, i],
+        R[j, 0, 0] * x + R[j, 0, 1] * y + R[j, 0, 2] * z,
+        R[j, 1, 0] * x + R[j, 1, 1] * y + R[j, 1, 2] * z,
+        R[j, 2, 0] * x + R[j, 2, 1] * y + R[j, 2, 2] * z,
     )
 
 
@@ -247,7 +248,7 @@ def rotation_vector(C):
     return factor * x, factor * y, factor * z
 
 
-@compiled
+@inlined
 def loop_drift(loops: LoopTable, at: Posture, drift):
     """Accelerations (m,) of the rows where the joints' accelerations are zero, after `place` and `move` with a = 0."""
     for k in range(len(loops.formula)):
@@ -304,7 +305,7 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
             drift[row + ry] = a01 * r0 + a11 * r1 + a21 * r2
             drift[row + rz] = a02 * r0 + a12 * r1 + a22 * r2
         elif rz >= 0:
-            b0, b1, b2 = axis(at.R[loops.b[k]], loops.turn_b[k], 1)
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 1)
             n0, n1, n2 = cross((a00, a10, a20), (b0, b1, b2))
             of_a, of_b = g0 * a00 + g1 * a10 + g2 * a20, g0 * b0 + g1 * b1 + g2 * b2
             drift[row + rz] = n0 * r0 + n1 * r1 + n2 * r2 - of_a * of_b

@@ -8,6 +8,7 @@ from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, LOST, MOST_STR
 from robodyn_pin.closures.kernel import (
     Posture,
     compiled,
+    inlined,
     jacobian,
     loop_drift,
     move,
@@ -131,7 +132,7 @@ def predict(c, q, i, known):
             q[i, j] += WEIGHTS[best, k] * q[i - 1 - k, j]
 
 
-@compiled
+@inlined
 def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
     """Newton from q (nv,), in place, each step bounded; whether it closes."""
     at, legs, phi, away, step = work

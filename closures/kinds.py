@@ -40,24 +40,35 @@ class Kind:
         return {"length": DISTANCE, "coupling": COUPLING}.get(self.rows[0], FRAMES)
 
     @cached_property
-    def kept(self) -> list[int]:
-        """Which of the six rows; of a distance the first, which then lies along the line."""
-        return [SIX.index(row) for row in self.rows] if self.formula == FRAMES else [0]
-
-    @cached_property
-    def linear(self) -> list[int]:
-        """Which of x, y, z."""
-        return [k for k in self.kept if k < 3]
-
-    @property
     def turns(self) -> int:
         """How many rotations are held."""
-        return len(self.kept) - len(self.linear)
+        return sum(row in SIX[3:] for row in self.rows)
 
-    @property
+    @cached_property
+    def moves(self) -> int:
+        """How many translations are held, or the one equation of a formula."""
+        return len(self.rows) - self.turns
+
+    @cached_property
+    def kept(self) -> slice | list[int]:
+        """Which of the six rows; of a formula the first, which then lies along the line."""
+        return _places(self.rows)
+
+    @cached_property
+    def linear(self) -> slice | list[int]:
+        """Which of x, y, z, likewise."""
+        return _places(self.rows[: self.moves])
+
+    @cached_property
     def coincident(self) -> bool:
         """Whether frames with a rotation held are in one place: velocities are then compared at a, else at b."""
-        return self.turns > 0 and len(self.linear) == 3
+        return self.turns > 0 and self.moves == 3
+
+
+def _places(rows: tuple[str, ...]) -> slice | list[int]:
+    """Places of rows among the six; of neighbours as a slice, which copies nothing."""
+    at = [SIX.index(row) if row in SIX else 0 for row in rows]
+    return slice(at[0], at[-1] + 1) if at and at[-1] - at[0] < len(at) else at
 
 
 def _kind(rows: str, key: str = "", onto: str = "") -> Kind:
@@ -117,17 +128,19 @@ def equations(closure: Closure, at: Anchors) -> tuple[np.ndarray, np.ndarray, np
     kind = KINDS[closure.kind]
     if kind.formula == DISTANCE:
         return _distance(closure, at)
-    phi, J, drift = [at.d[:, kind.linear]], at.J, at.drift
-    if kind.turns and not kind.coincident:
+    d, J, drift = at.d[:, kind.linear], at.J, at.drift
+    if not kind.turns:
+        return d, J[:, kind.kept], drift[:, kind.kept]
+    if not kind.coincident:
         J, drift = _at_b(at)
     if kind.turns == 1:
         J, drift = _about_the_normal(at, J, drift)
-        phi += [-at.R[:, 0, 1:2]]
+        turn = [-at.R[:, 0, 1:2]]
     elif kind.turns == 2:
-        phi += [-at.R[:, 2, :1], at.R[:, 1, :1]]
-    elif kind.turns == 3:
-        phi += [Rotation.from_matrix(at.R).as_rotvec()]
-    return np.concatenate(phi, axis=1), J[:, kind.kept], drift[:, kind.kept]
+        turn = [-at.R[:, 2, :1], at.R[:, 1, :1]]
+    else:
+        turn = [Rotation.from_matrix(at.R).as_rotvec()]
+    return np.concatenate([d, *turn], axis=1), J[:, kind.kept], drift[:, kind.kept]
 
 
 def _distance(closure: Closure, at: Anchors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

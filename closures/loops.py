@@ -33,6 +33,8 @@ class Loops:
         self.row_owner = [c.name for c in closures for _ in KINDS[c.kind].rows]
         self.data = model.createData()  # anyone's workspace
         self._framed = [c for c in closures if isinstance(c, Closure)]
+        self._full = [KINDS[c.kind].turns > 0 for c in self._framed]  # needs the rotation of b in a
+        self._ends = np.cumsum([0, *(6 if full else 3 for full in self._full)]).tolist()
         self._models, self._datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
         for closure in self._framed:
             self._models.append(pin.ConstraintModel(self._anchor(closure)))
@@ -120,11 +122,10 @@ class Loops:
         if not live:
             return []
         n, nv = q.shape
-        full = [KINDS[c.kind].turns > 0 for c in self._framed]
-        sizes = [6 if f else 3 for f in full]
-        J, d = np.empty((n, sum(sizes), nv)), np.zeros((len(live), n, 3))
+        full, ends = self._full, self._ends
+        J, d = np.empty((n, ends[-1], nv)), np.zeros((len(live), n, 3))
         R = [np.empty((n if f else 0, 3, 3)) for f in full]
-        rate, drift = ([np.zeros((n, size)) for size in sizes] for _ in range(2))
+        rate, drift = ([np.zeros((n, 6 if f else 3)) for f in full] for _ in range(2))
         zero = np.zeros(nv)
         for i in range(n):
             if v is not None:
@@ -143,7 +144,6 @@ class Loops:
                     d[k, i], R[k][i] = at.c1Mc2.translation, at.c1Mc2.rotation
                 else:
                     d[k, i] = at.constraint_position_error
-        ends = np.cumsum([0, *sizes])
         return [Anchors(d[k], R[k], J[:, ends[k] : ends[k + 1]], rate[k], drift[k]) for k in range(len(live))]
 
     def turning(self, name: str) -> np.ndarray:

@@ -118,8 +118,9 @@ class Placed:
             if group.formula == DISTANCE:
                 phi[first] = np.sqrt((d * d).sum(axis=1)) - loops.length[k, None]
                 continue
-            linear = group.kept[: len(group.kept) - group.turns]
-            phi[group.rows[:, : len(linear)]] = _apply_back(axes[k], d)[:, linear]
+            d = _apply_back(axes[k], d)
+            for row, i in zip(group.rows.T, group.kept[: len(group.kept) - group.turns], strict=False):
+                phi[row] = d[:, i]
             if group.turns == 1:
                 phi[group.rows[:, -1]] = -_dot(axes[k, :, 0], self.axis_of_b(k, 1))
             elif group.turns == 2:

@@ -114,7 +114,7 @@ def loop_table(
             joints[side, i], turn[side, i], at[side, i] = joint, placement.rotation, placement.translation
     held = np.full((k, 6), -1)
     for row, kind in zip(held, kinds, strict=True):
-        row[kind.kept] = np.arange(len(kind.kept))
+        row[kind.kept] = np.arange(len(kind.rows))
     order = [
         [(int(c) + 1, int(p)) for c, p in zip(plan.columns[i, :n], plan.place[i], strict=False)]
         for i, n in enumerate(plan.n_columns)

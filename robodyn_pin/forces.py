@@ -1,7 +1,8 @@
 """Forces in the loops: multipliers of every closure, reactions in every joint, tension in every strut.
 
 J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the closure's second member, along the axes
-of its first member's frame; for `revolute` and `planar_point` that frame is turned so that x is the free axis, z the normal.
+of its first member's frame. That frame is turned where a kind has a direction: x is the free axis, or the normal of `planar`,
+z the normal of `planar_point`; the moment of a `universal` joint is about the normal of its cross.
 """
 
 from dataclasses import dataclass

@@ -166,13 +166,13 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
             data.oMf[model.getFrameId(frame)] * placement
             for frame, placement in ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         )
-        linear = KINDS[closure.kind].linear
-        lam = forces.multipliers[closure.name][0, : len(linear)]
-        if KINDS[closure.kind].formula == DISTANCE:
+        kind = KINDS[closure.kind]
+        lam = forces.multipliers[closure.name][0, : kind.moves]
+        if kind.formula == DISTANCE:
             along = at_b.translation - at_a.translation
             force = lam[0] * along / np.linalg.norm(along)
         else:
-            force = at_a.rotation[:, linear] @ lam
+            force = at_a.rotation[:, kind.linear] @ lam
         closures[closure.name] = (at_b.translation, force)
     return StaticLoads(forces.tau[0], struts, closures)
 

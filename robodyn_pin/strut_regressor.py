@@ -47,9 +47,9 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
 def _closed_end(robot: Robot, placed: Placed, strut: Held, lam: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Force along a strut at its closed end per parameter (N, p), from multipliers (N, m, p)."""
     closure = robot.loops.closures[strut.closure]
-    linear = KINDS[closure.kind].linear
-    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name][: len(linear)]
-    axes = placed.ends[0][strut.closure][:, linear]
+    kind = KINDS[closure.kind]
+    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name][: kind.moves]
+    axes = placed.ends[0][strut.closure][:, kind.linear]
     return strut.sign * np.einsum("ijn,in,njp->np", axes, along, lam[:, rows], optimize=True)
 
 

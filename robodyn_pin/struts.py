@@ -105,9 +105,9 @@ def along_strut(placed: Placed, strut: Held) -> np.ndarray:
 def _closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
     """Force on the strut at its closed end, world axes (3, N)."""
     closure = robot.loops.closures[strut.closure]
-    linear = KINDS[closure.kind].linear  # of a planar point two: none along its normal
-    components = named[closure.name][:, : len(linear)].T
-    axes = placed.ends[0][strut.closure][:, linear]
+    kind = KINDS[closure.kind]
+    components = named[closure.name][:, : kind.moves].T  # of a planar point two: none along its normal
+    axes = placed.ends[0][strut.closure][:, kind.linear]
     return strut.sign * np.einsum("ijn,jn->in", axes, components)
 
 
