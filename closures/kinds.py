@@ -28,11 +28,11 @@ FRAMES, DISTANCE, COUPLING = range(3)  # what an equation is of: rows of two fra
 
 @dataclass(frozen=True)
 class Kind:
-    """What a closure of two frames holds."""
+    """What a closure holds."""
 
     rows: tuple[str, ...]  # labels of the equations: those of SIX that are kept, or that of a formula
-    key: str = ""  # of the robot file, which gives directions (of a and of b) or a length
-    onto: str = ""  # axes of the closure frames a and b that are turned onto these directions
+    key: str = ""  # of the robot file: it gives a length, or a direction in a and one in b
+    onto: str = ""  # which axes of the closure frames a and b are turned onto these directions
 
     @cached_property
     def formula(self) -> int:

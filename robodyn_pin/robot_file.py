@@ -21,8 +21,11 @@ class FrameClosureSpec(Strict):
     between: tuple[str, str]  # links or frames of the URDF; multipliers act on the second
     at: tuple[Vector, Vector] = ((0, 0, 0), (0, 0, 0))  # where in each of the two [m]
     axis: Vector = (1, 0, 0)  # revolute, prismatic, cylindrical: the free axis, in both frames
-    axes: tuple[Vector, Vector] = ((1, 0, 0), (0, 1, 0))  # universal: of its cross, one in each frame, at right angles
-    normal: Vector = (0, 0, 1)  # planar_point, planar: normal of the plane, in the first frame; planar: in both
+    axes: tuple[Vector, Vector] = (
+        (1, 0, 0),
+        (0, 1, 0),
+    )  # universal: of its cross, one in each frame, at right angles as assembled
+    normal: Vector = (0, 0, 1)  # of the plane: planar_point in the first frame, planar in both
     length: float | None = Field(None, gt=0)  # rod [m]
 
     @model_validator(mode="after")
@@ -30,9 +33,10 @@ class FrameClosureSpec(Strict):
         own = KINDS[self.kind].key
         if KINDS[self.kind].formula == DISTANCE and self.length is None:
             raise ValueError(f"closure {self.name!r}: a {self.kind} needs its 'length' [m]")
-        for key in self.model_fields_set & {kind.key for kind in KINDS.values()} - {own}:
-            kinds = " or ".join(name for name, kind in KINDS.items() if kind.key == key)
-            raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kinds}, not to a {self.kind}")
+        for key in dict.fromkeys(kind.key for kind in KINDS.values()):
+            if key != own and key in self.model_fields_set:
+                kinds = " or ".join(name for name, kind in KINDS.items() if kind.key == key)
+                raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kinds}, not to a {self.kind}")
         if KINDS[self.kind].onto and not all(map(any, self.directions)):
             raise ValueError(f"closure {self.name!r}: {own!r} is zero and has no direction")
         if self.between[0] == self.between[1]:
