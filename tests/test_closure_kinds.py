@@ -182,6 +182,8 @@ def test_a_cut_joint_carries_what_it_carries_as_a_joint_of_the_tree(kind):
             pi[first : first + 10] = robot.model.inertias[int(body)].toDynamicParameters()
         np.testing.assert_allclose(rp.regressor(robot, *motion) @ pi, tau, atol=1e-10)
     carried = [reactions(robot, state, f) for robot, state, f in zip(robots, states, forces, strict=True)]
+    for k in range(3):  # below the joint, on its first member's side
+        np.testing.assert_allclose(carried[0][f"j{k}"], carried[1][f"j{k}"], atol=1e-9)
     cut, whole = robots
     first_pair = "body" if len(JOINTS[kind]) == 1 else "pair_0"
     for i, (q, other) in enumerate(zip(states[0].q, states[1].q, strict=True)):
