@@ -10,7 +10,7 @@ about a's axes. A kind keeps some of them. Its rotations count from the last one
 Not log6: Newton on log6 with a dropped row converges poorly. Multipliers are force and moment on b, at its own point.
 
 Three readers make residual, Jacobian and drift of the table: `equations` here from Pinocchio's anchors of few samples,
-rows.py of many samples in NumPy, kernel.py compiled. Drift is the acceleration of the rows without that of the joints.
+batch.py of many samples in NumPy, kernel.py compiled. Drift is the acceleration of the rows without that of the joints.
 """
 
 from collections.abc import Sequence
