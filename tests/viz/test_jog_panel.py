@@ -113,9 +113,11 @@ def test_a_slider_is_moved_the_robot_follows_the_loop_stays_closed(opened):
 
 def test_out_of_reach_the_robot_stays_and_the_panel_names_the_closure(opened):
     panel, page = opened(load("delta3").with_coordinates(["x", "y", "z"]))
-    drag_until(page, 0, 200, lambda: page.locator("#refusal").count())  # to the end: 0.4 m
+    # To the end, 0.4 m, in one step: where a dragged robot stops depends on which moves of the hand a busy page sees.
+    page.get_by_role("slider").nth(0).press("End")
+    page.wait_for_selector("#refusal")
     assert "ball_" in page.inner_text("#refusal") or "singularity" in page.inner_text("#refusal")
-    assert 0 <= panel.pose.c[0] < 0.4
+    assert abs(panel.pose.c[0]) < 1e-12
     assert gap(panel.robot, panel.pose.state.q[0]) < 1e-9
     drag_until(page, 1, 20, lambda: panel.pose.c[1] > 0.02)  # another slider: from where the robot stands
     page.wait_for_selector("#refusal", state="detached")
