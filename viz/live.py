@@ -17,14 +17,14 @@ from robodyn_pin.online.stream import ProcessedSample
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.viz.online import short
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, WLS
-from robodyn_pin.viz.readout import CAPTION, GOOD, TABLE, TITLE, page
-from robodyn_pin.viz.served import Served
+from robodyn_pin.viz.readout import CAPTION, GOOD, TABLE, TITLE, panel_html
+from robodyn_pin.viz.served import ViserPage
 
 FRAME = 0.05  # [s] between two updates of the drawn robot
 SHOWN = 120  # latest rows that the charts show
 
 
-class LivePage(Served):
+class LivePage(ViserPage):
     """A live page of a tracker."""
 
     def __init__(self, tracker: Tracker, simulated: bool, port: int | None = None):
@@ -68,7 +68,7 @@ class LivePage(Served):
                 time.sleep(max(0.0, due - time.monotonic()))
                 still = np.zeros((1, len(sample.q)))
                 with contextlib.suppress(ClosureFailed):  # a bad sample; the robot stays where it is
-                    self._stage.show(close_motors(robot, sample.q[None], still, still).q[0])
+                    self._robot_scene.show(close_motors(robot, sample.q[None], still, still).q[0])
             yield sample
 
     def show(self, row: HistoryRow) -> None:
@@ -89,8 +89,8 @@ class LivePage(Served):
             with self._server.atomic():
                 self._errors.data = (t, *errors)
                 self._estimate.data = (t, value - reach, value + reach, value, np.full_like(t, tracker.start[k]))
-                self._state.content = page(_state(tracker, rows[-1], self._title))
-                self._table.content = page(_table(tracker, rows[-1]))
+                self._state.content = panel_html(_state(tracker, rows[-1], self._title))
+                self._table.content = panel_html(_table(tracker, rows[-1]))
 
 
 def _percent(rows: list[HistoryRow], which: str) -> np.ndarray:

@@ -73,7 +73,7 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
     for name, reason in found.dense.items():
         print(f"caution: {name}: {reason}")
     if found.unused:
-        print(f"not used of the URDF: {'; '.join(found.unused)}")
+        print(f"not used in the URDF: {'; '.join(found.unused)}")
     if found.assumed:
         print("assumed, not measured or published:")
         print("\n".join(f"  {line}" for line in found.assumed))

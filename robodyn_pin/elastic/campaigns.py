@@ -56,10 +56,10 @@ def compare_campaigns(
         if validation is not None and poses is not None:
             predicted = deviation_at(springs, poses, validation.force, k, settings.model).values
             rms = rms_errors(predicted - validation.deviation)
-        rows = estimate.measurements.rows if estimate else ()
+        used = estimate.measurements.rows if estimate else ()
         undetermined = estimate.undetermined if estimate else {}
         covariance = stiffness_covariance(theta, settings.form)
-        campaigns.append(Campaign(name, rows, k, covariance, undetermined, predicted, rms))
+        campaigns.append(Campaign(name, used, k, covariance, undetermined, predicted, rms))
     return campaigns
 
 
