@@ -88,7 +88,7 @@ def test_torque_that_moves_nothing_counts_as_error_only_until_it_is_taken_from_t
     done = robodyn("simulate", "dualv", "--motion", tmp_path / "motion.yaml", "--out", log, "--internal", 3)
     assert done.returncode == 0, done.stderr
     done = robodyn("predict", "dualv", log, "--out", tmp_path / "torques.csv")
-    assert "counts as error without --internal" in done.stdout
+    assert "without --internal the log's internal torque counts as error" in done.stdout
     done = robodyn("predict", "dualv", log, "--internal", "--out", tmp_path / "torques.csv", "--json")
     found = json.loads(done.stdout)
     assert not found["internal torque left in"]
