@@ -124,7 +124,8 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
     spread = np.stack([np.median(both, axis=0), both.max(axis=0)])
     accelerations = np.sqrt(moved / count) / scale
     efforts = {effort_unit(robot.model, row) for row in robot.motors.S}
-    units = {("N m",): ("rad", "N m"), ("N",): ("m", "N")}.get(tuple(efforts), ("rad or m", "N m or N"))
+    effort = efforts.pop() if len(efforts) == 1 else "N m or N"
+    units = {"N m": "rad", "N": "m"}.get(effort, "rad or m"), effort
     return Overconstraint(
         robot.motors.names, np.sqrt(squares / count), float(np.sqrt(torque[0] / count)), float(np.sqrt(peak)),
         float(np.sqrt(torque[1] / count)), units, pose.coordinates.names, spread[:, 0],

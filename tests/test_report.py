@@ -130,7 +130,7 @@ def test_a_result_that_is_not_accepted_says_why(result, tmp_path):
     refused = replace(result, verdict=Verdict(False, ("over-fitted: <3> times & more",)))
     seen = text(refused, tmp_path)
     assert "✗ Not accepted Where it applies." in seen
-    assert "Why. over-fitted: <3> times & more" in seen
+    assert "Reasons. over-fitted: <3> times & more" in seen
     assert "✓" not in seen
 
 

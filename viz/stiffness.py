@@ -61,7 +61,7 @@ def campaigns_figure(found: tuple[Campaign, ...], names: tuple[str, ...]) -> Fig
         axes.bar(x, 100 * part, 0.92 * width, color=COLOURS[i % len(COLOURS)], label=c.name)
     axes.axhline(100, color=MEASURED, linewidth=0.8)
     axes.set_xticks(np.arange(len(names)), names)
-    axes.set_ylabel("standard deviation,\n% of the prior's (relative)")
+    axes.set_ylabel("relative standard\ndeviation, % of prior")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.1)
     return figure
 

@@ -43,7 +43,7 @@ def check(robot: RobotArg, as_json: JsonOption = False) -> None:
         "redundant closure equations": found.redundant_rows, "closure residual at home [m or rad]": found.residual,
         "home moved by closing the loops [rad or m]": found.shift,
         "base parameters": found.base.size, "of bodies": found.inertial,
-        "of friction and other efforts": found.base.size - found.inertial,
+        "of friction and the like": found.base.size - found.inertial,
     }  # fmt: skip
     moved = {name: {"asked": asked, "found": at} for name, (asked, at) in found.moved.items()}
     summary = facts | {

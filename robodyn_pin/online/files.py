@@ -24,9 +24,8 @@ def write_tracking(folder: Path, stream: Stream, rows: list[HistoryRow], summary
     tracker = stream.tracker
     note = f"{summary['robot']} tracked{', SIMULATED log' if summary['simulated'] else ''}"
     changed = "; dashed: a change begins" if tracker.changes else ""
-    excited = "blue where the motion excites the parameter, grey where it does not"
     figures = {
-        "estimates": estimates_figure(rows, tracker, f"{note}: estimates with 95 % bands, {excited}; dotted: value at the start{changed}"),
+        "estimates": estimates_figure(rows, tracker, f"{note}: estimates with 95 % bands; grey: not excited; dotted: start{changed}"),
         "excitation": excitation_figure(rows, tracker, f"{note}: how far the motion excites each parameter{changed}"),
         "errors": errors_figure(rows, tracker, f"{note}: torque error of each second"),
     }  # fmt: skip
