@@ -17,7 +17,7 @@ from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.causal import CausalRates
 from robodyn_pin.online.model import Tracked, tracked
 from robodyn_pin.online.settings import CausalSpec, TrackFile
-from robodyn_pin.online.state import restore, save
+from robodyn_pin.online.state import restore_state, save_state
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import load
@@ -147,8 +147,8 @@ def one_hour(model: Tracked) -> Row:
     feed(whole, 0, n)
     feed(half, 0, n // 2)
     with TemporaryDirectory() as folder:
-        save(Path(folder) / "state.npz", half)
-        restore(Path(folder) / "state.npz", other)
+        save_state(Path(folder) / "state.npz", half)
+        restore_state(Path(folder) / "state.npz", other)
     feed(other, n // 2, n)
     gap = np.abs(other.tracker.estimator.values / whole.tracker.estimator.values - 1).max()
     return Row(

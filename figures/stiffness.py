@@ -10,13 +10,13 @@ from make import Row, Section
 from test_elastic import FORCE, PRIOR, by_hand, poses
 
 from robodyn_pin.closures import fast
-from robodyn_pin.elastic.correction import PathSpec, correct_path, read_loaded_path
+from robodyn_pin.elastic.correction import LoadedPathSpec, correct_path, read_loaded_path
 from robodyn_pin.elastic.design import Design, optimal_design
 from robodyn_pin.elastic.design_file import DesignFile
 from robodyn_pin.elastic.deviation import DeviationModel, deviation
-from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, prior_of, stiffness_of
+from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, stiffness_of, stiffness_prior
 from robodyn_pin.elastic.measurements import Measurements
-from robodyn_pin.elastic.run_file import Form, PriorSpec
+from robodyn_pin.elastic.run_file import Form, StiffnessPriorSpec
 from robodyn_pin.elastic.springs import SpringLayout, Springs, Tool, coordinates_of, springs_in
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.bayes import Gaussian
@@ -76,7 +76,7 @@ def deviation_rows() -> list[Row]:
 def searched(layout: SpringLayout, form: Form = "stiffness") -> tuple[Design, float, float]:
     run = read_yaml(EXAMPLES / "irb6660_design.yaml", DesignFile)
     names = [f"{'m' if layout == 'motors' else 'j'}{i}" for i in range(1, 7)]
-    prior = PriorSpec(stiffness=dict(zip(names, PRIOR.tolist(), strict=True)))
+    prior = StiffnessPriorSpec(stiffness=dict(zip(names, PRIOR.tolist(), strict=True)))
     wall, spent = time.perf_counter(), time.process_time()
     found = optimal_design(
         run.model_copy(update={"springs": layout, "prior": prior, "form": form, "simulate": None}), EXAMPLES
@@ -112,7 +112,9 @@ def measured(found: Design, k: np.ndarray, model: DeviationModel, rng: np.random
 
 
 def prior_in(springs: Springs, form: Form) -> Gaussian:
-    return prior_of(PriorSpec(stiffness=dict(zip(springs.names, PRIOR.tolist(), strict=True))), springs, form)
+    return stiffness_prior(
+        StiffnessPriorSpec(stiffness=dict(zip(springs.names, PRIOR.tolist(), strict=True))), springs, form
+    )
 
 
 def covered(found: Design, form: Form, model: DeviationModel, seed: int) -> float:
@@ -154,7 +156,7 @@ def corrected(found: Design) -> tuple[float, float]:
     """The example's cut by robots with springs from the prior, corrected by what five measurements say of each: median, worst [%]."""
     file = EXAMPLES / "irb6660_stiffness" / "path.csv"
     springs, prior = found.springs, prior_in(found.springs, "compliance")
-    path, rng, remaining = read_loaded_path(file, springs, PathSpec(file=file)), np.random.default_rng(31), []
+    path, rng, remaining = read_loaded_path(file, springs, LoadedPathSpec(file=file)), np.random.default_rng(31), []
     with fast.preferred():
         for _ in range(PATHS):
             truth = 1 / drawn(prior, rng)

@@ -11,7 +11,7 @@ import yaml
 from robodyn_pin.elastic.design import Design, optimal_design, simulate_design
 from robodyn_pin.elastic.design_file import DesignFile, ExperimentsSpec
 from robodyn_pin.elastic.experiments import MeasurementPlan, design_inputs, design_problem, design_setting
-from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, prior_of
+from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, stiffness_prior
 from robodyn_pin.elastic.measurements import simulate_measurements
 from robodyn_pin.elastic.random_designs import draw_designs, random_plan
 from robodyn_pin.elastic.springs import pose_kinematics, springs_in
@@ -75,7 +75,7 @@ def test_expected_posterior_is_what_inference_reports_for_such_measurements(robo
         plan.springs, "m", plan.q, plan.force, values, 1e-12, 1
     )  # exact: the estimate stays at the prior
     m = replace(m, sigma=np.full(5, 5e-6))
-    settings = InferenceSettings(prior_of(plan.run.prior, plan.springs, form), form, gamma, "linear")
+    settings = InferenceSettings(stiffness_prior(plan.run.prior, plan.springs, form), form, gamma, "linear")
     after = estimate_stiffness(plan.springs, m, settings).posterior
     assert np.allclose(after.deviations, plan.posterior.deviations, rtol=2e-3)  # linear against loaded model: 0.1 %
 
@@ -88,7 +88,7 @@ def test_slopes_of_criterion_and_rules_are_exact(layout, criterion):
     run = run_with(springs=layout, prior={"stiffness": k}, experiments={"forces": {"any": 1, "y": 1}}, position=None,
                    region=[[1.0, 1.6], [-0.3, 0.3], [0.7, 1.3]], cone={"angle": 80, "towards": [1, 0, 0]})  # fmt: skip
     springs = springs_in(load("irb6660"), run.tool, layout)
-    setting = design_setting(run, springs, prior_of(run.prior, springs, run.form))
+    setting = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form))
     drawn = draw_designs(setting, run.experiments.directions, 2, 2, np.random.default_rng(1))
     task, u, h = design_problem(setting, drawn.plans[0]), drawn.u[0], 1e-6
     steps = [h * e for e in np.eye(len(u))]
@@ -104,7 +104,7 @@ def test_slopes_hold_on_a_robot_with_curved_loops_and_motors_to_spare():
                    prior={"stiffness": {f"m{i}": 1e4 * i for i in (1, 2, 3, 4)}}, simulate=None,
                    experiments={"forces": {"any": 2}})  # fmt: skip
     springs = springs_in(load("dualv"), run.tool)
-    setting = design_setting(run, springs, prior_of(run.prior, springs, run.form))
+    setting = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form))
     task, h = design_problem(setting, MeasurementPlan(("any", "any"), (0, 1))), 1e-6
     u = design_inputs(np.array([[0.02, 0.03, 0.1], [-0.04, 0.01, -0.2]]), np.array([0.5, 0.7, 0.1, -0.6, 0.9, 0.2]))
     steps = [h * e for e in np.eye(len(u))]
@@ -173,7 +173,7 @@ def test_one_more_measurement_takes_the_best_direction_from_where_a_run_stands(t
 def test_orientations_are_uniform_within_the_cone():
     run = run_with()
     springs = springs_in(load("irb6660"), run.tool)
-    cone = design_setting(run, springs, prior_of(run.prior, springs, run.form)).rules.cone
+    cone = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form)).rules.cone
     assert cone is not None
     R = random_orientations(cone, 20000, np.random.default_rng(0))
     assert np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max() < 1e-12

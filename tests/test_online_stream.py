@@ -22,7 +22,7 @@ from robodyn_pin.online.history import History
 from robodyn_pin.online.model import tracked
 from robodyn_pin.online.run import start_session
 from robodyn_pin.online.settings import CausalSpec, TrackFile
-from robodyn_pin.online.state import merge, restore, save
+from robodyn_pin.online.state import merge_state, restore_state, save_state
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import load
@@ -152,8 +152,8 @@ def test_two_halves_with_the_state_between_are_one_log(model, tmp_path, cut):
     whole, first, second = (new_stream(model) for _ in range(3))
     feed(whole, t, q, tau)
     feed(first, t[:cut], q[:cut], tau[:cut])
-    save(tmp_path / "state.npz", first)
-    restore(tmp_path / "state.npz", second)
+    save_state(tmp_path / "state.npz", first)
+    restore_state(tmp_path / "state.npz", second)
     feed(second, t[cut:], q[cut:], tau[cut:])
     np.testing.assert_allclose(second.tracker.estimator.values, whole.tracker.estimator.values, rtol=1e-12)
     (change,), (same,) = whole.tracker.changes, second.tracker.changes
@@ -167,9 +167,9 @@ def test_states_of_two_robots_are_merged(model, tmp_path):
     first, second = new_stream(model), new_stream(model)
     feed(first, t, q, tau)
     feed(second, t, q, signals(model, 1500, seed=1)[2])
-    save(tmp_path / "second.npz", second)
+    save_state(tmp_path / "second.npz", second)
     apart = np.sqrt(np.diag(first.tracker.estimator.covariance()))
-    merge(tmp_path / "second.npz", first)
+    merge_state(tmp_path / "second.npz", first)
     together = np.sqrt(np.diag(first.tracker.estimator.covariance()))
     k = model.labels.index("m(platform)")
     assert together[k] == pytest.approx(apart[k] / np.sqrt(2), rel=0.01)  # the same rows, noise of its own
@@ -177,21 +177,21 @@ def test_states_of_two_robots_are_merged(model, tmp_path):
 
 
 def test_state_of_another_robot_is_refused(model, tmp_path):
-    save(tmp_path / "state.npz", new_stream(model))
+    save_state(tmp_path / "state.npz", new_stream(model))
     other = tracked(load("irb2400"), TrackFile())
     stream = Stream(Tracker(other, np.ones(6), RATE), CausalRates(RATE, 6, CausalSpec()))
     with pytest.raises(BadFile, match="state of robot 'delta3', not of 'irb2400'"):
-        restore(tmp_path / "state.npz", stream)
+        restore_state(tmp_path / "state.npz", stream)
     whole = tracked(load("delta3"), TrackFile())
     with pytest.raises(BadFile, match="other parameters"):
-        restore(tmp_path / "state.npz", new_stream(whole))
+        restore_state(tmp_path / "state.npz", new_stream(whole))
     read = dict(np.load(tmp_path / "state.npz"))
     np.savez(tmp_path / "plain.npz", **{k: x for k, x in read.items() if not k.startswith("detector/")})
     with pytest.raises(BadFile, match="payload included"):
-        restore(tmp_path / "plain.npz", new_stream(model))
+        restore_state(tmp_path / "plain.npz", new_stream(model))
     (tmp_path / "broken.npz").write_bytes(b"PK")
     with pytest.raises(BadFile, match="cannot read the state"):
-        restore(tmp_path / "broken.npz", new_stream(model))
+        restore_state(tmp_path / "broken.npz", new_stream(model))
 
 
 def test_robot_without_enough_motors_is_refused():

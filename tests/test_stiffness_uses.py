@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_pin.elastic.correction import LoadedPath, PathSpec, correct_path, read_loaded_path
+from robodyn_pin.elastic.correction import LoadedPath, LoadedPathSpec, correct_path, read_loaded_path
 from robodyn_pin.elastic.deviation import compliance, deviation
 from robodyn_pin.elastic.deviation_map import MapSpec, deviation_map
 from robodyn_pin.elastic.springs import Springs, Tool, coordinates_of, pose_kinematics, springs_in
@@ -50,7 +50,7 @@ def test_stiffest_orientation_is_not_beaten_by_many_by_chance_and_keeps_its_plac
 @pytest.mark.parametrize("layout", ["motors", "joints"])
 def test_corrected_path_of_a_robot_as_believed_ends_where_it_was_planned(layout):
     springs = springs_in(load("irb6660"), Tool(frame="flange", at=(0.2, 0, 0.3)), layout)
-    path = read_loaded_path(PATH, springs, PathSpec(file=PATH))
+    path = read_loaded_path(PATH, springs, LoadedPathSpec(file=PATH))
     found = correct_path(springs, PRIOR, np.zeros((6, 6)), path)
     loaded = deviation(springs, coordinates_of(springs, found.q), path.force, PRIOR, "loaded").values
     ends = pose_kinematics(springs, coordinates_of(springs, found.q)).point + loaded
@@ -58,7 +58,7 @@ def test_corrected_path_of_a_robot_as_believed_ends_where_it_was_planned(layout)
 
 
 def test_what_is_left_goes_with_the_error_of_the_stiffness(springs):
-    path = read_loaded_path(PATH, springs, PathSpec(file=PATH))
+    path = read_loaded_path(PATH, springs, LoadedPathSpec(file=PATH))
     for error in (0.02, 0.05):
         left = correct_path(springs, PRIOR, np.zeros((6, 6)), path, (1 + error) * PRIOR).remaining_share
         assert left == pytest.approx(error, rel=0.05)
@@ -103,5 +103,5 @@ FILES = [
 def test_bad_path_files_are_told_in_a_sentence(springs, tmp_path, text, words):
     (tmp_path / "path.csv").write_text(text)
     with pytest.raises(RobodynError) as error:
-        read_loaded_path(tmp_path / "path.csv", springs, PathSpec(file=tmp_path / "path.csv"))
+        read_loaded_path(tmp_path / "path.csv", springs, LoadedPathSpec(file=tmp_path / "path.csv"))
     assert words in str(error.value)

@@ -22,8 +22,8 @@ from robodyn_pin.reduced import Lump
 from robodyn_pin.robot import Robot
 from robodyn_pin.run_file import RunFile, read_as
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
-from robodyn_pin.viz.loads import Loads, motor_loads, strut_loads
-from robodyn_pin.viz.page import track
+from robodyn_pin.viz.loads import Loads, motor_film_loads, strut_film_loads
+from robodyn_pin.viz.page import animation_track
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 from robodyn_pin.viz.show import played
 
@@ -66,9 +66,9 @@ def film_of(
     check_positions(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
     of_struts = bool(robot.file.struts or reduced)
     loads = (
-        strut_loads(robot, log, preparation, limit, reduced, covariance)
+        strut_film_loads(robot, log, preparation, limit, reduced, covariance)
         if of_struts
-        else motor_loads(robot, log, preparation, limit)
+        else motor_film_loads(robot, log, preparation, limit)
     )
     inside = (t >= loads.t[0]) & (t <= loads.t[-1])
     t, q = t[inside], q[inside]
@@ -163,7 +163,7 @@ def _motors(
             yield _stretched(arrow, at, radius, np.copysign(radius, load), radius)
             angle = TURN * np.minimum(np.abs(load), 1)
             turn = np.column_stack([0 * angle, 0 * angle, np.sin(angle / 2), np.cos(angle / 2)])
-            yield clip(arrow["head"], [track("quaternion", "quaternion", at, turn)])
+            yield clip(arrow["head"], [animation_track("quaternion", "quaternion", at, turn)])
             arrow["head/tip"].set_property("position", [1.0, 0.0, 0.0])
             small = np.minimum(1, np.abs(load) / 0.1)  # the head of a short arrow
             yield _stretched(arrow["head/tip"], at, small, small, small)
@@ -209,11 +209,13 @@ def _stretched(node: meshcat.Visualizer, times: np.ndarray, *scale: np.ndarray |
     values = np.column_stack(np.broadcast_arrays(times, *scale)[1:])
     values = np.where(np.abs(values) < LEAST, np.copysign(LEAST, values), values)
     node.set_property("scale", values[0].tolist())
-    return clip(node, [track("scale", "vector3", times, values)] if np.ptp(values, axis=0).max() > 1e-6 else [])
+    return clip(
+        node, [animation_track("scale", "vector3", times, values)] if np.ptp(values, axis=0).max() > 1e-6 else []
+    )
 
 
 def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
-    return track("material.color", "color", times, colours(load))
+    return animation_track("material.color", "color", times, colours(load))
 
 
 def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:

@@ -15,7 +15,7 @@ from robodyn_pin.observations import close_motors
 from robodyn_pin.online.history import HistoryRow
 from robodyn_pin.online.stream import ProcessedSample
 from robodyn_pin.online.tracker import Tracker
-from robodyn_pin.viz.online import short
+from robodyn_pin.viz.online import short_label
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, WLS
 from robodyn_pin.viz.readout import CAPTION, GOOD, TABLE, TITLE, panel_html
 from robodyn_pin.viz.served import ViserPage
@@ -119,7 +119,7 @@ def _state(tracker: Tracker, row: HistoryRow, title: str) -> str:
 def _table(tracker: Tracker, row: HistoryRow) -> str:
     """Every parameter with estimate, standard deviation, and a bar of its excited share."""
     rows = "".join(
-        f"<tr><td>{html.escape(short(name))}</td><td style='text-align:right'>{x:.4g}</td>"
+        f"<tr><td>{html.escape(short_label(name))}</td><td style='text-align:right'>{x:.4g}</td>"
         f"<td style='text-align:right'>± {s:.1g}</td><td style='width:70px'><div style='background:#e9ecef'>"
         f"<div style='background:{GOOD};height:8px;width:{100 * share:.0f}%'></div></div></td></tr>"
         for name, x, s, share in zip(tracker.tracked.labels, row.values, row.deviations, row.excited_share, strict=True)

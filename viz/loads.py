@@ -69,7 +69,7 @@ class Loads:
         return kept
 
 
-def strut_loads(
+def strut_film_loads(
     robot: Robot,
     log: Log,
     preparation: Preparation,
@@ -90,7 +90,7 @@ def strut_loads(
     return Loads(what, history.names, ("N",) * k, history.t, ends, limits, far)
 
 
-def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
+def motor_film_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
     """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot's. Raises as `predict`."""
     tau, motors = predict(robot, log, preparation), robot.motors
     limits = tuple(limit or (most if np.isfinite(most) else None) for most in torque_limits(robot).tolist())

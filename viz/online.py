@@ -15,7 +15,7 @@ from robodyn_pin.viz.units import coordinate_units, parameter_units
 ACROSS = 4  # plots of parameters side by side
 
 
-def short(label: str) -> str:
+def short_label(label: str) -> str:
     """A short label for a small plot: of identical bodies only the first is named."""
     name, _, rest = label.partition("(")
     body = rest.removesuffix(")").split("=")
@@ -51,7 +51,7 @@ def estimates_figure(rows: Sequence[HistoryRow], tracker: Tracker, title: str) -
         ax.plot(t, np.where(excited[:, k] < 0.5, values[:, k], np.nan), color="#9aa3ad", linewidth=1.4)
         ax.plot(t, np.where(excited[:, k] >= 0.5, values[:, k], np.nan), color=FEASIBLE, linewidth=1.4)
         ax.axhline(tracker.start[k], color=MEASURED, linewidth=0.7, linestyle=":")
-        ax.set_title(f"{short(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
+        ax.set_title(f"{short_label(tracked.labels[k])} [{units[k]}]", fontsize=7.5, fontweight="normal")
         ax.margins(x=0)
         ax.locator_params(axis="y", nbins=4)
     _mark_changes(grid[: len(units)], tracker)
@@ -63,9 +63,9 @@ def estimates_figure(rows: Sequence[HistoryRow], tracker: Tracker, title: str) -
 
 
 @matplotlib.rc_context(STYLE)
-def excitation_figure(rows: Sequence[HistoryRow], tracker: Tracker, title: str) -> Figure:
+def excited_share_figure(rows: Sequence[HistoryRow], tracker: Tracker, title: str) -> Figure:
     """The share of each parameter's axis in the excited directions, as a map over time."""
-    labels = [short(label) for label in tracker.tracked.labels]
+    labels = [short_label(label) for label in tracker.tracked.labels]
     height = 0.17 * len(labels) + 1.0
     figure = Figure(figsize=(9.5, height))
     figure.subplots_adjust(left=0.17, right=1.02, top=1 - 0.35 / height, bottom=0.45 / height)

@@ -61,7 +61,7 @@ EXPORTED = """for (const command of {commands})
   viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));"""
 
 
-def track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+def animation_track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
     """An animation track as flat float32 arrays of three.js, a third of the size of MeshCat's lists of keys."""
     # 0x17 is the MessagePack extension that MeshCat reads as a Float32Array.
     times, values = (umsgpack.Ext(0x17, x.astype("<f4").tobytes()) for x in (times, values))

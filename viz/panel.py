@@ -158,16 +158,16 @@ class Panel(ViserPage):
         with self._server.atomic():
             self._robot_scene.show(q, marked, loads, self._strut_limit, pull if wanted else None)
             self._state.content = readout.panel_html(
-                readout.refusal(self._reason),
-                readout.coordinates(self.robot, self.pose),
-                readout.closed(self.pose),
-                readout.singularity(self.robot, self.pose, self._at_home),
-                readout.limits(near),
+                readout.refusal_html(self._reason),
+                readout.coordinates_html(self.robot, self.pose),
+                readout.closed_html(self.pose),
+                readout.singularity_html(self.robot, self.pose, self._at_home),
+                readout.limits_html(near),
             )
             for handle in (self._body, self._pull, self._loads):
                 handle.visible = wanted
             self._loads.content = readout.panel_html(
-                readout.loads(self.robot, loads, self._strut_limit) if loads else failure
+                readout.loads_html(self.robot, loads, self._strut_limit) if loads else failure
             )
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from robodyn_pin.log_files import write_table
-from robodyn_pin.viz.plots import standing, svg
+from robodyn_pin.viz.plots import svg, svg_document
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") ->
     """Write every figure as NAME.svg and NAME.csv; each file contains `note`, such as that the log is simulated."""
     folder.mkdir(exist_ok=True)
     for p in pictures:
-        (folder / f"{p.name}.svg").write_text(standing(p.svg, note), encoding="utf-8")
+        (folder / f"{p.name}.svg").write_text(svg_document(p.svg, note), encoding="utf-8")
         write_table(folder / f"{p.name}.csv", pl.DataFrame({head: _short(x) for head, x in p.columns.items()}), note)
 
 

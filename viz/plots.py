@@ -113,10 +113,10 @@ def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray
 
 def svg_file(figure: Figure, name: str) -> str:
     """The text of an .svg file; `name` as for `svg`."""
-    return standing(svg(figure, name))
+    return svg_document(svg(figure, name))
 
 
-def standing(element: str, note: str = "") -> str:
+def svg_document(element: str, note: str = "") -> str:
     """The text of an .svg file with an <svg> element; a note, such as that it is simulated, stands in a strip below."""
     if note:
         element = _with_strip(element, note)

@@ -40,14 +40,14 @@ def amount(value: float, sliding: bool) -> str:
     return f"{value:.4f} {'m' if sliding else 'rad'} = {_readable(value, sliding)}"
 
 
-def coordinates(robot: Robot, pose: Pose) -> str:
+def coordinates_html(robot: Robot, pose: Pose) -> str:
     """The coordinates of the pose."""
     rows = zip(robot.coordinates.names, pose.c, robot.slides(robot.coordinates.S), strict=True)
     lines = "".join(_row(name, amount(float(value), bool(slide))) for name, value, slide in rows)
     return f'<table style="{TABLE}" data-c="{" ".join(f"{x:.9g}" for x in pose.c)}">{lines}</table>'
 
 
-def refusal(reason: str) -> str:
+def refusal_html(reason: str) -> str:
     """Why the robot does not move; empty without a reason."""
     return (
         f'<div id="refusal" style="background:#fff0f0;border-left:3px solid {OVER};padding:5px 8px;margin:4px 0;font-size:12px">'
@@ -57,12 +57,12 @@ def refusal(reason: str) -> str:
     )
 
 
-def closed(pose: Pose) -> str:
+def closed_html(pose: Pose) -> str:
     """The residual of the closed loops."""
     return f'<p style="{CAPTION}">the loops are closed to within <span id="residual">{pose.residual:.1e}</span> (m or rad)</p>'
 
 
-def singularity(robot: Robot, pose: Pose, at_home: float) -> str:
+def singularity_html(robot: Robot, pose: Pose, at_home: float) -> str:
     """How far the pose is from a singular one, compared with home."""
     title = f'<div style="{TITLE}">Distance to singularity</div>'
     if robot.loops.size == 0:
@@ -77,7 +77,7 @@ def singularity(robot: Robot, pose: Pose, at_home: float) -> str:
     )
 
 
-def limits(near: list[Nearness]) -> str:
+def limits_html(near: list[Nearness]) -> str:
     """Joints and motors at or beyond their limits, else the one nearest to its limit."""
     title = f'<div style="{TITLE}">Joint limits</div>'
     if not near:
@@ -101,7 +101,7 @@ def no_loads(reason: str) -> str:
     return f'<p style="{CAPTION};color:{OVER}">{html.escape(reason)}</p>'
 
 
-def loads(robot: Robot, found: StaticLoads, limit: float | None) -> str:
+def loads_html(robot: Robot, found: StaticLoads, limit: float | None) -> str:
     """Forces and torques that hold the pose at rest."""
     parts = []
     if found.struts is not None:

@@ -236,7 +236,7 @@ def _bodies(result: Result) -> list[BodyRow]:
 
 
 @dataclass(frozen=True)
-class Coefficient:
+class EffortCoefficient:
     """A coefficient of friction, armature or another effort."""
 
     value: float
@@ -249,7 +249,7 @@ class EffortTable:
     """Coefficients of all efforts along joints of one kind."""
 
     heads: list[tuple[str, str]]  # coefficient, unit
-    rows: dict[str, dict[tuple[str, str], Coefficient]]  # joint, motor or combination -> head -> coefficient
+    rows: dict[str, dict[tuple[str, str], EffortCoefficient]]  # joint, motor or combination -> head -> coefficient
 
 
 def _efforts(result: Result) -> list[EffortTable]:
@@ -269,7 +269,7 @@ def _efforts(result: Result) -> list[EffortTable]:
             head = (raised(label.partition("(")[0]), unit)
             if head not in table.heads:
                 table.heads.append(head)
-            table.rows.setdefault(effort.name, {})[head] = Coefficient(0.0 if zero else value, known, bool(zero))
+            table.rows.setdefault(effort.name, {})[head] = EffortCoefficient(0.0 if zero else value, known, bool(zero))
         k += 0 if known else count
     return list(tables.values())
 

@@ -21,7 +21,7 @@ from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.files import write_text
 from robodyn_pin.robot import Robot
 from robodyn_pin.viz.meshes import drawable
-from robodyn_pin.viz.page import Animation, Page, track
+from robodyn_pin.viz.page import Animation, Page, animation_track
 from robodyn_pin.viz.skeleton import visuals
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it
@@ -219,7 +219,7 @@ def pose_tracks(times: np.ndarray, pose: np.ndarray) -> list[dict[str, Any]]:
     """Tracks of placements (N, 4, 4) without scale; a constant one needs none."""
     turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
     return [
-        track(name, kind, times, values)
+        animation_track(name, kind, times, values)
         for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
         if np.ptp(values, axis=0).max() > 1e-6
     ]

@@ -22,7 +22,7 @@ from robodyn_pin.log_files import write_table
 from robodyn_pin.log_table import column, read_table
 
 
-class PathSpec(Strict):
+class LoadedPathSpec(Strict):
     """A path under a process force."""
 
     file: Path  # CSV: motor positions q1, q2, ...; optionally t; fx, fy, fz [N] unless `force` gives the force
@@ -59,7 +59,7 @@ class PathCorrection:
         return float(np.sqrt((corrected**2).sum() / (without**2).sum()))
 
 
-def read_loaded_path(path: Path, springs: Springs, spec: PathSpec) -> LoadedPath:
+def read_loaded_path(path: Path, springs: Springs, spec: LoadedPathSpec) -> LoadedPath:
     """Read a path file.
 
     Raises:

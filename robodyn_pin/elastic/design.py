@@ -13,8 +13,8 @@ from robodyn_pin.elastic.deviation import deviation_at
 from robodyn_pin.elastic.experiments import DesignSetting, MeasurementPlan, design_problem, design_setting, forces_of
 from robodyn_pin.elastic.inference import (
     InferenceSettings,
-    prior_of,
     stiffness_covariance,
+    stiffness_prior,
     undetermined_springs,
     unobservable_springs,
     values_by_spring,
@@ -68,7 +68,7 @@ def optimal_design(run: DesignFile, folder: Path, progress: Callable[[float], No
     """
     springs = springs_in(load_named(run.robot, folder), run.tool, run.springs)
     if run.given is None:
-        prior = InferenceSettings(prior_of(run.prior, springs, run.form), run.form, run.gamma).weighted_prior
+        prior = InferenceSettings(stiffness_prior(run.prior, springs, run.form), run.form, run.gamma).weighted_prior
     else:
         prior = read_posterior(resolve(folder, run.given), springs, run)
     setting, rng = design_setting(run, springs, prior), np.random.default_rng(run.seed)

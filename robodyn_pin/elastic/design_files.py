@@ -18,7 +18,7 @@ FORCE_ARROW, FORCE_COLOUR = 0.35, 0x0072B2  # [m] length of the largest force's 
 def write_design(design: Design, folder: Path) -> None:
     """Write all files of a design; raises BadFile if the folder cannot be written."""
     from robodyn_pin.viz.design import design_figure
-    from robodyn_pin.viz.plots import standing, svg
+    from robodyn_pin.viz.plots import svg, svg_document
 
     robot, run = design.springs.robot, design.run
     columns = {"orientation": np.array(design.plan.pose) + 1}
@@ -38,7 +38,7 @@ def write_design(design: Design, folder: Path) -> None:
         )
         write_measurements(folder / "measurements.csv", m, robot, note)
     figure = svg(design_figure(design), "design")
-    write_text(folder / "design.svg", standing(figure))
+    write_text(folder / "design.svg", svg_document(figure))
     write_text(folder / "design.html", design_page(design, figure))
     write_json(folder / "result.json", design_summary(design))
 

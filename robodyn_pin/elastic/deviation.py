@@ -30,7 +30,6 @@ class Deviation:
 
     values: np.ndarray  # (N, 3) displacement of the tool's point [m], axes of the base
     slopes: np.ndarray  # (N, 3, n) their derivatives with respect to the stiffness of each spring [m rad/(N m)]
-    twists: np.ndarray  # (N, n) rotations of the springs [rad]
 
 
 def deviation(
@@ -52,18 +51,18 @@ def deviation_at(
     if model == "linear":
         P = poses.J @ np.linalg.inv(K)
         twists = np.einsum("nsd,nd->ns", poses.B, deflection)
-        return Deviation(np.einsum("nxd,nd->nx", poses.J, deflection), -_stiffness_slopes(P, poses.B, twists), twists)
+        return Deviation(np.einsum("nxd,nd->nx", poses.J, deflection), -_stiffness_slopes(P, poses.B, twists))
     coordinates = springs.robot.coordinates
     c = poses.q @ coordinates.S.T + coordinates.offset
     if model == "unloaded":
         deflected = pose_kinematics(springs, c + deflection)
         twists = np.einsum("nsd,nd->ns", poses.B, deflection)
         P = deflected.J @ np.linalg.inv(K)
-        return Deviation(deflected.point - poses.point, -_stiffness_slopes(P, poses.B, twists), twists)
+        return Deviation(deflected.point - poses.point, -_stiffness_slopes(P, poses.B, twists))
     deflected, tangent = _equilibrium(springs, poses, c + deflection, force, k)
     twists = deflected.angles - poses.angles
     P = deflected.J @ np.linalg.inv(tangent)
-    return Deviation(deflected.point - poses.point, -_stiffness_slopes(P, deflected.B, twists), twists)
+    return Deviation(deflected.point - poses.point, -_stiffness_slopes(P, deflected.B, twists))
 
 
 def linear_deflection(poses: PoseKinematics, force: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from robodyn_pin.elastic.deviation import DeviationModel, deviation_at
 from robodyn_pin.elastic.measurements import Measurements, unloaded_poses
-from robodyn_pin.elastic.run_file import Form, PriorSpec
+from robodyn_pin.elastic.run_file import Form, StiffnessPriorSpec
 from robodyn_pin.elastic.springs import PoseKinematics, Springs
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer
@@ -84,7 +84,7 @@ def stiffness_covariance(theta: Gaussian, form: Form) -> np.ndarray:
     return theta.covariance * np.outer(slope, slope)
 
 
-def prior_of(spec: PriorSpec, springs: Springs, form: Form) -> Gaussian:
+def stiffness_prior(spec: StiffnessPriorSpec, springs: Springs, form: Form) -> Gaussian:
     """The prior of theta; compliance and stiffness have the same relative standard deviation.
 
     Raises:

@@ -13,7 +13,7 @@ Vector = tuple[float, float, float]
 Form = Literal["compliance", "stiffness"]
 
 
-class PriorSpec(Strict):
+class StiffnessPriorSpec(Strict):
     """The prior distribution of the stiffness."""
 
     stiffness: dict[str, Positive]  # mean of each spring [N m/rad]
@@ -26,7 +26,7 @@ class ElasticFile(Strict):
     robot: str
     tool: Tool
     springs: SpringLayout = "motors"
-    prior: PriorSpec
+    prior: StiffnessPriorSpec
     gamma: Positive = 1.0  # weight of the prior, (11)
     form: Form = "compliance"  # the quantity that is normally distributed: compliance 1/k, or stiffness k
     output: Path | None = None

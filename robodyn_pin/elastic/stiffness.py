@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.elastic.campaigns import Campaign, check_rows, compare_campaigns
-from robodyn_pin.elastic.correction import PathCorrection, PathSpec, correct_path, read_loaded_path
+from robodyn_pin.elastic.correction import LoadedPathSpec, PathCorrection, correct_path, read_loaded_path
 from robodyn_pin.elastic.deviation_map import DeviationMap, deviation_map
 from robodyn_pin.elastic.inference import (
     InferenceSettings,
     StiffnessEstimate,
     deviation_function,
     estimate_stiffness,
-    prior_of,
+    stiffness_prior,
     values_by_spring,
 )
 from robodyn_pin.elastic.measurements import Measurements, read_measurements, unloaded_poses, with_tool_forces
@@ -63,7 +63,7 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> StiffnessResult:
         RobodynError: files, poses or measurements are wrong; the message says which.
     """
     springs = springs_in(load_named(run.robot, folder), run.tool, run.springs)
-    settings = InferenceSettings(prior_of(run.prior, springs, run.form), run.form, run.gamma, run.model)
+    settings = InferenceSettings(stiffness_prior(run.prior, springs, run.form), run.form, run.gamma, run.model)
     m = _read(run, folder, run.measurements, springs)
     if run.use is not None:
         check_rows(m, run.use, "'use'")
@@ -90,7 +90,7 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> StiffnessResult:
     )  # fmt: skip
 
 
-def _correct(spec: PathSpec, folder: Path, springs: Springs, estimate: StiffnessEstimate) -> PathCorrection:
+def _correct(spec: LoadedPathSpec, folder: Path, springs: Springs, estimate: StiffnessEstimate) -> PathCorrection:
     true_k = None if spec.truth is None else values_by_spring(spec.truth, springs, "path.truth")
     path = read_loaded_path(resolve(folder, spec.file), springs, spec)
     return correct_path(springs, estimate.stiffness, estimate.covariance, path, true_k)

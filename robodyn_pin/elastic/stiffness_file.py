@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from robodyn_pin.elastic.correction import PathSpec
+from robodyn_pin.elastic.correction import LoadedPathSpec
 from robodyn_pin.elastic.deviation import DeviationModel
 from robodyn_pin.elastic.deviation_map import MapSpec
 from robodyn_pin.elastic.run_file import ElasticFile
@@ -27,4 +27,4 @@ class StiffnessFile(ElasticFile):
     samples: Annotated[int, Field(ge=100)] = 4000  # of the posterior, to check its Gaussian approximation
     map: MapSpec | None = None  # asks for the deviations over a workspace
     task: StiffestPoseSpec | None = None  # asks for the stiffest orientation at a place
-    path: PathSpec | None = None  # asks for the correction of a path
+    path: LoadedPathSpec | None = None  # asks for the correction of a path

@@ -100,7 +100,7 @@ def _campaign_summary(c: Campaign) -> dict[str, object]:
 
 def write_figures(result: StiffnessResult, folder: Path) -> dict[str, str]:
     """Write all figures as SVG files; returns their <svg> elements by name."""
-    from robodyn_pin.viz.plots import standing, svg
+    from robodyn_pin.viz.plots import svg, svg_document
     from robodyn_pin.viz.stiffness import campaigns_figure, stiffness_figure, validation_figure
     from robodyn_pin.viz.uses import correction_figure, map_figure, stiffest_pose_figure
 
@@ -117,7 +117,7 @@ def write_figures(result: StiffnessResult, folder: Path) -> dict[str, str]:
         figures["correction"] = correction_figure(result.correction)
     elements = {name: svg(figure, name) for name, figure in figures.items()}
     for name, element in elements.items():
-        write_text(folder / f"{name}.svg", standing(element, SIMULATED if result.simulated else ""))
+        write_text(folder / f"{name}.svg", svg_document(element, SIMULATED if result.simulated else ""))
     return elements
 
 

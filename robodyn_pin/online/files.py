@@ -8,7 +8,7 @@ import numpy as np
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.log_files import write_table
 from robodyn_pin.online.history import HistoryRow
-from robodyn_pin.online.state import save
+from robodyn_pin.online.state import save_state
 from robodyn_pin.online.stream import Stream
 
 
@@ -18,7 +18,7 @@ def write_tracking(folder: Path, stream: Stream, rows: list[HistoryRow], summary
     Raises:
         BadFile: the folder cannot be written.
     """
-    from robodyn_pin.viz.online import errors_figure, estimates_figure, excitation_figure
+    from robodyn_pin.viz.online import errors_figure, estimates_figure, excited_share_figure
     from robodyn_pin.viz.plots import svg_file
 
     tracker = stream.tracker
@@ -26,13 +26,13 @@ def write_tracking(folder: Path, stream: Stream, rows: list[HistoryRow], summary
     changed = "; dashed: a change begins" if tracker.changes else ""
     figures = {
         "estimates": estimates_figure(rows, tracker, f"{note}: estimates with 95 % bands; grey: not excited; dotted: start{changed}"),
-        "excitation": excitation_figure(rows, tracker, f"{note}: how far the motion excites each parameter{changed}"),
+        "excitation": excited_share_figure(rows, tracker, f"{note}: how far the motion excites each parameter{changed}"),
         "errors": errors_figure(rows, tracker, f"{note}: torque error of each second"),
     }  # fmt: skip
     write_table(folder / "history.csv", _history_columns(rows, stream), note)
     for name, figure in figures.items():
         write_text(folder / f"{name}.svg", svg_file(figure, name))
-    save(folder / "state.npz", stream)
+    save_state(folder / "state.npz", stream)
     write_json(folder / "track.json", summary)
     return ["track.json", "history.csv", *(f"{name}.svg" for name in figures), "state.npz"]
 

@@ -69,7 +69,7 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     Raises:
         UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom.
     """
-    check_motors(robot)
+    check_enough_motors(robot)
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values
@@ -86,7 +86,7 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     return Tracked(robot, layout, pi, known, found, base, values, scale, payload, carrier)
 
 
-def check_motors(robot: Robot) -> None:
+def check_enough_motors(robot: Robot) -> None:
     """Raise RobodynError if the robot has fewer motors than degrees of freedom."""
     motors, d = len(robot.motors.names), len(robot.coordinates.names)
     if motors < d:

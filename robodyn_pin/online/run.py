@@ -14,7 +14,7 @@ from robodyn_pin.online.history import History, HistoryRow
 from robodyn_pin.online.model import tracked
 from robodyn_pin.online.of_log import PART, causal_rates, feed_log, first_motion, sampling_rate, torque_noise
 from robodyn_pin.online.settings import TrackFile
-from robodyn_pin.online.state import merge, restore
+from robodyn_pin.online.state import merge_state, restore_state
 from robodyn_pin.online.stream import ProcessedSample, Stream
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot import Robot
@@ -79,8 +79,8 @@ def start_session(
     noise = torque_noise(parameters, first.name, first_motion(robot, first, settings), settings)
     stream = Stream(Tracker(parameters, noise, rate, settings), causal_rates(robot, rate, settings))
     for state in resume[:1]:
-        restore(state, stream)
+        restore_state(state, stream)
     for other in resume[1:]:
-        merge(other, stream)
+        merge_state(other, stream)
     unused = {log.name: log.quality.not_used for log in openings if log.quality.unused}
     return TrackingSession(stream, History(stream.tracker), [partial(read, path) for path in paths], simulated, unused)

@@ -7,7 +7,7 @@ from pydantic import Field
 from robodyn_pin.files import Positive, Strict
 from robodyn_pin.log_units import LogKeys
 
-Share = Annotated[float, Field(gt=0, le=1)]
+Forgetting = Annotated[float, Field(gt=0, le=1)]
 
 
 class CarriedSpec(Strict):
@@ -29,7 +29,7 @@ class CausalSpec(Strict):
 class TrackFile(LogKeys):
     """Settings of `robodyn track`."""
 
-    forgetting: Share = 0.995  # per sample
+    forgetting: Forgetting = 0.995  # per sample
     spread: Positive = 0.05  # relative standard deviation below which a direction of the parameters counts as excited
     noise: Positive | dict[str, Positive] | None = (
         None  # standard deviation of a torque sample [N m or N]; default: from the log

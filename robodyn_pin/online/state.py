@@ -14,7 +14,7 @@ from robodyn_pin.online.stream import Stream
 Arrays = dict[str, np.ndarray]
 
 
-def save(path: Path, stream: Stream) -> None:
+def save_state(path: Path, stream: Stream) -> None:
     """Write the state of a stream, completely or not at all.
 
     Raises:
@@ -34,7 +34,7 @@ def state_arrays(stream: Stream) -> Arrays:
     return found | {"robot": np.array(tracker.tracked.robot.name), "labels": np.array(tracker.tracked.combinations)}
 
 
-def restore(path: Path, stream: Stream) -> None:
+def restore_state(path: Path, stream: Stream) -> None:
     """Let a new stream of the same robot and settings continue from a saved state.
 
     Raises:
@@ -55,11 +55,11 @@ def restore(path: Path, stream: Stream) -> None:
         ) from None
 
 
-def merge(path: Path, stream: Stream) -> None:
+def merge_state(path: Path, stream: Stream) -> None:
     """Combine the estimate of a stream with a saved one, of another robot of the same design or of another time.
 
     Raises:
-        BadFile: as `restore`. ShapeMismatch: the settings differ.
+        BadFile: as `restore_state`. ShapeMismatch: the settings differ.
     """
     arrays = read_state(path)
     _check(path, arrays, stream)
