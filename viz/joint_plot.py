@@ -10,7 +10,7 @@ from robodyn_pin.viz.plots import STYLE, thinned
 # Okabe and Ito's colours; the second round is dashed, the third dotted.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
-MOST = 18  # lines that can be told apart: those with the largest forces
+MOST = 18  # most lines that a reader can distinguish: those with the largest forces
 
 
 @matplotlib.rc_context(STYLE)

@@ -120,7 +120,7 @@ class Page:
             self._end = weakref.finalize(self, _end, server, self._socket)
             assert server.stdin is not None
             assert server.stdout is not None
-            with contextlib.suppress(BrokenPipeError):  # it did not start: said below
+            with contextlib.suppress(BrokenPipeError):  # it did not start; the error is raised below
                 live = _page(title, overlay, "viewer.connect();", reach="; connect-src 'self'")
                 server.stdin.write(json.dumps(live).encode() + b"\n")
                 server.stdin.flush()

@@ -65,11 +65,11 @@ def predict(
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     write_torques(out, data, tau, model)
-    kept, said = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
+    kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
     summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": said, "largest torque": largest,
+        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": edge_note, "largest torque": largest,
         "columns not used": list(data.quality.unused),
         "beyond limits": [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)],
     }  # fmt: skip
