@@ -458,7 +458,7 @@ def test_robot_without_drawn_bodies_is_called_a_skeleton(result, tmp_path, seen)
 
 def test_choice_at_the_end_of_its_candidates_is_said():
     last = Choice("cutoff", (5.0, 10.0, 20.0), (9.0, 8.0, 7.0), 20.0)
-    assert "cutoff 20 is the greatest of its candidates" in last.remark
-    assert "least" in replace(last, chosen=5.0).remark
+    assert "cutoff 20 is the largest of its candidates" in last.remark
+    assert "cutoff 5 is the smallest of its candidates" in replace(last, chosen=5.0).remark
     assert not replace(last, chosen=10.0).remark
     assert not Choice("cutoff", (5.0,), (9.0,), 5.0).remark  # nothing was chosen from
