@@ -21,7 +21,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import COLOURS, STOPS, film_of
-from robodyn_pin.viz.film_loads import Loads, strut_loads
+from robodyn_pin.viz.film_loads import Loads, strut_film_loads
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 50.0  # [N] above the motion's largest force: beyond a limit colours say no more
@@ -43,7 +43,7 @@ def study() -> Section:
         film = film_of(robot, log, None, LIMIT)
         film.write_html(file)
         made = time.perf_counter() - begin
-        loads = strut_loads(robot, read_log(log, robot, torque=False), Preparation(), LIMIT)
+        loads = strut_film_loads(robot, read_log(log, robot, torque=False), Preparation(), LIMIT)
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=FLAGS)
         busy = os.getloadavg()[0]
         seconds = [loading(browser.new_page, file.as_uri()) for _ in range(LOADS)]

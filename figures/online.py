@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares, DirectionalForgetting, Online, RecursiveLeastSquares
-from robodyn_pin.online.summary import WORTH
+from robodyn_pin.online.summary import SIGNIFICANT_DRIFT
 from robodyn_pin.online.tracked import Tracked
 
 SEEDS = 20
@@ -223,7 +223,7 @@ def slow_drift(model: Tracked) -> list[Row]:
             trend.add(i / 50, estimator.values)
         found.append(trend.slope())
     worst = max(abs(s.per_hour[k] - slope) / slope for s in found)
-    told = [s.significant & (np.abs(s.per_hour) > WORTH * model.scale) for s in found]
+    told = [s.significant & (np.abs(s.per_hour) > SIGNIFICANT_DRIFT * model.scale) for s in found]
     others = sum(int(x.sum()) - int(x[k]) for x in told)
     return [
         Row("viscous friction of one motor drifts by 20 % in an hour: found in, slope within [%], other drifts said", "reported",

@@ -15,7 +15,7 @@ from robodyn_pin.dynamics.equations import inverse_dynamics
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.causal_rates import CausalRates
-from robodyn_pin.online.saved_state import restore, save
+from robodyn_pin.online.saved_state import restore_state, save_state
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.track_file import CausalSpec, TrackFile
 from robodyn_pin.online.tracked import Tracked, tracked
@@ -150,8 +150,8 @@ def one_hour(model: Tracked) -> Row:
     feed(whole, 0, n)
     feed(half, 0, n // 2)
     with TemporaryDirectory() as folder:
-        save(Path(folder) / "state.npz", half)
-        restore(Path(folder) / "state.npz", other)
+        save_state(Path(folder) / "state.npz", half)
+        restore_state(Path(folder) / "state.npz", other)
     feed(other, n // 2, n)
     gap = np.abs(other.tracker.estimator.values / whole.tracker.estimator.values - 1).max()
     return Row(

@@ -10,14 +10,14 @@ from make import Row, Section
 from test_deviation import FORCE, PRIOR, by_hand, poses
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.elastic.design import Design, design
+from robodyn_pin.elastic.design import Design, optimal_design
 from robodyn_pin.elastic.design_file import DesignFile
-from robodyn_pin.elastic.deviation import Model, deviation
-from robodyn_pin.elastic.elastic_file import Form, PriorSpec
-from robodyn_pin.elastic.inference import estimate, prior_of, stiffness_of
+from robodyn_pin.elastic.deviation import DeviationModel, deviation
+from robodyn_pin.elastic.elastic_file import Form, StiffnessPriorSpec
+from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, stiffness_of, stiffness_prior
 from robodyn_pin.elastic.measurements import Measurements
-from robodyn_pin.elastic.path_correction import PathSpec, correct, read_course
-from robodyn_pin.elastic.springs import Layout, Springs, Tool, coordinates_of, springs_in
+from robodyn_pin.elastic.path_correction import LoadedPathSpec, correct_path, read_loaded_path
+from robodyn_pin.elastic.springs import SpringLayout, Springs, Tool, coordinates_of, springs_in
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.robot.robot import load
@@ -27,7 +27,7 @@ TOOL = Tool(frame="flange", at=(0.20, 0, 0.30))
 SIGMA = 5e-6  # [m]
 CAMPAIGNS = 500
 PATHS = 50
-LAYOUTS: tuple[tuple[Layout, str, float, float], ...] = (
+LAYOUTS: tuple[tuple[SpringLayout, str, float, float], ...] = (
     ("joints", "springs as printed, on relative angles", 3.0, 1.9), ("motors", "springs on the motors", 5.0, 2.0),
 )  # fmt: skip
 
@@ -38,7 +38,7 @@ def study() -> Section:
         found, seconds, spent = searched(layout)
         designs[layout] = found
         rows += design_rows(found, what, anywhere, full)
-        rows.append(Row(f"{what}: search, 12 starts from {len(found.random)} designs, processor time of one thread [s]", "< 60",
+        rows.append(Row(f"{what}: search, 12 starts from {len(found.random_sizes)} designs, processor time of one thread [s]", "< 60",
                         f"{spent:.0f} (wall {seconds:.0f}, load {os.getloadavg()[0]:.1f})", spent < 60))  # fmt: skip
     rows += [
         *coverage_rows(designs["motors"]),
@@ -73,21 +73,23 @@ def deviation_rows() -> list[Row]:
     ]  # fmt: skip
 
 
-def searched(layout: Layout, form: Form = "stiffness") -> tuple[Design, float, float]:
+def searched(layout: SpringLayout, form: Form = "stiffness") -> tuple[Design, float, float]:
     run = read_yaml(EXAMPLES / "irb6660_design.yaml", DesignFile)
     names = [f"{'m' if layout == 'motors' else 'j'}{i}" for i in range(1, 7)]
-    prior = PriorSpec(stiffness=dict(zip(names, PRIOR.tolist(), strict=True)))
+    prior = StiffnessPriorSpec(stiffness=dict(zip(names, PRIOR.tolist(), strict=True)))
     wall, spent = time.perf_counter(), time.process_time()
-    found = design(run.model_copy(update={"springs": layout, "prior": prior, "form": form, "simulate": None}), EXAMPLES)
+    found = optimal_design(
+        run.model_copy(update={"springs": layout, "prior": prior, "form": form, "simulate": None}), EXAMPLES
+    )
     return found, time.perf_counter() - wall, time.process_time() - spent
 
 
 def design_rows(found: Design, what: str, anywhere: float, full: float) -> list[Row]:
-    inside, bound = (float(np.median(x) / found.size) for x in (found.random, found.random_full))
-    x, y = (found.alone[name] / found.size for name in ("x", "y"))
+    inside, bound = (float(np.median(x) / found.size) for x in (found.random_sizes, found.full_force_sizes))
+    x, y = (found.direction_sizes[name] / found.size for name in ("x", "y"))
     worse = "X worse, as the paper finds" if x > y else "Y worse; the paper finds X worse"
     return [
-        Row(f"{what}: median trace of {len(found.random)} random designs, forces inside ±300 N, over the design's", f">= {anywhere:g}",
+        Row(f"{what}: median trace of {len(found.random_sizes)} random designs, forces inside ±300 N, over the design's", f">= {anywhere:g}",
             f"{inside:.2f}", inside >= anywhere),
         Row(f"{what}: the same, all forces 300 N", f">= {full:g}", f"{bound:.2f}", bound >= full),
         Row(f"{what}: trace of X only and Y only over that of all five", ">= 1.8 each; which is worse", f"{x:.2f} and {y:.2f}: {worse}",
@@ -102,7 +104,7 @@ def drawn(prior: Gaussian, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(theta)
 
 
-def measured(found: Design, k: np.ndarray, model: Model, rng: np.random.Generator) -> Measurements:
+def measured(found: Design, k: np.ndarray, model: DeviationModel, rng: np.random.Generator) -> Measurements:
     springs, n = found.springs, len(found.q)
     moved = deviation(springs, coordinates_of(springs, found.q), found.force, k, model).values
     noisy = moved + rng.normal(0, SIGMA, moved.shape)
@@ -110,17 +112,20 @@ def measured(found: Design, k: np.ndarray, model: Model, rng: np.random.Generato
 
 
 def prior_in(springs: Springs, form: Form) -> Gaussian:
-    return prior_of(PriorSpec(stiffness=dict(zip(springs.names, PRIOR.tolist(), strict=True))), springs, form)
+    return stiffness_prior(
+        StiffnessPriorSpec(stiffness=dict(zip(springs.names, PRIOR.tolist(), strict=True))), springs, form
+    )
 
 
-def covered(found: Design, form: Form, model: Model, seed: int) -> float:
+def covered(found: Design, form: Form, model: DeviationModel, seed: int) -> float:
     """Part of the campaigns whose 95 % ellipsoid holds the truth."""
     rng, prior, hits = np.random.default_rng(seed), prior_in(found.springs, form), 0
+    settings = InferenceSettings(prior, form, model=model)
     with kernel_choice.preferred():
         for _ in range(CAMPAIGNS):
             truth = drawn(prior, rng)
             m = measured(found, stiffness_of(truth, form), model, rng)
-            hits += bool(estimate(found.springs, m, prior, form, model=model).posterior.inside(truth))
+            hits += bool(estimate_stiffness(found.springs, m, settings).posterior.inside(truth))
     return hits / CAMPAIGNS
 
 
@@ -139,7 +144,7 @@ def path_rows(found: Design, in_compliance: Design) -> list[Row]:
     """Deviations are linear in compliance: a design for that is the one to correct paths with."""
     what = f"path corrected from five measurements, {PATHS} robots (SIMULATED), rms deviation down by, median and worst [%]"
     (middle, worst), other = corrected(in_compliance), corrected(found)
-    x, y = (in_compliance.alone[name] / in_compliance.size for name in ("x", "y"))
+    x, y = (in_compliance.direction_sizes[name] / in_compliance.size for name in ("x", "y"))
     return [
         Row(f"{what}: poses designed for compliance", ">= 90", f"{middle:.1f} and {worst:.1f}", worst >= 90),
         Row(f"{what}: poses designed for stiffness", "shown", f"{other[0]:.1f} and {other[1]:.1f}"),
@@ -149,17 +154,17 @@ def path_rows(found: Design, in_compliance: Design) -> list[Row]:
 
 def corrected(found: Design) -> tuple[float, float]:
     """The example's cut by robots with springs from the prior, corrected by what five measurements say of each: median, worst [%]."""
-    path = EXAMPLES / "irb6660_stiffness" / "path.csv"
+    file = EXAMPLES / "irb6660_stiffness" / "path.csv"
     springs, prior = found.springs, prior_in(found.springs, "compliance")
-    course, rng, left = read_course(path, springs, PathSpec(file=path)), np.random.default_rng(31), []
+    path, rng, remaining = read_loaded_path(file, springs, LoadedPathSpec(file=file)), np.random.default_rng(31), []
     with kernel_choice.preferred():
         for _ in range(PATHS):
             truth = 1 / drawn(prior, rng)
-            e = estimate(springs, measured(found, truth, "loaded", rng), prior, "compliance")
-            part = correct(springs, e.stiffness, e.covariance, course, truth).part_left
-            assert part is not None
-            left.append(part)
-    return float(100 * (1 - np.median(left))), 100 * (1 - max(left))
+            e = estimate_stiffness(springs, measured(found, truth, "loaded", rng), InferenceSettings(prior))
+            share = correct_path(springs, e.stiffness, e.covariance, path, truth).remaining_share
+            assert share is not None
+            remaining.append(share)
+    return float(100 * (1 - np.median(remaining))), 100 * (1 - max(remaining))
 
 
 def inference_row(found: Design) -> Row:
@@ -167,7 +172,7 @@ def inference_row(found: Design) -> Row:
     m = measured(found, PRIOR, "loaded", np.random.default_rng(1))
 
     def infer() -> object:
-        return estimate(springs, m, prior, "compliance", samples=4000)
+        return estimate_stiffness(springs, m, InferenceSettings(prior), samples=4000)
 
     infer()
     seconds, spent = timed(infer)

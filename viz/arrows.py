@@ -1,4 +1,4 @@
-"""Meshes of rods and arrows, straight and around an axis, one unit long: a film stretches them."""
+"""Meshes of rods and arrows, straight or curved about an axis, of unit length so that a film can scale them."""
 
 import meshcat.geometry as g
 import numpy as np
@@ -12,12 +12,12 @@ X, Y, Z = np.eye(3)
 
 
 def rod() -> g.TriangularMeshGeometry:
-    """From the origin along z, radius 1."""
+    """A rod from the origin along z, with radius 1."""
     return _swept(np.outer([0, 0, 1, 1], Z), np.tile(X, (4, 1)), Y, np.array([0.0, 1, 1, 0]))
 
 
 def straight_arrow() -> g.TriangularMeshGeometry:
-    """From the origin along z, radius 1 of its shaft."""
+    """An arrow from the origin along z, with a shaft of radius 1."""
     z = [0, 0, 1 - HEAD, 1 - HEAD, 1]
     return _swept(np.outer(z, Z), np.tile(X, (5, 1)), Y, np.array([0, 1, 1, 2.2, 0]))
 

@@ -1,4 +1,4 @@
-"""An exciting motion against its limits, and the region that its platform may use."""
+"""Figures of an exciting motion: how much of each limit it uses, and the region that the platform may use."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ ALLOWED, INSIDE = 0x0072B2, 0xE69F00
 
 @matplotlib.rc_context(STYLE)
 def excitation_figure(found: Excitation) -> Figure:
-    """Positions, rates, accelerations, torques and strut forces over time, each in percent of its limit."""
+    """Positions, rates, accelerations, torques and strut forces over time, in percent of their limits."""
     kinds = [bounds.kind for bounds in found.limits.bounds]
     figure = Figure(figsize=(9.5, 1.9 * len(kinds) + 0.4))
     figure.subplots_adjust(left=0.07, right=0.77, top=0.96, bottom=0.06, hspace=0.3)
@@ -56,7 +56,7 @@ def excitation_figure(found: Excitation) -> Figure:
 
 
 def _slides(found: Excitation) -> set[str]:
-    """Joints and motors that slide."""
+    """Names of joints and motors that slide."""
     model, robot = found.robot.model, found.robot
     joints = {name for name, slide in zip(list(model.names)[1:], robot.loops.sliding, strict=True) if slide}
     motors = zip(robot.motors.names, robot.slides(robot.motors.S), strict=True)
@@ -75,7 +75,7 @@ def workspace_scene(found: Excitation) -> Scene:
 
 
 def draw_workspace(scene: Scene, region: Workspace) -> None:
-    """The border of the allowed region as points, the hemisphere as a surface."""
+    """Draw the border of the allowed region as points, and the hemisphere as a surface."""
     border = _border(region.allowed)
     points = (region.points[border.ravel()] + region.origin).T
     scene.contain(points.T)
@@ -90,7 +90,7 @@ def draw_workspace(scene: Scene, region: Workspace) -> None:
 
 
 def _border(allowed: np.ndarray) -> np.ndarray:
-    """Allowed points with a neighbour that is not."""
+    """Allowed points that have a neighbour which is not allowed."""
     from scipy.ndimage import binary_erosion
 
     return np.asarray(allowed & ~binary_erosion(allowed))

@@ -1,4 +1,4 @@
-"""Pictures that stand in a page and beside it: as SVG, and their numbers as CSV."""
+"""Figures of a page, which are also written beside it: as SVG, and their numbers as CSV."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,12 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.viz.plots import standing, svg
+from robodyn_pin.viz.plots import svg, svg_document
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, and the numbers in it as they were drawn (a line of a torque has more of them than it shows)."""
+    """A figure and its numbers (the lines of torques are drawn with fewer points)."""
 
     name: str  # of its files
     svg: Markup
@@ -24,19 +24,19 @@ class Picture:
 
 
 def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
-    """Draw a figure; names of joints may hold what names of files may not."""
+    """Render a figure; characters of its name that a file name cannot have become underscores."""
     plain = re.sub(r"[^\w.-]", "_", name)
     return Picture(plain, Markup(svg(figure, plain)), columns)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:
-    """Write every picture as NAME.svg and NAME.csv; `note`, such as that they are simulated, stands in each file."""
+    """Write every figure as NAME.svg and NAME.csv; each file contains `note`, such as that the log is simulated."""
     folder.mkdir(exist_ok=True)
     for p in pictures:
-        (folder / f"{p.name}.svg").write_text(standing(p.svg, note), encoding="utf-8")
+        (folder / f"{p.name}.svg").write_text(svg_document(p.svg, note), encoding="utf-8")
         write_table(folder / f"{p.name}.csv", pl.DataFrame({head: _short(x) for head, x in p.columns.items()}), note)
 
 
 def _short(x: np.ndarray | list[str]) -> list[str] | list[float]:
-    """Six digits: more than a picture shows, and files of half the size."""
+    """Six digits: more than a figure shows, and files of half the size."""
     return x if isinstance(x, list) else [float(f"{value:.6g}") for value in x]

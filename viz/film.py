@@ -1,6 +1,6 @@
-"""A motion with its loads: struts coloured by force over limit with arrows at their balls, or motors with their torques.
+"""A film of a motion with its loads: struts coloured by force over limit with arrows at their balls, or motors with their torques.
 
-log ─► loads ─► tracks of colour and scale, late in the page ─► Scene, and a legend that lies over it
+log ─► loads ─► animation tracks of colour and scale ─► Scene, with a legend over it
 """
 
 import base64
@@ -22,17 +22,17 @@ from robodyn_pin.log_to_robot.run_file import RunFile, read_as
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
-from robodyn_pin.viz.film_loads import Loads, motor_loads, strut_loads
-from robodyn_pin.viz.meshcat_page import track
+from robodyn_pin.viz.film_loads import Loads, motor_film_loads, strut_film_loads
+from robodyn_pin.viz.meshcat_page import animation_track
 from robodyn_pin.viz.motion_scene import played
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 
-# From compression at its limit to tension at its limit: blue and red are told apart by all kinds of colour vision, and
-# the ends are darker than the middle.
+# From compression at its limit to tension at its limit. People with any colour vision can distinguish blue from red, and the
+# ends are darker than the middle.
 STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 COLOURS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]]) / 255
 ARROW = 0x202428
-LEAST = 1e-4  # scale of an arrow without a load: zero has no inverse
+LEAST = 1e-4  # scale of an arrow without load: a scale of zero cannot be inverted
 THICK = 0.012  # radius of a strut over its length
 AT_LIMIT = 0.22  # length of an arrow at its limit over that of its strut
 MOTOR = 0.12  # radius of a motor's curved arrow over the size of the robot
@@ -47,12 +47,12 @@ def film_of(
     reduced: Lump | None = None,
     covariance: np.ndarray | None = None,
 ) -> Scene:
-    """The motion of a log with the forces in the struts, or of a robot without struts the torques of its motors.
+    """The film of a log, with the forces in the struts, or the torques of the motors if the robot has no struts.
 
     Args:
-        run: columns, units and preparation of the log. limit: [N] or [N m], of every strut or motor; None: the robot
-            file's. reduced: the reduced model of Deltas, and where it lumps the bar; None: the full multipliers.
-        covariance: (p, p) of the robot's parameters, for the intervals of struts; None: they are not known.
+        run: gives columns, units and preparation of the log. limit: of every strut or motor [N] or [N m]; None: that of the
+            robot file. reduced: use the reduced model of Deltas, with the bar's mass lumped there; None: the full multipliers.
+        covariance: (p, p) of the robot's parameters, for the intervals of strut forces; None: not known.
 
     Raises:
         RobodynError: with `reduced`, the robot is no Delta.
@@ -66,9 +66,9 @@ def film_of(
     check_positions(robot, q, lambda i: f"{log_path} at {t[i]:.4g} s")
     of_struts = bool(robot.file.struts or reduced)
     loads = (
-        strut_loads(robot, log, preparation, limit, reduced, covariance)
+        strut_film_loads(robot, log, preparation, limit, reduced, covariance)
         if of_struts
-        else motor_loads(robot, log, preparation, limit)
+        else motor_film_loads(robot, log, preparation, limit)
     )
     inside = (t >= loads.t[0]) & (t <= loads.t[-1])
     t, q = t[inside], q[inside]
@@ -86,10 +86,10 @@ def motion_film(
     """The film of a motion with loads over time.
 
     Args:
-        t: (n,) [s] from zero. q: (n, nv) joints, loops closed. loads: at times from zero to the motion's end; of struts
-            those of the robot's file, else of its motors.
-        about: goes behind the title. start: what the film's clock shows at time zero [s]. slow: how many times slower
-            than the motion the film is.
+        t: (n,) [s] from zero. q: (n, nv) joints, loops closed. loads: from zero to the motion's end, of the struts of the
+            robot's file or else of its motors.
+        about: appended to the title. start: what the film's clock shows at time zero [s]. slow: factor by which the film
+            is slower than the motion.
     """
     scene = scene_of_robot(robot, f"{robot.name}: {loads.what}{about}", pale=True)
     scene.display(q[0])
@@ -163,12 +163,12 @@ def _motors(
             yield _stretched(arrow, at, radius, np.copysign(radius, load), radius)
             angle = TURN * np.minimum(np.abs(load), 1)
             turn = np.column_stack([0 * angle, 0 * angle, np.sin(angle / 2), np.cos(angle / 2)])
-            yield clip(arrow["head"], [track("quaternion", "quaternion", at, turn)])
+            yield clip(arrow["head"], [animation_track("quaternion", "quaternion", at, turn)])
             arrow["head/tip"].set_property("position", [1.0, 0.0, 0.0])
             small = np.minimum(1, np.abs(load) / 0.1)  # the head of a short arrow
             yield _stretched(arrow["head/tip"], at, small, small, small)
         for part, mesh in drawn.items():
-            # Drawn last and over all bodies: joints sit inside them.
+            # Drawn last and over all bodies, since joints are inside them.
             over = g.MeshBasicMaterial(color=0xFFFFFF, transparent=True, depthTest=False)
             part.set_object(mesh, over)
             yield clip(part["<object>"], [_colour_track(at, load)])
@@ -205,19 +205,21 @@ def _from_to(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def _stretched(node: meshcat.Visualizer, times: np.ndarray, *scale: np.ndarray | float) -> dict[str, Any]:
-    """Scale of x, y and z; what does not change needs no track."""
+    """Animation of the scale of x, y and z; a constant scale needs no track."""
     values = np.column_stack(np.broadcast_arrays(times, *scale)[1:])
     values = np.where(np.abs(values) < LEAST, np.copysign(LEAST, values), values)
     node.set_property("scale", values[0].tolist())
-    return clip(node, [track("scale", "vector3", times, values)] if np.ptp(values, axis=0).max() > 1e-6 else [])
+    return clip(
+        node, [animation_track("scale", "vector3", times, values)] if np.ptp(values, axis=0).max() > 1e-6 else []
+    )
 
 
 def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
-    return track("material.color", "color", times, colours(load))
+    return animation_track("material.color", "color", times, colours(load))
 
 
 def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:
-    """Bars, labels, legend and a slider up to the film's end [s]: film.html with what they show."""
+    """film.html with its data: bars, labels, legend and a slider up to the film's end [s]."""
     members = []
     for k, name in enumerate(loads.names):
         keys, x = loads.keys(k), loads.worst[:, k]

@@ -1,4 +1,4 @@
-"""What a film shows of a motion: the force in each strut, or the torque of each motor, over its limit."""
+"""The loads that a film shows: the force in each strut, or the torque of each motor, and their limits."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from robodyn_pin.robot.limits import strut_limits, torque_limits
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import effort_unit
 
-KEYS, MOST = 25.0, 100.0  # rows a second that a film keeps at least, and at most
+KEYS, MOST = 25.0, 100.0  # least and largest number of rows per second that a film keeps
 TOLERANCE = 0.01  # of the limit
 
 
@@ -27,18 +27,18 @@ class Loads:
     names: tuple[str, ...]
     units: tuple[str, ...]
     t: np.ndarray  # (N,) [s]
-    ends: np.ndarray  # (e, N, k) at the upper and the lower end of a strut, tension positive; of a motor, once
-    limits: tuple[float | None, ...]  # of their size; None: not known
-    reach: np.ndarray | None = None  # (e, N, k) of their 95 % intervals to both sides; None: not known
+    ends: np.ndarray  # (e, N, k) at the upper and the lower end of a strut, tension positive; e = 1 for motors
+    limits: tuple[float | None, ...]  # of the absolute value; None: not known
+    reach: np.ndarray | None = None  # (e, N, k) half width of the 95 % intervals; None: not known
 
     @cached_property
     def worst(self) -> np.ndarray:
-        """(N, k), of the end that carries more."""
+        """Load of the end that carries more (N, k)."""
         larger = np.abs(self.ends).argmax(axis=0)
         return np.take_along_axis(self.ends, larger[None], axis=0)[0]
 
     def interval(self, k: int) -> tuple[float, float] | None:
-        """95 % interval of the largest load of strut or motor k; None where it is not known."""
+        """95 % interval of the largest load of strut or motor k; None if it is not known."""
         if self.reach is None:
             return None
         end, row = np.unravel_index(int(np.abs(self.ends[:, :, k]).argmax()), self.ends.shape[:2])
@@ -47,29 +47,29 @@ class Loads:
 
     @cached_property
     def full(self) -> np.ndarray:
-        """(k,) what the colours end at: the limit, or the largest load of all that have none."""
+        """Load at the end of the colour scale (k,): the limit, or the largest load of all members without one."""
         most = np.abs(self.worst).max(axis=0)
         free = max((x for x, limit in zip(most, self.limits, strict=True) if limit is None), default=0.0) or 1.0
         return np.array([free if limit is None else limit for limit in self.limits])
 
     def keys(self, k: int) -> np.ndarray:
-        """Rows that a film keeps of strut or motor k: straight lines between them miss no row by more than TOLERANCE.
+        """Rows that a film keeps of strut or motor k, so that straight lines between them are within TOLERANCE of every row.
 
-        Of noise that would take more than MOST, the largest misses come first.
+        Noise may need more than MOST rows a second; then the rows with the largest errors are kept first.
         """
         x, seconds = self.worst[:, k] / self.full[k], self.t[-1] - self.t[0]
         kept = np.unique(np.linspace(0, len(x) - 1, round(KEYS * seconds) + 2).astype(int))
-        while (room := round(MOST * seconds) - len(kept)) > 0:
-            missed = np.abs(x - np.interp(self.t, self.t[kept], x[kept]))
-            most = np.maximum.reduceat(missed, kept[:-1])
-            gaps = np.argsort(-most)[: min(room, int((most > TOLERANCE).sum()))]
+        while (free := round(MOST * seconds) - len(kept)) > 0:
+            error = np.abs(x - np.interp(self.t, self.t[kept], x[kept]))
+            largest = np.maximum.reduceat(error, kept[:-1])
+            gaps = np.argsort(-largest)[: min(free, int((largest > TOLERANCE).sum()))]
             if not len(gaps):
                 break
-            kept = np.sort([*kept, *(kept[g] + int(missed[kept[g] : kept[g + 1]].argmax()) for g in gaps)])
+            kept = np.sort([*kept, *(kept[g] + int(error[kept[g] : kept[g + 1]].argmax()) for g in gaps)])
         return kept
 
 
-def strut_loads(
+def strut_film_loads(
     robot: Robot,
     log: Log,
     preparation: Preparation,
@@ -90,7 +90,7 @@ def strut_loads(
     return Loads(what, history.names, ("N",) * k, history.t, ends, limits, far)
 
 
-def motor_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
+def motor_film_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
     """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot's. Raises as `predict`."""
     tau, motors = predict(robot, log, preparation), robot.motors
     limits = tuple(limit or (most if np.isfinite(most) else None) for most in torque_limits(robot).tolist())

@@ -1,4 +1,4 @@
-"""Friction over speed: measured points with their deviation, fitted curves; passages at constant speed."""
+"""Figures of friction over speed: measured points with standard deviations, fitted curves; passages at constant speed."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ SLOW = 0.15  # [rad/s or m/s] up to where Obal & Gierlak (IRB 2400), Fig. 9, sho
 
 @matplotlib.rc_context(STYLE)
 def friction_figure(result: "FrictionResult") -> Figure:
-    """Points and all curves of a motor, the chosen one thicker; of sweeps a second time up to 0.15 rad/s."""
+    """Points and all curves of a motor, the chosen one thicker; for sweeps again up to 0.15 rad/s."""
     swept = result.load is not None
     figure = Figure(figsize=(9.5, 3.4) if swept else (6.2, 3.4))
     figure.subplots_adjust(left=0.07 if swept else 0.11, right=0.98, top=0.9, bottom=0.14, wspace=0.16)
@@ -61,7 +61,7 @@ def draw_curves(axes: Axes, result: "FrictionResult", reach: float) -> None:
 
 @matplotlib.rc_context(STYLE)
 def passages_figure(shown: "Shown", result: "FrictionResult", at: float) -> Figure:
-    """Position and torque of one speed in both directions, what counts as constant speed, and the crossings."""
+    """Position and torque of one speed in both directions, the parts of constant speed, and the reference crossings."""
     figure = Figure(figsize=(9.5, 3.4))
     figure.subplots_adjust(left=0.09, right=0.98, top=0.9, bottom=0.14, hspace=0.14)
     upper, lower = figure.subplots(2, 1, sharex=True)

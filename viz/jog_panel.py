@@ -1,4 +1,4 @@
-"""A robot moved by sliders in the browser: loops closed live, limits, distance to singularity, static loads."""
+"""A panel that moves a robot with sliders: loops are closed live, with limits, distance to singularity and static loads."""
 
 import threading
 
@@ -20,16 +20,16 @@ from robodyn_pin.robot.limits import strut_limits
 from robodyn_pin.robot.payload import loadable
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz import panel_text
-from robodyn_pin.viz.viser_page import Served
+from robodyn_pin.viz.viser_page import ViserPage
 
-STEPS = 500  # of a slider, at least
+STEPS = 500  # least number of steps of a slider
 
 
-class Panel(Served):
-    """A live page that moves a robot. Every open page shows and moves the same one."""
+class Panel(ViserPage):
+    """A live page that moves a robot. All open pages show and move the same robot."""
 
     def __init__(self, robot: Robot, port: int | None = None):
-        self._lock = threading.RLock()  # sliders of several pages arrive in threads of their own
+        self._lock = threading.RLock()  # events of several pages arrive in separate threads
         self._choices, self._bounds = coordinate_choices(robot), position_bounds(robot)
         self._pulled = loadable(robot)
         self._strut_limit = next(iter(strut_limits(robot).values()), None)
@@ -39,13 +39,13 @@ class Panel(Served):
 
     @property
     def remark(self) -> str:
-        """What is not drawn, one sentence."""
-        return self._stage.remark
+        """A sentence about what is not drawn; empty if everything is."""
+        return self._robot_scene.remark
 
     def move(self, c: np.ndarray, held: object = None) -> None:
-        """Lead the robot to coordinates c (d,); where they cannot be reached it stays, and the panel says why.
+        """Move the robot to coordinates c (d,); if they are out of reach it stays, and the panel says why.
 
-        The sliders follow, but for the one that is `held`: a hand is on it.
+        The sliders follow, except for `held`, which the user is moving.
         """
         with self._lock:
             try:
@@ -62,16 +62,18 @@ class Panel(Served):
 
     def _build(self, gui: viser.GuiApi) -> None:
         if len(self._choices) > 1:
-            choice = gui.add_dropdown("Lead by", list(self._choices), hint="Which joints or motors the sliders move")
+            choice = gui.add_dropdown(
+                "Coordinates", list(self._choices), hint="Joints or motors that the sliders move; all others follow"
+            )
             choice.on_update(self._chosen)
         self._folder = gui.add_folder("Move")
         self._add_sliders()
         gui.add_button("Home", icon=viser.Icon.HOME).on_click(lambda _: self._home())
         self._state = gui.add_html("")
-        self._wanted = gui.add_checkbox("Forces at rest", False)
-        self._body = gui.add_dropdown("Pull at", self._pulled, visible=False)
+        self._wanted = gui.add_checkbox("Show static loads", False)
+        self._body = gui.add_dropdown("Apply force to", self._pulled, visible=False)
         self._pull = gui.add_vector3(
-            "Force [N]", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="Along the world's axes"
+            "Force [N]", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="Along the axes of the world"
         )
         self._loads = gui.add_html("", visible=False)
         for handle in (self._wanted, self._body, self._pull):
@@ -102,9 +104,9 @@ class Panel(Served):
     def _slid(self, event: viser.GuiEvent) -> None:
         with self._lock:
             if event.client is None or event.target not in self._sliders:
-                return  # set by ourselves, or gone by now
+                return  # set by this program, or removed
             c = self.pose.c.copy()
-            newest = event.target.value  # events that queued up before it find nothing left to do
+            newest = event.target.value  # events that are queued before it then find nothing to do
             c[self._sliders.index(event.target)] = newest
             if np.array_equal(c, self.pose.c) and not self._reason:
                 return
@@ -112,11 +114,11 @@ class Panel(Served):
 
     def _chosen(self, event: viser.GuiEvent) -> None:
         if event.client is not None:
-            self._lead_by(event.target.value)
-            event.target.value = ", ".join(self.robot.coordinates.names)  # the old ones, where the new are singular
+            self._change_coordinates(event.target.value)
+            event.target.value = ", ".join(self.robot.coordinates.names)  # the old ones, if the new are singular
 
-    def _lead_by(self, names: str) -> None:
-        """Sliders of other coordinates for the robot where it stands."""
+    def _change_coordinates(self, names: str) -> None:
+        """Sliders of other coordinates, without moving the robot."""
         with self._lock:
             robot = self._choices[names]
             try:
@@ -142,33 +144,33 @@ class Panel(Served):
 
     def _show(self) -> None:
         q, near, wanted = self.pose.state.q[0], nearest_limits(self.robot, self._bounds, self.pose), self._wanted.value
-        loads, pull, lacking = None, (self._body.value, np.array(self._pull.value)), ""
+        loads, pull, failure = None, (self._body.value, np.array(self._pull.value)), ""
         if wanted:
             try:
                 loads = static_loads(self.robot, self.pose, Wrench(pull[0], np.array([*pull[1], 0.0, 0.0, 0.0])))
-            except RobodynError as error:  # nothing holds this pose, or nothing is known of it
-                lacking = panel_text.unheld(str(error))
+            except RobodynError as error:  # no torques hold this pose, or bodies have no mass
+                failure = panel_text.no_loads(str(error))
         marked = {
             joint.name: panel_text.MARKS[panel_text.colour(joint)]
             for joint in near
             if abs(joint.share) >= panel_text.CLOSE_TO and self.robot.model.existJointName(joint.name)
         }
         with self._server.atomic():
-            self._stage.show(q, marked, loads, self._strut_limit, pull if wanted else None)
-            self._state.content = panel_text.page(
-                panel_text.refusal(self._reason),
-                panel_text.coordinates(self.robot, self.pose),
-                panel_text.closed(self.pose),
-                panel_text.singularity(self.robot, self.pose, self._at_home),
-                panel_text.limits(near),
+            self._robot_scene.show(q, marked, loads, self._strut_limit, pull if wanted else None)
+            self._state.content = panel_text.panel_html(
+                panel_text.refusal_html(self._reason),
+                panel_text.coordinates_html(self.robot, self.pose),
+                panel_text.closed_html(self.pose),
+                panel_text.singularity_html(self.robot, self.pose, self._at_home),
+                panel_text.limits_html(near),
             )
             for handle in (self._body, self._pull, self._loads):
                 handle.visible = wanted
-            self._loads.content = panel_text.page(
-                panel_text.loads(self.robot, loads, self._strut_limit) if loads else lacking
+            self._loads.content = panel_text.panel_html(
+                panel_text.loads_html(self.robot, loads, self._strut_limit) if loads else failure
             )
 
 
 def _rounded(value: float, low: float, high: float, step: float) -> float:
-    """As a slider can show it."""
+    """The nearest value that a slider can show."""
     return float(np.clip(round(value / step) * step, low, high))

@@ -1,4 +1,4 @@
-"""Size of force and moment in joints against time."""
+"""Figure of the magnitudes of force and moment in joints over time."""
 
 import matplotlib
 import numpy as np
@@ -10,12 +10,12 @@ from robodyn_pin.viz.plots import STYLE, thinned
 # Okabe and Ito's colours; the second round is dashed, the third dotted.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
-MOST = 18  # lines that can be told apart: those with the largest forces
+MOST = 18  # most lines that a reader can distinguish: those with the largest forces
 
 
 @matplotlib.rc_context(STYLE)
 def joint_figure(history: JointHistory, title: str) -> Figure:
-    """Force above, moment below, one line a joint."""
+    """Forces in the upper axes, moments in the lower, one line per joint."""
     figure = Figure(figsize=(9.5, 5.0))
     figure.subplots_adjust(left=0.085, right=0.84, top=0.94, bottom=0.09, hspace=0.12)
     axes = figure.subplots(2, 1, sharex=True)

@@ -1,4 +1,4 @@
-"""A robot in MeshCat with straight arrows at points: forces, or deviations much enlarged."""
+"""A robot in MeshCat with straight arrows at points: forces, or enlarged deviations."""
 
 import meshcat.geometry as g
 import numpy as np
@@ -12,7 +12,7 @@ MOVE = 1.0  # [s] between two
 
 
 def loaded_scene(robot: Robot, q: np.ndarray, title: str, around: np.ndarray) -> Scene:
-    """The robot going from pose to pose, q (N, nv); points around (n, 3) [m] stay in view."""
+    """The robot going from pose to pose, q (N, nv); the points `around` (n, 3) [m] stay in view."""
     scene = scene_of_robot(robot, title)
     scene.contain(around)
     scene.display(q[0])

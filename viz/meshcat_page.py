@@ -1,4 +1,4 @@
-"""A MeshCat page: its drawing commands, an animation in few bytes, a server only where somebody looks live."""
+"""A MeshCat page: its drawing commands, an animation in few bytes, and a server if the page is shown live."""
 
 import base64
 import contextlib
@@ -17,8 +17,8 @@ import zmq
 
 from robodyn_pin.errors import RobodynError
 
-# MeshCat's server with a page of ours. It ends with its parent however that ends: its standard input is a pipe which we
-# hold open, after a first line with the page.
+# MeshCat's server with our page. It ends with its parent process, however that ends: its standard input is a pipe that the
+# parent holds open; the first line on it is the page.
 SERVER = """
 import json, os, sys, threading
 page = json.loads(sys.stdin.readline())
@@ -39,7 +39,7 @@ ZMQWebSocketBridge.make_app = with_page
 main()
 """
 
-# The policy makes sure that no request leaves the page.
+# The content security policy prevents requests from the page.
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><link rel="icon" href="data:,">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: blob:; worker-src blob:;
@@ -61,15 +61,15 @@ EXPORTED = """for (const command of {commands})
   viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));"""
 
 
-def track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
-    """A track in three.js's own flat float32 arrays: a third of the size of MeshCat's lists of keys."""
+def animation_track(name: str, kind: str, times: np.ndarray, values: np.ndarray) -> dict[str, Any]:
+    """An animation track as flat float32 arrays of three.js, a third of the size of MeshCat's lists of keys."""
     # 0x17 is the MessagePack extension that MeshCat reads as a Float32Array.
     times, values = (umsgpack.Ext(0x17, x.astype("<f4").tobytes()) for x in (times, values))
     return {"name": f".{name}", "type": kind, "times": times, "values": values}
 
 
 class Animation:
-    """MeshCat's command `set_animation`; without clips it ends the animation that runs."""
+    """MeshCat's command `set_animation`; without clips it ends the running animation."""
 
     def __init__(self, clips: list[dict[str, Any]]):
         self.clips = clips
@@ -82,7 +82,7 @@ class Animation:
 
 
 class Page:
-    """The drawing commands of a page, kept for export, passed on to a server where one runs.
+    """The drawing commands of a page, kept for export, and passed on to a server if one runs.
 
     Stands in for MeshCat's ViewerWindow, which starts a server at once, prints, and keeps nothing.
     """
@@ -102,12 +102,12 @@ class Page:
         self._forward(*self.commands[key])
 
     def html(self, title: str, overlay: str = "") -> str:
-        """All commands as one page that needs neither server nor net; `overlay` is HTML that lies over the picture."""
+        """All commands as one page that works without server and offline; `overlay` is HTML over the picture."""
         commands = json.dumps([base64.b64encode(data).decode() for _, _, data in self.commands.values()])
         return _page(title, overlay, EXPORTED.format(commands=commands))
 
     def serve(self, title: str, overlay: str = "") -> str:
-        """Start the server unless it runs, and return the address of its page: `html`, and all that is sent later."""
+        """Start the server unless it runs, and return the address of its page, which shows all commands so far and later ones."""
         if not self._url:
             server = subprocess.Popen(
                 [sys.executable, "-P", "-c", SERVER],
@@ -120,7 +120,7 @@ class Page:
             self._end = weakref.finalize(self, _end, server, self._socket)
             assert server.stdin is not None
             assert server.stdout is not None
-            with contextlib.suppress(BrokenPipeError):  # it did not start: said below
+            with contextlib.suppress(BrokenPipeError):  # it did not start; the error is raised below
                 live = _page(title, overlay, "viewer.connect();", reach="; connect-src 'self'")
                 server.stdin.write(json.dumps(live).encode() + b"\n")
                 server.stdin.flush()

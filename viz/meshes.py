@@ -1,4 +1,4 @@
-"""Meshes of a URDF as files: where they are looked for, and what is drawn where one is not there."""
+"""Mesh files of a URDF: where they are searched, and what is drawn without them."""
 
 import os
 import xml.etree.ElementTree as ET
@@ -20,7 +20,7 @@ class Drawable:
 
     @property
     def remark(self) -> str:
-        """One sentence on what is not drawn, nothing where all is."""
+        """A sentence about what is not drawn; empty if everything is."""
         if not self.lost:
             return ""
         more = f" and {len(self.lost) - 1} more" if len(self.lost) > 1 else ""
@@ -32,7 +32,7 @@ class Drawable:
 
 
 def drawable(urdf_xml: str, folder: Path) -> Drawable:
-    """The URDF with the paths of its meshes, without the visual bodies whose mesh is not there or cannot be read."""
+    """The URDF with the paths of its meshes, without the visual bodies whose mesh is missing or cannot be read."""
     root = ET.fromstring(urdf_xml)
     lost: dict[str, None] = {}
     readable: dict[Path, bool] = {}
@@ -52,7 +52,7 @@ def drawable(urdf_xml: str, folder: Path) -> Drawable:
 
 
 def located(name: str, folder: Path) -> Path | None:
-    """The file of a mesh, as `package://NAME/...`, `file://...` or a path from the URDF's folder; None where there is none."""
+    """The file of a mesh, as `package://NAME/...`, `file://...` or a path from the URDF's folder; None if it does not exist."""
     scheme, _, rest = name.rpartition("://")
     folder = folder.resolve()
     packages = [Path(path) for path in os.environ.get(PACKAGES, "").split(os.pathsep) if path]

@@ -1,4 +1,4 @@
-"""A robot's scene at home, or along a log with its loops closed."""
+"""The scene of a robot at home, or along a log with its loops closed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the panel beside a jogged robot says, as HTML: coordinates, limits, distance to singularity, static loads."""
+"""The text beside a jogged robot, as HTML: coordinates, limits, distance to singularity, static loads."""
 
 import html
 
@@ -10,12 +10,12 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import effort_unit
 
 GOOD, NEAR, OVER = "#2b8a3e", "#d9730d", "#c92a2a"
-MARKS = {NEAR: (217, 115, 13), OVER: (201, 42, 42)}  # the same on the robot
-CLOSE_TO = 0.98  # of the way from the middle of a range to its end: shown as reached
-SINGULAR, CAREFUL = 0.1, 0.35  # of the value at home
+MARKS = {NEAR: (217, 115, 13), OVER: (201, 42, 42)}  # the same colours for the bodies of the robot
+CLOSE_TO = 0.98  # of the way from the middle of a range to its end, from which a limit counts as reached
+SINGULAR, CAREFUL = 0.1, 0.35  # of the smallest singular value at home, below which it is red, orange
 TABLE = "width:100%;border-collapse:collapse;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums"
 CAPTION = "font-size:11px;color:#667;line-height:1.35;margin:2px 0 0"
-# From compression to tension: blue and red are told apart by all kinds of colour vision, grey carries nothing.
+# From compression to tension: people with any colour vision can distinguish blue from red; grey is no load.
 STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 COLOURS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]])
 TITLE = "font-size:12px;font-weight:600;margin:8px 0 2px"
@@ -25,69 +25,69 @@ Colour = tuple[int, int, int]
 
 
 def load_colour(share: float) -> Colour:
-    """Of a force over what the colours end at, tension positive."""
+    """Colour of a force over the end of the scale, tension positive."""
     r, g, b = (round(float(np.interp(share, STOPS, channel))) for channel in COLOURS.T)
     return r, g, b
 
 
-def page(*parts: str) -> str:
-    """Parts of a panel below each other."""
+def panel_html(*parts: str) -> str:
+    """Parts of a panel, one below the other."""
     return f'<div style="padding:0 10px 6px">{"".join(parts)}</div>'
 
 
 def amount(value: float, sliding: bool) -> str:
-    """A position in its SI unit, and as people read it."""
-    return f"{value:.4f} {'m' if sliding else 'rad'} = {_read(value, sliding)}"
+    """A position in its SI unit, and in degrees or millimetres."""
+    return f"{value:.4f} {'m' if sliding else 'rad'} = {_readable(value, sliding)}"
 
 
-def coordinates(robot: Robot, pose: Pose) -> str:
-    """The coordinates where the robot stands."""
+def coordinates_html(robot: Robot, pose: Pose) -> str:
+    """The coordinates of the pose."""
     rows = zip(robot.coordinates.names, pose.c, robot.slides(robot.coordinates.S), strict=True)
     lines = "".join(_row(name, amount(float(value), bool(slide))) for name, value, slide in rows)
     return f'<table style="{TABLE}" data-c="{" ".join(f"{x:.9g}" for x in pose.c)}">{lines}</table>'
 
 
-def refusal(reason: str) -> str:
-    """Why the robot stays where it is."""
+def refusal_html(reason: str) -> str:
+    """Why the robot does not move; empty without a reason."""
     return (
         f'<div id="refusal" style="background:#fff0f0;border-left:3px solid {OVER};padding:5px 8px;margin:4px 0;font-size:12px">'
-        f"<b>The robot stays.</b> {html.escape(reason)}</div>"
+        f"<b>The robot cannot move there.</b> {html.escape(reason)}</div>"
         if reason
         else ""
     )
 
 
-def closed(pose: Pose) -> str:
-    """Whether the loops are closed."""
-    return f'<p style="{CAPTION}">loops closed to <span id="residual">{pose.residual:.1e}</span> (m or rad)</p>'
+def closed_html(pose: Pose) -> str:
+    """The residual of the closed loops."""
+    return f'<p style="{CAPTION}">the loops are closed to within <span id="residual">{pose.residual:.1e}</span> (m or rad)</p>'
 
 
-def singularity(robot: Robot, pose: Pose, at_home: float) -> str:
-    """How far the pose is from a singular one, beside home."""
+def singularity_html(robot: Robot, pose: Pose, at_home: float) -> str:
+    """How far the pose is from a singular one, compared with home."""
     title = f'<div style="{TITLE}">Distance to singularity</div>'
     if robot.loops.size == 0:
-        return title + f'<p style="{CAPTION}">no loops: the coordinates always determine the robot</p>'
+        return title + f'<p style="{CAPTION}">The robot has no loops, so its coordinates always determine its pose.</p>'
     share = pose.singularity / at_home
     colour = OVER if share < SINGULAR else NEAR if share < CAREFUL else GOOD
     return (
         f'{title}<div style="display:flex;align-items:center;gap:8px;font-size:12px">{_bar(min(share, 1.0), colour)}'
         f'<b style="color:{colour}">{pose.singularity:.4f}</b><span style="white-space:nowrap">{share:.0%} of home</span></div>'
-        f'<p style="{CAPTION}">Smallest singular value, without units; at 0 the robot moves though these coordinates '
-        "stand still.</p>"
+        f'<p style="{CAPTION}">Smallest singular value of the loops, without unit. At 0 the robot can move although '
+        "these coordinates stand still.</p>"
     )
 
 
-def limits(near: list[Nearness]) -> str:
-    """Joints and motors at or beyond their limits, else the one that is nearest to one."""
+def limits_html(near: list[Nearness]) -> str:
+    """Joints and motors at or beyond their limits, else the one nearest to its limit."""
     title = f'<div style="{TITLE}">Joint limits</div>'
     if not near:
-        return title + f'<p style="{CAPTION}">none given</p>'
+        return title + f'<p style="{CAPTION}">The robot file gives none.</p>'
     reached = [joint for joint in near if abs(joint.share) >= CLOSE_TO]
     if not reached:
-        most = near[0]
+        nearest = near[0]
         return (
-            f'{title}<p style="font-size:12px;margin:0;color:{GOOD}">All kept. Nearest: {html.escape(most.name)}, '
-            f"{abs(most.share):.0%} of the way to {_end(most)}</p>"
+            f'{title}<p style="font-size:12px;margin:0;color:{GOOD}">All joints are within their limits. The nearest is {html.escape(nearest.name)}, '
+            f"{abs(nearest.share):.0%} of the way to {_end(nearest)}</p>"
         )
     lines = "".join(
         _row(joint.name, f"{amount(joint.value, joint.sliding)}, {_verdict(joint)} {_end(joint)}", colour(joint))
@@ -96,23 +96,23 @@ def limits(near: list[Nearness]) -> str:
     return f'{title}<table id="reached" style="{TABLE}">{lines}</table>'
 
 
-def unheld(reason: str) -> str:
-    """Why there are no forces that hold the pose."""
+def no_loads(reason: str) -> str:
+    """Why no torques hold the pose."""
     return f'<p style="{CAPTION};color:{OVER}">{html.escape(reason)}</p>'
 
 
-def loads(robot: Robot, found: StaticLoads, limit: float | None) -> str:
-    """Forces that hold the pose at rest."""
+def loads_html(robot: Robot, found: StaticLoads, limit: float | None) -> str:
+    """Forces and torques that hold the pose at rest."""
     parts = []
     if found.struts is not None:
         struts = found.struts
-        head = _head("strut", "upper [N]", "lower [N]", "across [N]")
+        head = _head("strut", "upper end [N]", "lower end [N]", "transverse [N]")
         across = np.maximum(struts.upper_across[0], struts.lower_across[0])
         rows = "".join(
             _cells(name, _signed(up), _signed(low), f"{side:.1f}", colour=_over(max(abs(up), abs(low)), limit))
             for name, up, low, side in zip(struts.names, struts.upper[0], struts.lower[0], across, strict=True)
         )
-        ends = f"limit {limit:g} N" if limit else "largest force of this pose, no limit is known"
+        ends = f"the limit, {limit:g} N" if limit else "the largest force of this pose, since no limit is known"
         parts.append(f'<table id="struts" style="{TABLE}">{head}{rows}</table>{_scale(ends)}')
     else:
         head = _head("closure", "force [N]", "x", "y", "z")
@@ -122,22 +122,24 @@ def loads(robot: Robot, found: StaticLoads, limit: float | None) -> str:
         )
         parts.append(
             f'<table id="closures" style="{TABLE}">{head}{rows}</table>'
-            f"<p style=\"{CAPTION}\">on the closure's second body, along the world's axes</p>"
+            f'<p style="{CAPTION}">force on the second body of the closure, along the axes of the world</p>'
         )
     limits = [most if np.isfinite(most) else None for most in torque_limits(robot).tolist()]
     torques = "".join(
         _cells(name, f"{_signed(tau, 2)} {effort_unit(robot.model, row)}", _share(tau, most), colour=_over(abs(tau), most))
         for name, tau, row, most in zip(robot.motors.names, found.torques, robot.motors.S, limits, strict=True)
     )  # fmt: skip
-    parts.append(f'<div style="{TITLE}">Motors hold</div><table id="torques" style="{TABLE}">{torques}</table>')
+    parts.append(
+        f'<div style="{TITLE}">Motor torques that hold the pose</div><table id="torques" style="{TABLE}">{torques}</table>'
+    )
     if (
         max(np.abs(found.torques).max(initial=0.0), *(np.linalg.norm(f) for _, f in found.closures.values()), 0.0)
         < 1e-6
     ):
         parts.append(
-            f'<p style="{CAPTION};color:{NEAR}">No weight acts along its motion: pull at a body to see forces.</p>'
+            f'<p style="{CAPTION};color:{NEAR}">No weight acts along the motion of this robot: apply a force to a body to see loads.</p>'
         )
-    parts.append(f'<p style="{CAPTION}">at rest, without friction, from the parameters of the robot\'s files</p>')
+    parts.append(f'<p style="{CAPTION}">At rest and without friction, with the parameters of the robot\'s files.</p>')
     return "".join(parts)
 
 
@@ -161,7 +163,7 @@ def _cells(name: str, *values: str, colour: str = "inherit") -> str:
 
 
 def _signed(value: float, digits: int = 1) -> str:
-    """No sign before what rounds to zero."""
+    """With its sign, unless it rounds to zero."""
     return f"{value:+.{digits}f}" if round(abs(value), digits) else f"{0:.{digits}f}"
 
 
@@ -176,17 +178,17 @@ def _scale(ends: str) -> str:
     colours = ",".join(f"rgb({r},{g},{b})" for r, g, b in COLOURS)
     return (
         f'<div style="height:7px;border-radius:4px;margin-top:4px;background:linear-gradient(to right,{colours})"></div>'
-        f'<p style="{CAPTION}">compression (−) to tension (+), colours end at: {ends}</p>'
+        f'<p style="{CAPTION}">compression (−) to tension (+); the colours end at {ends}</p>'
     )
 
 
-def _read(value: float, sliding: bool) -> str:
+def _readable(value: float, sliding: bool) -> str:
     return f"{1e3 * value:.1f} mm" if sliding else f"{np.degrees(value):.1f}°"
 
 
 def _end(joint: Nearness) -> str:
     upper = joint.share > 0
-    return f"its {'upper' if upper else 'lower'} limit, {_read(joint.high if upper else joint.low, joint.sliding)}"
+    return f"its {'upper' if upper else 'lower'} limit, {_readable(joint.high if upper else joint.low, joint.sliding)}"
 
 
 def _verdict(joint: Nearness) -> str:
@@ -194,7 +196,7 @@ def _verdict(joint: Nearness) -> str:
 
 
 def colour(joint: Nearness) -> str:
-    """Of a joint that has reached a limit, or is beyond it."""
+    """Colour of a joint that has reached a limit, or is beyond it."""
     return OVER if abs(joint.share) > 1 + 1e-6 else NEAR
 
 

@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers tell apart; widths differ too, for prints in black and white.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; line widths differ too, for black and white.
 MEASURED, FEASIBLE, WLS = "#222222", "#0072B2", "#E69F00"
 STYLE = {
     "font.size": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.titlelocation": "left",
@@ -20,7 +20,7 @@ STYLE = {
 }  # fmt: skip
 STRIP = 16  # pt
 SIZE = re.compile(r'width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[^"]*"')
-DRAWN = 600  # bins of a drawn line: more than a page has pixels to tell apart when each shows its least and greatest
+DRAWN = 600  # bins of a drawn line, each with its smallest and largest value: more than a page has pixels for
 
 
 @matplotlib.rc_context(STYLE)
@@ -33,12 +33,12 @@ def torque_figure(
     legend: Mapping[str, str] | None = None,
     reach: np.ndarray | None = None,
 ) -> Figure:
-    """Measured and predicted effort of one motor, and below what the predictions leave.
+    """Measured and predicted effort of one motor, and the residuals below.
 
     Args:
         t: (n,) [s]. measured: (n,) [unit].
-        predicted: estimate -> (n,) [unit], of "WLS" and "feasible" those that are there.
-        legend: estimate -> how the legend calls it, where not by its name.
+        predicted: estimate -> (n,) [unit]; "WLS" and "feasible" are drawn.
+        legend: estimate -> its text in the legend; default: its name.
         reach: (n,) [unit] half width of the 95 % band about the feasible prediction.
     """
     figure = Figure(figsize=(9.5, 2.9))
@@ -103,7 +103,7 @@ def choice_figure(
 
 
 def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest sample of each bin, in order: no peak of x (n,) is lost."""
+    """The smallest and the largest sample of each bin, in order, so that no peak of x (n,) is lost."""
     if len(x) <= 2 * bins:
         return t, x
     edges = np.linspace(0, len(x), bins + 1).astype(int)
@@ -113,11 +113,11 @@ def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray
 
 def svg_file(figure: Figure, name: str) -> str:
     """The text of an .svg file; `name` as for `svg`."""
-    return standing(svg(figure, name))
+    return svg_document(svg(figure, name))
 
 
-def standing(element: str, note: str = "") -> str:
-    """An <svg> element as a file of its own; a note, such as that it is simulated, goes into a strip below."""
+def svg_document(element: str, note: str = "") -> str:
+    """The text of an .svg file with an <svg> element; a note, such as that it is simulated, stands in a strip below."""
     if note:
         element = _with_strip(element, note)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{element}'
@@ -133,14 +133,14 @@ def _with_strip(element: str, note: str) -> str:
 
 
 def svg(figure: Figure, name: str) -> str:
-    """An <svg> element to stand in a page; the same figure gives the same bytes.
+    """An <svg> element for a page; the same figure gives the same bytes.
 
     Args:
-        name: unlike those of the page's other figures, since ids in a page must differ.
+        name: must differ from those of the page's other figures, because ids in a page must differ.
     """
     text = io.StringIO()
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
-        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # nothing of time or place
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # no date or machine
         figure.savefig(text, format="svg", transparent=True, metadata=metadata)
     element = text.getvalue()[text.getvalue().index("<svg") :]
     element = re.sub(r'<g id="[^"]*">', "<g>", element)  # figure_1, axes_1: once per figure

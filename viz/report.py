@@ -1,4 +1,4 @@
-"""The report of an identification: one page that needs no net, for the screen and for paper."""
+"""The report of an identification: one page that works offline, on screen and on paper."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from robodyn_pin.robot.units import coefficient_units, coordinate_units, paramet
 from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure
 from robodyn_pin.viz.scene import Scene
-from robodyn_pin.viz.uncertainty import trust_of
+from robodyn_pin.viz.uncertainty import uncertainty_of
 
 FIGURES = "report_figures"  # folder of the report's pictures
 
@@ -34,14 +34,14 @@ FIGURES = "report_figures"  # folder of the report's pictures
 ESTIMATES = ("OLS", "WLS", "feasible")
 NEAR_LIMIT = 1.1  # times the least eigenvalue: the fit keeps some 5 % away from it
 MINUS = "\N{MINUS SIGN}"
-WEAK = 0.3  # relative standard deviation from which a base parameter is hardly known
-SHOWN = 10.0  # of the held-out motion in 3D [s]; each second adds some 2 kB for every moving body
+WEAK = 0.3  # relative standard deviation from which a base parameter is hardly determined
+SHOWN = 10.0  # [s] of the held-out motion in 3D; each second adds some 2 kB for every moving body
 
 
 def write_report(result: Result, path: Path) -> None:
     """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
-    torques, trust = _torque_plots(result, units), trust_of(result, units)
+    torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
     choices = [(choice, _choice_plot(result, choice)) for choice in result.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
@@ -50,7 +50,7 @@ def write_report(result: Result, path: Path) -> None:
         fit=[_used(r) for r in result.logs if r.use == "fit"],
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
-        torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], trust=trust,
+        torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
         choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
         base=_base_rows(result, result.wls),
         essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
@@ -60,7 +60,7 @@ def write_report(result: Result, path: Path) -> None:
         scene=_scene(result),
     )  # fmt: skip
     path.write_text(text, encoding="utf-8")
-    drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *trust.pictures]
+    drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *uncertainty.pictures]
     write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
 
 
@@ -110,7 +110,7 @@ def _run_file(result: Result) -> str:
 
 
 def _shared(logs: Sequence[LogRecord]) -> int:
-    """How many held-out samples were fitted as well."""
+    """Number of held-out samples that were fitted as well."""
     return sum(
         max(0, min(held.end, fitted.end) - max(held.begin, fitted.begin))
         for held in logs
@@ -174,7 +174,7 @@ def _base_rows(result: Result, estimate: BaseEstimate) -> list[BaseRow]:
 
 @dataclass(frozen=True)
 class FurtherRow:
-    """An estimate that the run file asked for, or one beside it to compare with."""
+    """A row of the table of all estimates."""
 
     name: str
     size: int  # base parameters or variables
@@ -182,7 +182,7 @@ class FurtherRow:
 
 
 def _further(result: Result) -> list[FurtherRow]:
-    """Every estimate, where there are more than the usual ones."""
+    """Every estimate, if there are more than the usual ones."""
     found = result.further
     if result.scored.keys() <= set(ESTIMATES):
         return []
@@ -212,7 +212,7 @@ class BodyRow:
     eigenvalue: float  # smallest of the pseudo-inertia, in units of 1 kg and 0.1 m
     bounds: np.ndarray  # (2,) of the mass [kg]
     thin: bool  # the eigenvalue stands at its bound
-    source: str  # what decided the mass: "log", "bound", "against" (a bound against the log), "prior", "combination"
+    source: str  # what determines the mass: "log", "bound", "against" (a bound that contradicts the log), "prior", "combination"
 
 
 def _bodies(result: Result) -> list[BodyRow]:
@@ -220,8 +220,8 @@ def _bodies(result: Result) -> list[BodyRow]:
     for i, name in enumerate(result.layout.bodies):
         x = result.feasible.values[10 * i : 10 * i + 10]
         bounds, prior = result.bounds.mass[i], result.prior.bodies[i, 0]
-        # Base parameters span all that the log shows. A mass among them without company is seen by itself; one with
-        # no weight in any of them is not seen.
+        # Base parameters span all that the log determines. A mass that is a base parameter by itself is determined; a
+        # mass without weight in any of them is not.
         weights = np.abs(
             base.regroup[base.columns == 10 * i] if 10 * i in base.columns else base.regroup[:, base.dropped == 10 * i]
         )
@@ -240,20 +240,20 @@ def _bodies(result: Result) -> list[BodyRow]:
 
 
 @dataclass(frozen=True)
-class Coefficient:
-    """A coefficient of friction, armature and the like."""
+class EffortCoefficient:
+    """A coefficient of friction, armature or another effort."""
 
     value: float
     known: bool  # given by the robot file, not identified
-    at_zero: bool  # identified, and as good as zero because it may not be negative
+    at_zero: bool  # identified, and practically zero because it may not be negative
 
 
 @dataclass(frozen=True)
 class EffortTable:
-    """Coefficients of everything that acts along joints of one kind."""
+    """Coefficients of all efforts along joints of one kind."""
 
     heads: list[tuple[str, str]]  # coefficient, unit
-    rows: dict[str, dict[tuple[str, str], Coefficient]]  # joint, motor or combination -> head -> coefficient
+    rows: dict[str, dict[tuple[str, str], EffortCoefficient]]  # joint, motor or combination -> head -> coefficient
 
 
 def _efforts(result: Result) -> list[EffortTable]:
@@ -273,7 +273,7 @@ def _efforts(result: Result) -> list[EffortTable]:
             head = (raised(label.partition("(")[0]), unit)
             if head not in table.heads:
                 table.heads.append(head)
-            table.rows.setdefault(effort.name, {})[head] = Coefficient(0.0 if zero else value, known, bool(zero))
+            table.rows.setdefault(effort.name, {})[head] = EffortCoefficient(0.0 if zero else value, known, bool(zero))
         k += 0 if known else count
     return list(tables.values())
 
@@ -289,9 +289,9 @@ def _log_files(logs: Sequence[LogRecord]) -> list[tuple[LogRecord, str]]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """The page with the robot in 3D, and what must be said about it."""
+    """The page with the robot in 3D."""
 
-    page: str  # empty where the robot cannot be drawn
+    page: str  # empty if the robot cannot be drawn
     seconds: float
     failure: str = ""
 

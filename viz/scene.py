@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.files import write_text
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.viz.meshcat_page import Animation, Page, track
+from robodyn_pin.viz.meshcat_page import Animation, Page, animation_track
 from robodyn_pin.viz.meshes import drawable
 from robodyn_pin.viz.skeleton import visuals
 
@@ -96,7 +96,7 @@ class Scene:
         self._frame(placements)
 
     def animate(self, t: np.ndarray, q: np.ndarray, fps: float = 30.0, further: Sequence[dict[str, Any]] = ()) -> None:
-        """Play a motion, over and over. The view contains all of it.
+        """Play a motion repeatedly. The view contains all of it.
 
         Args:
             t: Times [s], shape (N,), increasing, N > 1.
@@ -117,7 +117,7 @@ class Scene:
         self._animated = True
 
     def contain(self, points: np.ndarray) -> None:
-        """Let every view from now on contain points of the world as well, shape (n, 3) [m]."""
+        """Let the view contain points (n, 3) of the world as well from now on [m]."""
         low, high = points.min(axis=0), points.max(axis=0)
         corners = np.array([*product(*zip(low, high, strict=True), [1.0])]).T
         self._corners[0] = np.hstack([self._corners.get(0, np.empty((4, 0))), corners])
@@ -132,11 +132,11 @@ class Scene:
         webbrowser.open(self.url)
 
     def html(self) -> str:
-        """Return one page that needs neither server nor net, for a file or (escaped) for an <iframe srcdoc>."""
+        """Return one page that works without server and offline, for a file or (escaped) for an <iframe srcdoc>."""
         return self._page.html(self.title, self.overlay)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
-        """Write `html()`, whole or not at all.
+        """Write `html()`, completely or not at all.
 
         Raises:
             BadFile: the folder cannot be written.
@@ -171,7 +171,7 @@ class Scene:
             node.set_transform(placements[joint])
 
     def _frame(self, placements: np.ndarray) -> None:
-        """Move and scale the world so that the camera sees all these poses, and lay the grid below them."""
+        """Move and scale the world so that the camera sees all these poses, and put the grid below them."""
         some = placements[:: 1 + len(placements) // 500]  # of a long motion, lest its corners fill the memory
         boxes = [(some[:, joint] @ corners)[:, :3] for joint, corners in self._corners.items()]
         reach = np.hstack([box.swapaxes(0, 1).reshape(3, -1) for box in boxes])
@@ -203,7 +203,7 @@ class Scene:
 
 
 def scene_of_robot(robot: Robot, title: str, pale: bool = False) -> Scene:
-    """A scene of a robot, without the meshes that are not there; `remark` of the scene says which."""
+    """A scene of a robot without the meshes that are missing; `remark` of the scene names them."""
     found = drawable(robot.urdf_xml, robot.urdf_path.parent)
     scene = Scene(robot.model, found.urdf_xml, title=title, pale=pale)
     scene.remark = found.remark
@@ -216,15 +216,15 @@ def clip(node: meshcat.Visualizer, tracks: list[dict[str, Any]]) -> dict[str, An
 
 
 def pose_tracks(times: np.ndarray, pose: np.ndarray) -> list[dict[str, Any]]:
-    """Tracks of placements (N, 4, 4) without scale; what stands still needs none."""
+    """Tracks of placements (N, 4, 4) without scale; a constant one needs none."""
     turn = Rotation.from_matrix(pose[:, :3, :3]).as_quat()
     return [
-        track(name, kind, times, values)
+        animation_track(name, kind, times, values)
         for name, kind, values in (("position", "vector3", pose[:, :3, 3]), ("quaternion", "quaternion", turn))
         if np.ptp(values, axis=0).max() > 1e-6
     ]
 
 
 def _paled(colour: np.ndarray) -> np.ndarray:
-    """A light grey that keeps some of the difference between light and dark bodies."""
+    """A light grey that keeps some of the contrast between light and dark bodies."""
     return np.array([*np.full(3, 0.6 + 0.3 * colour[:3] @ [0.3, 0.6, 0.1]), colour[3]])

@@ -1,4 +1,4 @@
-"""What is drawn of a robot: the visual bodies of its URDF, a ball at every joint and a rod to the next where it has none."""
+"""The visual bodies of a URDF; if it has none, a skeleton with a ball at every joint and rods between them."""
 
 import os
 import xml.etree.ElementTree as ET
@@ -14,7 +14,7 @@ SHORTEST = 0.02  # of the longest link: shorter rods are left out
 
 
 def visuals(model: pin.Model, urdf_xml: str, package_dirs: Sequence[str]) -> pin.GeometryModel:
-    """The visual bodies of the URDF that `model` was built from, a skeleton where it draws nothing.
+    """The visual bodies of the URDF that `model` was built from, or a skeleton if it has none.
 
     Raises:
         BadFile: no visual body, or a mesh that cannot be read.
@@ -31,7 +31,7 @@ def visuals(model: pin.Model, urdf_xml: str, package_dirs: Sequence[str]) -> pin
 
 
 def drawn(urdf_xml: str) -> str:
-    """The URDF as it is where it draws anything, else with a skeleton of balls and rods."""
+    """The URDF itself if it has visual bodies, else with a skeleton of balls and rods."""
     root = ET.fromstring(urdf_xml)
     if root.find("link/visual") is not None:
         return urdf_xml

@@ -1,11 +1,11 @@
-"""Stiffness before and after measuring, campaigns side by side, and predicted beside measured deviations."""
+"""Figures of a stiffness identification: prior and estimate, campaigns side by side, predicted and measured deviations."""
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
 from robodyn_pin.elastic.campaigns import Campaign
-from robodyn_pin.elastic.inference import Estimate, stiffness_of
+from robodyn_pin.elastic.inference import StiffnessEstimate, stiffness_of
 from robodyn_pin.elastic.measurements import Measurements
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
 
@@ -15,33 +15,33 @@ MILLION, MICRO = 1e6, 1e-6
 
 
 @matplotlib.rc_context(STYLE)
-def stiffness_figure(e: Estimate) -> Figure:
-    """Each spring's stiffness with its 95 % interval, above its prior's."""
+def stiffness_figure(e: StiffnessEstimate) -> Figure:
+    """Each spring's stiffness with its 95 % interval, drawn over the prior."""
     figure = Figure(figsize=(6.6, 0.5 * len(e.names) + 0.9))
     axes = figure.subplots()
     figure.subplots_adjust(
         left=0.1, right=0.98, top=1 - 0.4 / figure.get_figheight(), bottom=0.5 / figure.get_figheight()
     )
     k, ends = e.stiffness / MILLION, e.interval() / MILLION
-    before, spread = stiffness_of(e.prior.mean, e.form) / MILLION, e.prior.deviations / e.prior.mean / np.sqrt(e.gamma)
+    prior, spread = stiffness_of(e.prior.mean, e.form) / MILLION, e.prior.deviations / e.prior.mean / np.sqrt(e.gamma)
     y = np.arange(len(e.names))
-    most = 1.15 * max(
-        float((before * (1 + spread)).max()), float(np.where(np.isfinite(ends[:, 1]), ends[:, 1], k).max())
+    right = 1.15 * max(
+        float((prior * (1 + spread)).max()), float(np.where(np.isfinite(ends[:, 1]), ends[:, 1], k).max())
     )
     axes.barh(
         y,
-        2 * spread * before,
-        left=before * (1 - spread),
+        2 * spread * prior,
+        left=prior * (1 - spread),
         height=0.62,
         color="#dfe5ea",
-        label="prior, one deviation each way",
+        label="prior ± standard deviation",
     )
-    shown = np.minimum(ends, most)
+    shown = np.minimum(ends, right)
     axes.errorbar(k, y, xerr=[k - shown[:, 0], shown[:, 1] - k], fmt="o", color=FEASIBLE, markersize=4, capsize=3,
                   label="estimate, 95 % interval")  # fmt: skip
     axes.set_yticks(y, e.names)
     axes.invert_yaxis()
-    axes.set_xlim(0, most)
+    axes.set_xlim(0, right)
     axes.set_xlabel("stiffness [10⁶ N m/rad]")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     return figure
@@ -49,7 +49,7 @@ def stiffness_figure(e: Estimate) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def campaigns_figure(found: tuple[Campaign, ...], names: tuple[str, ...]) -> Figure:
-    """Standard deviation of each spring's stiffness, part of the prior's, campaign by campaign."""
+    """Relative standard deviation of each spring's stiffness over that of the prior, for each campaign."""
     figure = Figure(figsize=(6.6, 2.8))
     figure.subplots_adjust(left=0.1, right=0.98, top=0.86, bottom=0.12)
     axes = figure.subplots()
@@ -61,14 +61,14 @@ def campaigns_figure(found: tuple[Campaign, ...], names: tuple[str, ...]) -> Fig
         axes.bar(x, 100 * part, 0.92 * width, color=COLOURS[i % len(COLOURS)], label=c.name)
     axes.axhline(100, color=MEASURED, linewidth=0.8)
     axes.set_xticks(np.arange(len(names)), names)
-    axes.set_ylabel("relative deviation,\n% of the prior's")
+    axes.set_ylabel("relative standard\ndeviation, % of prior")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.1)
     return figure
 
 
 @matplotlib.rc_context(STYLE)
 def validation_figure(found: tuple[Campaign, ...], m: Measurements) -> Figure:
-    """Measured and predicted deviations of the validation poses along x, y and z, as Stiff-6660 has them in figure 4."""
+    """Measured and predicted deviations of the validation poses along x, y and z, as figure 4 of Stiff-6660."""
     figure = Figure(figsize=(9.5, 5.2))
     figure.subplots_adjust(left=0.08, right=0.79, top=0.95, bottom=0.09, hspace=0.18)
     panels = figure.subplots(3, 1, sharex=True)

@@ -1,4 +1,4 @@
-"""What stiffness is good for: deviations over the workspace, the stiffest orientation, a corrected path."""
+"""Figures of what a stiffness is used for: deviations over a workspace, the stiffest orientation, a corrected path."""
 
 import matplotlib
 import numpy as np
@@ -7,9 +7,9 @@ from matplotlib.colors import Normalize, to_hex
 from matplotlib.figure import Figure
 
 from robodyn_pin.elastic.deviation_map import DeviationMap
-from robodyn_pin.elastic.path_correction import Correction
+from robodyn_pin.elastic.path_correction import PathCorrection
 from robodyn_pin.elastic.springs import Springs
-from robodyn_pin.elastic.stiffest_pose import Task
+from robodyn_pin.elastic.stiffest_pose import StiffestPose
 from robodyn_pin.viz.loaded_poses import draw_arrows, loaded_scene
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, thinned
 
@@ -45,52 +45,54 @@ def map_figure(found: DeviationMap) -> Figure:
 
 
 def map_page(found: DeviationMap, springs: Springs) -> str:
-    """The robot in MeshCat with an arrow at each place: the deviation, much enlarged."""
-    some = np.linspace(0, len(found.points) - 1, min(ARROWS, len(found.points))).round().astype(int)
-    most = found.lengths.max()
-    enlarged = LONGEST * found.spec.step / most
-    colours = colormaps[COLOURS](Normalize(found.lengths.min(), most)(found.lengths[some]))
+    """The robot in MeshCat with an arrow at each place that shows the deviation, enlarged."""
+    drawn = np.linspace(0, len(found.points) - 1, min(ARROWS, len(found.points))).round().astype(int)
+    largest = found.lengths.max()
+    enlargement = LONGEST * found.spec.step / largest
+    colours = colormaps[COLOURS](Normalize(found.lengths.min(), largest)(found.lengths[drawn]))
     hexes = np.array([int(to_hex(colour)[1:], 16) for colour in colours])
     middle = int(np.linalg.norm(found.points - found.points.mean(axis=0), axis=1).argmin())
-    title = f"{springs.robot.name}: deviations, {enlarged:.0f} times as long; longest {most / MICRO:.0f} µm"
-    arrows = enlarged * found.deviation[some]
-    ends = np.concatenate([found.points[some], found.points[some] + arrows])
+    title = (
+        f"{springs.robot.name}: deviations enlarged {enlargement:.0f} times; the largest is {largest / MICRO:.0f} µm"
+    )
+    arrows = enlargement * found.deviation[drawn]
+    ends = np.concatenate([found.points[drawn], found.points[drawn] + arrows])
     with loaded_scene(springs.robot, found.q[[middle]], title, ends) as scene:
-        draw_arrows(scene, "deviations", found.points[some], arrows, hexes, 0.006)
+        draw_arrows(scene, "deviations", found.points[drawn], arrows, hexes, 0.006)
         return scene.html()
 
 
 @matplotlib.rc_context(STYLE)
-def task_figure(found: Task) -> Figure:
-    """Deviations of orientations by chance, and of the stiffest."""
+def stiffest_pose_figure(found: StiffestPose) -> Figure:
+    """A histogram of the deviations in random orientations, with the stiffest marked."""
     figure = Figure(figsize=(6.6, 2.4))
     figure.subplots_adjust(left=0.1, right=0.98, top=0.85, bottom=0.2)
     axes, best = figure.subplots(), float(np.linalg.norm(found.deviation))
-    axes.hist(found.random / MICRO, 40, color="#c9d2da", label="orientations by chance")
+    axes.hist(found.random / MICRO, 40, color="#c9d2da", label="random orientations")
     axes.axvline(best / MICRO, color=FEASIBLE, linewidth=2, label=f"stiffest: {best / MICRO:.0f} µm")
     axes.set_xlabel("deviation under the task's force [µm]")
-    axes.set_ylabel("poses")
+    axes.set_ylabel("orientations")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)
     return figure
 
 
 @matplotlib.rc_context(STYLE)
-def correction_figure(found: Correction) -> Figure:
-    """Expected deviation along the path, and what a simulated robot shows without and with the correction."""
+def correction_figure(found: PathCorrection) -> Figure:
+    """Expected deviation along the path, and that of a simulated robot without and with the correction."""
     figure = Figure(figsize=(9.5, 3.0))
     figure.subplots_adjust(left=0.07, right=0.99, top=0.82, bottom=0.15)
-    axes, course = figure.subplots(), found.course
-    x = np.arange(len(course.q), dtype=float) if course.t is None else course.t
+    axes, path = figure.subplots(), found.path
+    x = np.arange(len(path.q), dtype=float) if path.t is None else path.t
     length = np.linalg.norm(found.deviation, axis=1) / MICRO
-    axes.plot(*thinned(x, length), color=MEASURED, linewidth=1.0, label="expected without correction")
-    if found.truth is not None:
-        before, after = (np.linalg.norm(d, axis=1) / MICRO for d in found.truth)
-        axes.plot(*thinned(x, before), color=WLS, linewidth=1.6, label="SIMULATED without correction")
-        axes.plot(*thinned(x, after), color=FEASIBLE, linewidth=1.6, label="SIMULATED with correction")
-    axes.plot(*thinned(x, 2 * found.unsure / MICRO), color=FEASIBLE, linewidth=1, linestyle=":",
-              label="twice the standard deviation of what is left")  # fmt: skip
-    axes.set_xlabel("point of the path" if course.t is None else "time [s]")
-    axes.set_ylabel("distance from plan [µm]")
+    axes.plot(*thinned(x, length), color=MEASURED, linewidth=1.0, label="expected, without correction")
+    if found.simulated is not None:
+        without, corrected = (np.linalg.norm(d, axis=1) / MICRO for d in found.simulated)
+        axes.plot(*thinned(x, without), color=WLS, linewidth=1.6, label="SIMULATED, without correction")
+        axes.plot(*thinned(x, corrected), color=FEASIBLE, linewidth=1.6, label="SIMULATED, with correction")
+    axes.plot(*thinned(x, 2 * found.remaining_deviation / MICRO), color=FEASIBLE, linewidth=1, linestyle=":",
+              label="expected, with correction: two standard deviations")  # fmt: skip
+    axes.set_xlabel("point of the path" if path.t is None else "time [s]")
+    axes.set_ylabel("deviation from the plan [µm]")
     axes.set_ylim(bottom=0)
     axes.margins(x=0)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.1)

@@ -1,4 +1,4 @@
-"""Strut forces against time, with their limits, and a load cell beside the strut that it measured."""
+"""Figure of strut forces over time, with their limits, and the force of a load cell on the strut that it measured."""
 
 import matplotlib
 import numpy as np
@@ -20,7 +20,7 @@ def force_figure(
     cell: tuple[np.ndarray, np.ndarray] | None = None,
     cell_on: tuple[str, str] | None = None,
 ) -> Figure:
-    """Axial force of every strut at its upper and lower end, in the band of its 95 % interval where that is known.
+    """Axial force of every strut at its upper and lower end, with the band of its 95 % interval if that is known.
 
     Args:
         limit: of the size of a force [N], drawn as two lines. title: of the page.

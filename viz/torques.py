@@ -1,4 +1,4 @@
-"""A motion and the efforts that a model needs for it beside the measured ones, a row a motor."""
+"""Figures of a motion, and of its measured and modelled efforts, one row per motor."""
 
 from collections.abc import Sequence
 

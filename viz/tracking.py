@@ -1,4 +1,4 @@
-"""Tracking errors of a controlled robot against time, one line of axes a motor."""
+"""Figure of the tracking errors of a controlled robot over time, one panel per motor."""
 
 import matplotlib
 import numpy as np
@@ -15,7 +15,7 @@ SMALL = {"N m": "mrad", "N": "mm"}
 
 @matplotlib.rc_context(STYLE)
 def tracking_figure(found: Tracking, robot: Robot, title: str) -> Figure:
-    """Reference minus measured position of every motor; where its torque was cut off by a limit, marked below."""
+    """Reference minus measured position of every motor; marks below show where a limit cut off its torque."""
     names = robot.motors.names
     height = 1.3 * len(names) + 0.8
     figure = Figure(figsize=(9.5, height))

@@ -1,4 +1,4 @@
-"""Pictures of how far a result can be trusted: what residuals still hold, intervals beside priors, masses along the log."""
+"""The part of the report about uncertainty: spectra of residuals, intervals beside priors, mass matrix along the log."""
 
 from dataclasses import dataclass
 
@@ -19,20 +19,20 @@ BANDS = 40  # of a spectrum, evenly spaced in the logarithm of the frequency
 
 
 @dataclass(frozen=True)
-class Trust:
+class Uncertainty:
     """What trust.html shows besides the result's own diagnosis."""
 
     inside: float  # share of the held-out torques inside their 95 % band
     shift: float  # largest difference of OLS and instrumental variables, in standard deviations
-    shifted: str  # the combination that it is of
-    masses: Markup  # empty where there are no intervals
+    shifted: str  # its parameter combination
+    masses: Markup  # empty without intervals
     alone: list[str]
     combined: list[str]
     unseen: list[str]
     gains: list[tuple[str, str, float, str, float]]  # combination, unit, deviation, motion, factor
     rows: list["ParameterRow"]
-    intervals: bool  # of the feasible fit were asked for
-    failed: bool  # some end was not found
+    intervals: bool  # whether intervals of the feasible fit were asked for
+    failed: bool  # whether an end was not found
     spectra: list[tuple[Markup, float, float]]  # picture, widening, probability
     eigenvalues: Markup
     least: float
@@ -46,13 +46,13 @@ class ParameterRow:
 
     unit: str
     found: float
-    low: float | str  # end of the interval; a word where there is no number
+    low: float | str  # end of the interval; a word if there is no number
     high: float | str
     prior: float | None  # None: no prior
 
 
-def trust_of(result: Result, units: list[str]) -> Trust:
-    """Collect the pictures and tables; units of the coordinates' efforts."""
+def uncertainty_of(result: Result, units: list[str]) -> Uncertainty:
+    """Collect figures and tables; `units` of the coordinates' efforts."""
     d, labels, first = result.diagnosis, result.layout.labels, result.layout.first_scalar
     reach = quantile(d.freedom)
     inside = [np.abs(s.measured - s.predicted["feasible"]) <= reach * s.deviations for s in result.samples]
@@ -69,7 +69,7 @@ def trust_of(result: Result, units: list[str]) -> Trust:
     heads = {f"eigenvalue {k + 1} [{mass_unit}]": x for k, x in enumerate(eigenvalues.T)}
     matrix = picture(eigenvalue_figure(eigenvalues, mass_unit), "mass_matrix", {"along the motion [%]": along, **heads})
     of_each = parameter_units(result.robot_before)
-    return Trust(
+    return Uncertainty(
         float(np.mean(np.concatenate(inside))),
         float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses[0].svg if masses else Markup(""),
         kinds["alone"], kinds["combination"], kinds["not at all"],
@@ -113,7 +113,7 @@ def _spectrum(residuals: Residuals, j: int, name: str, unit: str) -> Picture:
 
 
 def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and mean densities of BANDS bands; those without a frequency are left out."""
+    """Frequencies [Hz] and mean power densities of BANDS bands; empty bands are left out."""
     frequency, density = spectrum(residuals.series[:, j : j + 1], residuals.rate)
     frequency, density = frequency[:-1], density[:-1]  # the window leaves half of the last
     band = np.digitize(frequency, np.geomspace(frequency[0], 1.001 * frequency[-1], BANDS + 1))
@@ -124,7 +124,7 @@ def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
 
 @matplotlib.rc_context(STYLE)
 def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figure:
-    """Power density of one coordinate's held-out residual, in bands, and the level that white noise would have."""
+    """Power spectrum of one coordinate's held-out residual, and the level of white noise of the same power."""
     x, y = _bands(residuals, j)
     figure = Figure(figsize=(4.6, 2.3))
     figure.subplots_adjust(left=0.16, right=0.98, top=0.87, bottom=0.2)
@@ -133,7 +133,7 @@ def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figu
     white = float(np.var(residuals.series[:, j]) / (residuals.rate / 2))
     axes.axhline(white, color=MEASURED, linewidth=0.8, linestyle="--", label="white noise of the same power")
     axes.set_xlabel("frequency [Hz]")
-    axes.set_ylabel(f"density [({unit})²/Hz]")
+    axes.set_ylabel(f"power density [({unit})²/Hz]")
     axes.set_title(title)
     axes.legend(loc="best")
     return figure
@@ -141,10 +141,10 @@ def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figu
 
 @matplotlib.rc_context(STYLE)
 def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prior: np.ndarray) -> Figure:
-    """Masses [kg]: what bodies that can exist may have while the log still agrees, estimate and prior.
+    """Masses [kg]: their intervals over bodies that can exist, estimate and prior.
 
     Args:
-        intervals: (n, 2) 95 %, infinite ends are cut at the drawing's edge. found, prior: (n,).
+        intervals: (n, 2) 95 %; infinite ends are drawn to the edge. found, prior: (n,).
     """
     figure = Figure(figsize=(9.5, 0.5 + 0.27 * len(names)))
     figure.subplots_adjust(
@@ -176,7 +176,7 @@ def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prio
 
 @matplotlib.rc_context(STYLE)
 def eigenvalue_figure(eigenvalues: np.ndarray, unit: str) -> Figure:
-    """Eigenvalues (n, d) of the mass matrix along the held-out motion: positive, or no forward simulation."""
+    """Eigenvalues (n, d) of the mass matrix along the held-out motion; a forward simulation needs them positive."""
     figure = Figure(figsize=(9.5, 2.1))
     figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
     axes = figure.subplots()

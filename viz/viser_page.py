@@ -1,4 +1,4 @@
-"""A live page of a robot on this machine: what the pages that answer have in common."""
+"""A live page of a robot on this machine: the base of the interactive pages."""
 
 import contextlib
 import io
@@ -10,21 +10,21 @@ import viser
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.viz.viser_scene import Stage
+from robodyn_pin.viz.viser_scene import ViserScene
 
-FIRST_PORT = 8080  # where no port is asked for, the first free one from here
+FIRST_PORT = 8080  # without a given port, the first free one from here
 BRAND = (36, 84, 148)
 
 
-class Served(ABC):
-    """The robot, served with what `_build` adds. `close` it, or write `with ... as page`.
+class ViserPage(ABC):
+    """A page of the robot, with the controls that `_build` adds. `close` it, or write `with ... as page`.
 
     Raises:
-        RobodynError: the port that was asked for is taken.
+        RobodynError: the given port is taken.
     """
 
     def __init__(self, robot: Robot, port: int | None):
-        with contextlib.redirect_stdout(io.StringIO()):  # the command line says the address itself
+        with contextlib.redirect_stdout(io.StringIO()):  # the command prints the address itself
             self._server = viser.ViserServer(
                 "127.0.0.1", FIRST_PORT if port is None else port, robot.name, verbose=False
             )
@@ -35,7 +35,7 @@ class Served(ABC):
             gui = self._server.gui
             gui.configure_theme(show_logo=False, show_share_button=False, control_width="large", brand_color=BRAND)
             gui.main_panel.dock_right()
-            self._stage = Stage(self._server, robot)
+            self._robot_scene = ViserScene(self._server, robot)
             self._build(gui)
         except BaseException:
             self.close()
@@ -43,7 +43,7 @@ class Served(ABC):
 
     @abstractmethod
     def _build(self, gui: viser.GuiApi) -> None:
-        """Add what stands beside the robot."""
+        """Add the controls beside the robot."""
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""The robot in viser, a page that answers: bodies of the URDF that follow joint positions, and the forces they carry."""
+"""The robot in viser: the bodies of its URDF at given joint positions, and the forces that they carry."""
 
 from itertools import product
 
@@ -17,11 +17,11 @@ from robodyn_pin.viz.scene import FIELD_OF_VIEW, VIEW
 from robodyn_pin.viz.skeleton import visuals
 
 ARROW = (178, 10, 24)
-LONGEST = 0.25  # an arrow, of the robot's size
-TINY = 1e-6  # [N] round-off, not a force
+LONGEST = 0.25  # arrow, over the robot's size
+TINY = 1e-6  # [N] below which a force is round-off
 
 
-class Stage:
+class ViserScene:
     """A robot on a viser server, drawn at q."""
 
     def __init__(self, server: viser.ViserServer, robot: Robot):
@@ -29,12 +29,12 @@ class Stage:
         self._model, self._data = robot.model, robot.model.createData()
         self._struts = robot.file.struts
         found = drawable(robot.urdf_xml, robot.urdf_path.parent)
-        self.remark = found.remark  # what is not drawn, one sentence
+        self.remark = found.remark  # a sentence about what is not drawn
         geometry = visuals(robot.model, found.urdf_xml, [])
         self._joints: dict[int, viser.FrameHandle] = {}
         self._bodies: dict[int, list[viser.MeshHandle]] = {}
-        self._paint: dict[str, Colour] = {}  # of the URDF, by body
-        self._painted: dict[str, Colour] = {}  # as the page has it
+        self._paint: dict[str, Colour] = {}  # colours of the URDF, by body
+        self._painted: dict[str, Colour] = {}  # colours on the page now
         for body in geometry.geometryObjects:
             joint = body.parentJoint
             path = f"/robot/{self._model.names[joint].replace('/', '|')}"  # a slash would nest nodes
@@ -60,9 +60,9 @@ class Stage:
 
         Args:
             marked: colours of the bodies behind joints, by joint.
-            loads: struts coloured by their force with its value beside them, else arrows where loops are closed.
-            limit: of a strut [N], where the colours end; default: the largest force of this pose.
-            pull: an outer force (3,) [N], world axes, and the body that it acts on.
+            loads: drawn as colours and values of the struts, or as arrows at the closures of a robot without struts.
+            limit: of a strut [N], the end of the colour scale; default: the largest force of this pose.
+            pull: a body and the external force (3,) on it [N], axes of the world.
         """
         model, paint = self._model, {}
         pin.framesForwardKinematics(model, self._data, q)
@@ -79,34 +79,37 @@ class Stage:
                 near, far = (model.getFrameId(end) for end in self._struts[name])
                 paint[model.frames[far].parentJoint] = load_colour(force / full)
                 upper, lower = (self._data.oMf[end].translation for end in (near, far))
-                down = 0.42 + 0.16 * (k % 2)  # neighbours do not cover each other
+                down = 0.42 + 0.16 * (k % 2)  # so that neighbours do not cover each other
                 texts[name] = f"{force:+.1f} N", (1 - down) * upper + down * lower
         elif loads is not None:
             for name, (point, force) in loads.closures.items():
                 arrows.append((point, force))
-                said = f"{name}  {np.linalg.norm(force):.1f} N"
+                label = f"{name}  {np.linalg.norm(force):.1f} N"
                 beside = next(
                     (k for k, (_, at) in texts.items() if np.linalg.norm(at - point) < 0.01 * self._size), name
                 )
-                texts[beside] = (f"{texts[beside][0]},  {said}" if beside in texts else said), point
+                texts[beside] = (f"{texts[beside][0]},  {label}" if beside in texts else label), point
         if pull is not None and np.linalg.norm(pull[1]) > 0:
             at = self._data.oMf[model.getFrameId(pull[0])].translation
             arrows.append((at, pull[1]))
-            texts["pull"] = f"pull  {np.linalg.norm(pull[1]):.1f} N", at + self._reach(arrows) * pull[1]
+            texts["pull"] = (
+                f"applied force  {np.linalg.norm(pull[1]):.1f} N",
+                at + self._length_per_newton(arrows) * pull[1],
+            )
         for joint, bodies in self._bodies.items():
             for body in bodies:
                 colour = paint.get(joint, self._paint[body.name])
-                if colour != self._painted.get(body.name):  # most stay, and each that is set takes 0.1 ms
+                if colour != self._painted.get(body.name):  # most stay the same, and setting one takes 0.1 ms
                     body.color = self._painted[body.name] = colour
-        self._write(texts)
-        self._point(arrows)
+        self._show_labels(texts)
+        self._show_arrows(arrows)
 
-    def _reach(self, arrows: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    def _length_per_newton(self, arrows: list[tuple[np.ndarray, np.ndarray]]) -> float:
         """Length of an arrow per newton: the largest force has the longest."""
-        most = max((float(np.linalg.norm(force)) for _, force in arrows), default=0.0)
-        return LONGEST * self._size / most if most > TINY else 0.0
+        largest = max((float(np.linalg.norm(force)) for _, force in arrows), default=0.0)
+        return LONGEST * self._size / largest if largest > TINY else 0.0
 
-    def _write(self, texts: dict[str, tuple[str, np.ndarray]]) -> None:
+    def _show_labels(self, texts: dict[str, tuple[str, np.ndarray]]) -> None:
         for name in self._labels.keys() - texts.keys():
             self._labels.pop(name).remove()
         for name, (text, at) in texts.items():
@@ -115,19 +118,19 @@ class Stage:
                 self._labels[name] = self._scene.add_label(path, text, position=at, anchor="center-center")
             self._labels[name].text, self._labels[name].position = text, at
 
-    def _point(self, arrows: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _show_arrows(self, arrows: list[tuple[np.ndarray, np.ndarray]]) -> None:
         if self._arrows is not None:
             self._arrows.remove()
             self._arrows = None
-        reach, thick = self._reach(arrows), 0.012 * self._size
-        if reach:
-            points = np.array([[point, point + reach * force] for point, force in arrows])
+        scale, thick = self._length_per_newton(arrows), 0.012 * self._size
+        if scale:
+            points = np.array([[point, point + scale * force] for point, force in arrows])
             self._arrows = self._scene.add_arrows(
                 "/forces", points, ARROW, shaft_radius=thick / 2, head_radius=1.3 * thick, head_length=3 * thick
             )
 
     def _draw(self, path: str, body: pin.GeometryObject) -> viser.MeshHandle:
-        """A body's shape at its place in its joint's frame."""
+        """Draw a body's shape in its joint's frame."""
         wxyz, position = _pose(body.placement)
         red, green, blue, alpha = (float(x) for x in body.meshColor)
         self._paint[path] = round(255 * red), round(255 * green), round(255 * blue)
@@ -153,15 +156,15 @@ class Stage:
         )
 
     def _frame(self, geometry: pin.GeometryModel) -> None:
-        """Look at the robot as it is drawn from the front right and above, and lay a floor below it."""
+        """Place the camera to the front right and above the robot, and a floor below it."""
         corners = []
         for body in geometry.geometryObjects:
             body.geometry.computeLocalAABB()
             box = body.geometry.aabb_local
             place = self._data.oMi[body.parentJoint] * body.placement
             corners += [place.act(np.array(corner)) for corner in product(*zip(box.min_, box.max_, strict=True))]
-        reach = np.array(corners)
-        low, high = reach.min(axis=0), reach.max(axis=0)
+        points = np.array(corners)
+        low, high = points.min(axis=0), points.max(axis=0)
         self._size = float(np.linalg.norm(high - low))
         centre = (low + high) / 2
         camera = self._server.initial_camera

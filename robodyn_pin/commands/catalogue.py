@@ -1,4 +1,4 @@
-"""What there is to work with: the catalogue, and what the files of a robot say."""
+"""The catalogue of robots, and a check of a robot's files."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def robots(as_json: JsonOption = False) -> None:
 
 
 def check(robot: RobotArg, as_json: JsonOption = False) -> None:
-    """Do the loops close? What can a log show of the robot? Which bodies cannot exist, and why?
+    """Check a robot: do its loops close, which parameters can a log determine, which bodies cannot exist, and why?
 
     Ends with exit code 3 if a body cannot exist.
 
@@ -62,29 +62,33 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
     if found.motors < found.mobility:
         print(
             f"{found.motors} motor{'s' if found.motors != 1 else ''} for {found.mobility} degrees of freedom: only motions that "
-            "these can make have torques; for a log, name what else is measured under 'motors' too, with torques of zero"
+            "these can make have torques; for a log, also name the other measured joints under 'motors', with torques of zero"
         )
     for name, reason in found.not_physical.items():
         print(f"{name} cannot exist: {reason}")
     if not found.bodies:
-        print("no link that moves has an <inertial>: the robot can be shown and closed, its torques are not known")
+        print(
+            "no moving link has an <inertial>: the robot can be drawn and its loops closed, but its torques are unknown"
+        )
     else:
-        print("robodyn repair finds the nearest that can" if found.not_physical else "every body can exist")
+        print(
+            "robodyn repair finds the nearest bodies that can exist" if found.not_physical else "every body can exist"
+        )
     for name, reason in found.dense.items():
         print(f"caution: {name}: {reason}")
     if found.unused:
-        print(f"not used of the URDF: {'; '.join(found.unused)}")
+        print(f"not used in the URDF: {'; '.join(found.unused)}")
     if found.assumed:
         print("assumed, not measured or published:")
         print("\n".join(f"  {line}" for line in found.assumed))
 
 
 def _print_moved(found: "Report") -> None:
-    """A warning: the robot closes, but not where its files say."""
+    """A warning: the loops close, but not where the files put the joints."""
     from robodyn_pin.dynamics.check import MOVED
 
-    rows = [{"joint": name, "asked": asked, "found": at} for name, (asked, at) in found.moved.items()]
-    print_table("Home, moved by closing the loops", rows)
+    rows = [{"joint": name, "in the file": asked, "found": at} for name, (asked, at) in found.moved.items()]
+    print_table("Joints that closing the loops moved from home", rows)
     print(
         f"warning: the loops close, but joints had to move by up to {found.shift:.3g} rad or m (more than {MOVED:g}): a length, a "
         "placement or a closure may be mistyped; if 'home' is only a rough start, write the positions found there"

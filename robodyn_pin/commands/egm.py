@@ -1,4 +1,4 @@
-"""A controller's stream into a log, and a controller that is not there to try it with."""
+"""Record a controller's stream as a log, and simulate such a stream."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 UnitsOption = Annotated[
     str,
     typer.Option(
-        help="What the controller streams: 'angle=deg,torque=N m' (rad, deg; N m, mN m), of motors that slide 'length=mm,force=N'. The log is in SI."
+        help="Units of the stream: 'angle=deg,torque=N m' (rad, deg; N m, mN m), for sliding motors 'length=mm,force=N'. The log is in SI units."
     ),
 ]
 Share = Annotated[float, typer.Option(min=0, max=1)]
-PORT = 6510  # that ABB's controllers send to unless told otherwise
+PORT = 6510  # default of ABB's controllers
 
 
 def record(
@@ -31,22 +31,22 @@ def record(
     duration: Annotated[
         float,
         typer.Option(
-            help="How long \\[s], by the controller's clock; Ctrl-C ends earlier. All of it stays in memory until the end, up to a gigabyte an hour.",
+            help="Duration of the recording \\[s], by the controller's clock; Ctrl-C ends it earlier. It is kept in memory until the end, up to a gigabyte per hour.",
             min=0.01,
             max=3600,
         ),
     ] = 10.0,
-    wait: Annotated[float, typer.Option(help="How long to wait for the first packet \\[s].", min=0.1)] = 30.0,
+    wait: Annotated[float, typer.Option(help="Time to wait for the first packet \\[s].", min=0.1)] = 30.0,
     torques: Annotated[
         Literal["reference", "test-signals"],
-        typer.Option(help="Where the controller puts torques: torqueRef, or its test signals."),
+        typer.Option(help="Field of the stream that holds the torques: torqueRef, or the test signals."),
     ] = "reference",
     as_json: JsonOption = False,
 ) -> None:
-    """Record a controller's stream as a log. It only listens: nothing is ever sent, nothing moves.
+    """Record a controller's stream as a log. The command only listens: it sends nothing and moves nothing.
 
-    Packets are put in the order of their sequence numbers; dropped, repeated, overtaken and unreadable ones are counted.
-    Torques are the controller's own estimates, and older controllers stream none.
+    Packets are sorted by their sequence numbers; missing, repeated, late and unreadable ones are counted. The torques are
+    the controller's own estimates; older controllers stream none.
 
     Example: robodyn record irb2400 --egm --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
     """
@@ -57,9 +57,7 @@ def record(
     from robodyn_pin.robot.robot import load
 
     if not egm:
-        raise RobodynError(
-            "say what to record; --egm, ABB's Externally Guided Motion, is the only stream that is known"
-        )
+        raise RobodynError("choose what to record; --egm, ABB's Externally Guided Motion, is the only supported stream")
     messages()
     declared, model = _units(units), load(robot)
     check_name(out)
@@ -77,7 +75,7 @@ def _units(text: str) -> "Units":
 
     pairs = [pair.split("=", 1) for pair in text.split(",")]
     if any(len(pair) != 2 for pair in pairs) or "angle" not in (pair[0].strip() for pair in pairs):
-        raise BadFile(f"--units expects 'angle=deg,torque=N m', found {text!r}; the clock has units of its own")
+        raise BadFile(f"--units expects 'angle=deg,torque=N m', found {text!r}; the unit of time is fixed")
     return parse_yaml("\n".join(f"{key.strip()}: {value.strip()}" for key, value in pairs), Units, "--units")
 
 
@@ -113,20 +111,20 @@ def stream(
     robot: RobotArg,
     log: Annotated[Path, typer.Argument(help="Log to play (.csv, .parquet).")],
     units: UnitsOption = "angle=deg,torque=N m",
-    address: Annotated[str, typer.Option(help="Where to send.")] = "127.0.0.1",
+    address: Annotated[str, typer.Option(help="Address to send to.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = PORT,
-    rate: Annotated[float, typer.Option(help="Packets a second.", min=1)] = 250.0,
-    torque: Annotated[bool, typer.Option(help="Without, as older controllers are.")] = True,
+    rate: Annotated[float, typer.Option(help="Packets per second.", min=1)] = 250.0,
+    torque: Annotated[bool, typer.Option(help="Stream torques; --no-torque: none, as older controllers.")] = True,
     dropped: Share = 0.0,
     repeated: Share = 0.0,
     reordered: Share = 0.0,
-    garbage: Annotated[float, typer.Option(help="Random bytes besides.", min=0, max=1)] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the faults.")] = 0,
+    garbage: Annotated[float, typer.Option(help="Share of additional packets of random bytes.", min=0, max=1)] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the faults.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a log as the EGM stream of a controller that is not there, to try out `robodyn record`.
+    """Play a log as the EGM stream of a simulated controller, to try `robodyn record`.
 
-    Faults are shares of the packets. Every packet is marked as simulated, and so is what is recorded from it.
+    Faults are given as shares of the packets. Every packet is marked as simulated, and so is a log recorded from them.
 
     Example: robodyn stream irb2400 results/irb2400_log.csv --dropped 0.01 --reordered 0.01
     """

@@ -1,4 +1,4 @@
-"""Robots that yield: which poses to load, and stiffness from loaded poses."""
+"""Stiffness of a robot's drives: which poses to load, and the stiffness from deviations measured there."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ from robodyn_pin.output.console import bar, print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.elastic.design import Design
-    from robodyn_pin.elastic.stiffness import Stiffness
+    from robodyn_pin.elastic.stiffness import StiffnessResult
 
 
 def stiffness(
@@ -18,28 +18,28 @@ def stiffness(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Stiffness of a robot's drives from a few loaded poses and a prior, with its uncertainty.
+    """Infer the stiffness of a robot's drives, with its uncertainty, from a few poses under load and a prior.
 
-    Ends with exit code 3 if measurements, model and prior do not go together.
+    Ends with exit code 3 if measurements, model and prior contradict each other.
 
     Example: robodyn stiffness examples/irb6660_stiffness.yaml --out results/irb6660_stiffness
     """
     from robodyn_pin.elastic.stiffness import identify_stiffness
     from robodyn_pin.elastic.stiffness_file import StiffnessFile
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.output.stiffness import summary, write_stiffness
+    from robodyn_pin.output.stiffness import stiffness_summary, write_stiffness
 
     settings = read_yaml(run, StiffnessFile)
     found = identify_stiffness(settings, run.parent)
     folder = folder_of(run, settings, out)
     write_stiffness(found, folder)
-    answer(as_json, summary(found), _print_stiffness, found, folder)
+    answer(as_json, stiffness_summary(found), _print_stiffness, found, folder)
     verdict(found.accepted)
 
 
-def _print_stiffness(found: "Stiffness", folder: Path) -> None:
-    from robodyn_pin.output.stiffness import SIMULATED, campaign_rows, check_words, stiffness_rows
-    from robodyn_pin.output.stiffness_uses import use_words
+def _print_stiffness(found: "StiffnessResult", folder: Path) -> None:
+    from robodyn_pin.output.stiffness import SIMULATED, campaign_rows, sampling_check_sentence, stiffness_rows
+    from robodyn_pin.output.stiffness_uses import use_sentences
 
     if found.simulated:
         print(SIMULATED)
@@ -47,14 +47,14 @@ def _print_stiffness(found: "Stiffness", folder: Path) -> None:
     print_table(
         f"Stiffness of {found.springs.robot.name}, {len(e.measurements.rows)} measurements", stiffness_rows(found)
     )
-    print(check_words(e))
+    print(sampling_check_sentence(e))
     if found.campaigns[:-1]:
         print_table(
-            "Campaigns: stiffness in 10⁶ N m/rad, error of deviations at poses never used",
+            "Campaigns: stiffness in 10⁶ N m/rad, rms error of the deviations predicted at the validation poses",
             campaign_rows(found, short=True),
         )
-    for title, words in use_words(found).items():
-        print(f"{title}: {words}")
+    for title, text in use_sentences(found).items():
+        print(f"{title}: {text}")
     for caution in found.cautions:
         print(f"caution: {caution}")
     for complaint in found.complaints:
@@ -67,32 +67,35 @@ def design(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The poses and forces whose measured deviations leave the least uncertainty of the stiffness.
+    """Find the poses and forces whose measured deviations determine the stiffness best.
 
     Ends with exit code 3 if some spring would keep its prior.
 
     Example: robodyn design examples/irb6660_design.yaml --out results/irb6660_design
     """
-    from robodyn_pin.elastic.design import design as search
+    from robodyn_pin.elastic.design import optimal_design
     from robodyn_pin.elastic.design_file import DesignFile
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.output.design import summary, write_design
+    from robodyn_pin.output.design import design_summary, write_design
 
     settings = read_yaml(run, DesignFile)
     with bar("searching") as step:
-        found = search(settings, run.parent, step)
+        found = optimal_design(settings, run.parent, step)
     folder = folder_of(run, settings, out)
     write_design(found, folder)
-    answer(as_json, summary(found), _print_design, found, folder)
-    verdict(not found.untold)
+    answer(as_json, design_summary(found), _print_design, found, folder)
+    verdict(not found.undetermined)
 
 
 def _print_design(found: "Design", folder: Path) -> None:
-    from robodyn_pin.output.design import measurement_rows, words
+    from robodyn_pin.output.design import design_sentences, measurement_rows
 
-    print_table(f"Measurements to take of {found.springs.robot.name}, planned with the prior", measurement_rows(found))
-    for line in words(found):
+    print_table(
+        f"Measurements to take of {found.springs.robot.name}, planned with the prior's stiffness",
+        measurement_rows(found),
+    )
+    for line in design_sentences(found):
         print(line)
-    for name, why in found.untold.items():
-        print(f"NOT TOLD: {name} {why}")
+    for name, reason in found.undetermined.items():
+        print(f"UNDETERMINED: {name} {reason}")
     print(f"page: {folder / 'design.html'}; table: {folder / 'design.csv'}")

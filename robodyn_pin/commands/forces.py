@@ -1,4 +1,4 @@
-"""What a known robot needs for a motion: torques of its motors, forces in its struts."""
+"""Torques of the motors and forces in the struts that a motion needs."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,8 +20,8 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_table
 
 SHOWN = 4  # limits that a log exceeds
-OF_REDUCED = "how sure these forces are is not known: intervals are of the full model; leave --reduced out"
-IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # a torque for each row of the log, edges too
+OF_REDUCED = "the intervals of these forces are not known: they exist for the full model only; leave --reduced out"
+IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # the file has a torque for each row of the log
 
 
 def predict(
@@ -34,13 +34,16 @@ def predict(
     tool: ToolOption = None,
     payload: PayloadOption = None,
     internal: Annotated[
-        bool, typer.Option(help="Add the internal torque of the log, which moves nothing; else torques of least norm.")
+        bool,
+        typer.Option(
+            help="Add the internal torque of the log, which moves nothing; without it the torques have least norm."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Motor torques that the model predicts for a motion. Columns, units and filter as in the result's run.yaml.
+    """Predict the motor torques of a motion. Columns, units and filter are those of the result's run.yaml.
 
-    Where the log has torques they are compared: MAE, RMSE, mean torque and RMSE over mean of each motor, with pictures.
+    If the log has torques, they are compared: MAE, RMSE, mean torque and RMSE over mean of each motor, with figures.
 
     Example: robodyn predict irb360 log.csv --params results/irb360 --out torques.csv
     """
@@ -53,6 +56,7 @@ def predict(
     from robodyn_pin.logs.log import uniform
     from robodyn_pin.logs.writing import write_torques
     from robodyn_pin.output.torques import verify
+    from robodyn_pin.robot.units import effort_unit
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying(model, payload)
@@ -61,24 +65,25 @@ def predict(
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     write_torques(out, data, tau, model)
-    kept, said = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
+    kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
     summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": said, "largest torque": largest,
+        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": edge_note, "largest torque": largest,
         "columns not used": list(data.quality.unused),
         "beyond limits": [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)],
     }  # fmt: skip
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
-    answer(as_json, summary, _print_torques, summary)
+    units = [effort_unit(model.model, row) for row in model.motors.S]
+    answer(as_json, summary, _print_torques, summary, dict(zip(model.motors.names, units, strict=True)))
     say_unused(as_json, data)
 
 
-def _print_torques(summary: dict[str, Any]) -> None:
-    largest = ", ".join(f"{motor} {x:.4g}" for motor, x in summary["largest torque"].items())
-    print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest} N m (or N){summary['edge']}")
+def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
+    largest = ", ".join(f"{motor} {x:.4g} {units[motor]}" for motor, x in summary["largest torque"].items())
+    print(f"{summary['out']}: {summary['rows']} rows; largest torque {largest}{summary['edge']}")
     for beyond in summary["beyond limits"][:SHOWN]:
         print(f"beyond the robot's limits: {beyond}")
     if len(summary["beyond limits"]) > SHOWN:
@@ -97,7 +102,7 @@ def _print_torques(summary: dict[str, Any]) -> None:
     print_table(f"{summary['robot']} against {summary['log']}", rows)
     if summary["internal torque left in"]:
         print(
-            "note: more motors than degrees of freedom; the log's torque that moves nothing counts as error without --internal"
+            "note: the robot has more motors than degrees of freedom; without --internal the log's internal torque counts as error"
         )
     print(f"{', '.join(summary['files'])} beside it")
 
@@ -108,12 +113,12 @@ def forces(
     out: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>, or with --joints t, fx_<joint> to mz_<joint>; a plot (.svg) and a summary (.json) go beside it."
+            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>, or with --joints t, fx_<joint> to mz_<joint>; a figure (.svg) and a summary (.json) are written beside it."
         ),
     ],
     params: ParamsOption = None,
     joints: Annotated[
-        bool, typer.Option("--joints", help="Force and moment in every joint and closure, in place of the struts.")
+        bool, typer.Option("--joints", help="Force and moment in every joint and closure, instead of the struts.")
     ] = False,
     tool: ToolOption = None,
     payload: PayloadOption = None,
@@ -121,22 +126,25 @@ def forces(
         bool, typer.Option("--reduced", help="The reduced model of Delta-like robots instead of the full multipliers.")
     ] = False,
     bar: Annotated[
-        Literal["U2", "platform"], typer.Option(help="Reduced model: where the weight of the bar's lower part acts.")
+        Literal["U2", "platform"],
+        typer.Option(help="Reduced model: point at which the weight of the bar's lower part acts."),
     ] = "U2",
     limit: Annotated[
-        float | None, typer.Option(help="Largest force of a strut [N]; default: the robot file's.", min=0)
+        float | None,
+        typer.Option(help="Largest allowed force of a strut \\[N]; default: that of the robot file.", min=0),
     ] = None,
     compare: Annotated[
-        Path | None, typer.Option(help="CSV of a load cell: t \\[s], force [N], tension positive.")
+        Path | None, typer.Option(help="CSV of a load cell to compare with: t \\[s], force \\[N], tension positive.")
     ] = None,
     cell: Annotated[
-        str, typer.Option(help="Where the load cell sits: STRUT or STRUT:lower; default: the upper end of the first.")
+        str,
+        typer.Option(help="Place of the load cell: STRUT or STRUT:lower; default: the upper end of the first strut."),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Forces along the struts of a robot during a motion: extremes, margins to a limit, and a load cell beside them.
+    """Forces along the struts of a robot during a motion: extremes, margins to a limit, comparison with a load cell.
 
-    With --joints: force and moment that every joint and closure carries.
+    With --joints: the force and moment in every joint and closure.
 
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
 
@@ -179,8 +187,8 @@ def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
     if summary["intervals"]:
         print(summary["intervals"])
     if found := summary["load cell"]:
-        said = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
-        print(", ".join(said))
+        texts = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
+        print(", ".join(texts))
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")
 
 
@@ -193,5 +201,5 @@ def _shown(value: object) -> object:
 
 def _print_joints(summary: dict[str, Any], out: Path) -> None:
     simulated = " (SIMULATED log)" if summary["simulated"] else ""
-    print_table(f"Joints and closures of {summary['robot']}, what they carry{simulated}", summary["joints"])
+    print_table(f"Largest loads of joints and closures of {summary['robot']}{simulated}", summary["joints"])
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")

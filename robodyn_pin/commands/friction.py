@@ -1,4 +1,4 @@
-"""Friction over speed: the sweeps to record, the curves through what was recorded."""
+"""Friction over speed: plan the sweeps to record, and fit curves to recorded ones."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,15 +18,15 @@ def friction(
     run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, motor or sweeps, logs, model.")],
     out: OutOption = None,
     protocol: Annotated[
-        bool, typer.Option("--protocol", help="Plan the sweeps instead: the motion to record, one motor at a time.")
+        bool, typer.Option("--protocol", help="Instead, plan the sweeps: the motion to record, one motor at a time.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Friction over speed, from logs of constant speeds in both directions.
+    """Measure friction over speed, from logs of constant speeds in both directions.
 
-    A motor that turns freely ('motor') holds one speed after the other. Motors that carry a load ('sweeps') pass a
-    reference angle at each speed, back and forth, the others where gravity loads them least; the same positions in both
-    directions take gravity out. Steady parts are found in the log, one point a speed; three models are fitted.
+    A motor that turns freely ('motor') holds one speed after the other. A motor that carries a load ('sweeps') passes a
+    reference angle at each speed, back and forth, while the others stand where gravity loads it least; the mean over both
+    directions at equal positions removes gravity. The steady parts of the log give one point per speed; three models are fitted.
 
     Example: robodyn friction examples/irb2400_friction.yaml --protocol --out results/irb2400_sweeps
 
@@ -64,12 +64,13 @@ def friction(
 def _print_protocol(planned: "Protocol", folder: Path) -> None:
     speeds = planned.motion.sweeps[0].speeds
     rows = [
-        {"motor": p.sweep.of, "past [rad or m]": f"{p.sweep.at:g}", "others wait at [rad or m]": ", ".join(f"{m} {x:.3g}" for m, x in p.sweep.others.items()),
-         "gravity left": f"{round(p.load, 6):.3g} {p.unit}", "by the others": f"{round(p.range[0], 6):.3g} to {round(p.range[1], 6):.3g}"}
+        {"motor": p.sweep.of, "reference [rad or m]": f"{p.sweep.at:g}", "others stand at [rad or m]": ", ".join(f"{m} {x:.3g}" for m, x in p.sweep.others.items()),
+         "gravity [rms]": f"{round(p.load, 6):.3g} {p.unit}", "range over poses of the others": f"{round(p.range[0], 6):.3g} to {round(p.range[1], 6):.3g}"}
         for p in planned.posed
     ]  # fmt: skip
     print_table(
-        f"Sweeps of {planned.robot}: rms gravity over the sweep, and what places of the others make of it", rows
+        f"Sweeps of {planned.robot}: effort of gravity over each sweep, and its range over the poses of the other motors",
+        rows,
     )
     print(
         f"{len(speeds)} speeds from {speeds[0]:g} to {speeds[-1]:g} rad/s or m/s, back and forth, "
@@ -77,7 +78,7 @@ def _print_protocol(planned: "Protocol", folder: Path) -> None:
     )
     if heavy := planned.heavy:
         print(
-            f"no place of the others takes gravity off {', '.join(heavy)}: it falls out of both directions at equal positions"
+            f"no pose of the others removes gravity from {', '.join(heavy)}: the mean over both directions at equal positions removes it"
         )
     print(f"motion and table for a controller: {folder / 'sweeps.yaml'}, passages.csv, protocol.json")
 
@@ -99,11 +100,11 @@ def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
         for warning in result.warnings:
             print(f"note: {name}: {warning}")
     print(f"points, curves and pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg")
-    print(f"the robot with this friction, known: {folder / swept.robot.name}_friction.yaml")
+    print(f"the robot with this friction: {folder / swept.robot.name}_friction.yaml")
 
 
 def _with_reach(value: float, reach: float) -> str:
-    return f"{value:.4g} +- {reach:.2g}" if reach != float("inf") else f"{value:.4g} (not shown)"
+    return f"{value:.4g} +- {reach:.2g}" if reach != float("inf") else f"{value:.4g} (not determined)"
 
 
 def _print_curves(result: "FrictionResult", folder: Path) -> None:
@@ -116,8 +117,8 @@ def _print_curves(result: "FrictionResult", folder: Path) -> None:
         values = zip(names(curve), fit.coefficients, fit.deviations, strict=True)
         found = [f"{name} {x:.4g} +- {s:.1g}" for name, x, s in values]
         if fit.shape is not None:
-            shown = f"+- {fit.shape_deviation:.1g}" if fit.shape_deviation != float("inf") else "(not shown)"
-            found.append(f"bends at {fit.shape:.4g} {shown}")
+            shown = f"+- {fit.shape_deviation:.1g}" if fit.shape_deviation != float("inf") else "(not determined)"
+            found.append(f"shape speed {fit.shape:.4g} {shown}")
         chosen = " (chosen)" if curve == result.model else ""
         rows.append(
             {"model": curve + chosen, "found [SI]": "\n".join(found), f"rms [{result.unit}]": f"{fit.rmse:.2g}"}

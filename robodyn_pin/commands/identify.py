@@ -1,4 +1,4 @@
-"""Parameters from logs: the motion to record, the estimate, what changed between two results."""
+"""Identification: the motion to record, the estimate, and the comparison of two results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +14,10 @@ def excite(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the motion inside the limits whose log says most about the parameters; it starts and ends at rest.
+    """Find the motion within the limits whose log determines the parameters best; it starts and ends at rest.
 
-    Writes the motion for `robodyn simulate`, as a log, as a table for a controller, and as a picture. Ends with exit
-    code 3 if something stays unknown that was asked for.
+    Writes the motion for `robodyn simulate`, as a log, as a table for a controller, and as a figure. Ends with exit
+    code 3 if parameters that were asked for stay undetermined.
 
     Example: robodyn excite examples/irb360_excite.yaml --out results/irb360_excite
     """
@@ -63,7 +63,7 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Result folder of the same robot.")],
     as_json: JsonOption = False,
 ) -> None:
-    """What changed between two results of one robot, and is it more than chance?
+    """Compare two results of one robot: which parameters changed significantly?
 
     Example: robodyn compare results/monday results/tuesday
     """

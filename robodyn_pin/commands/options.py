@@ -1,4 +1,4 @@
-"""What several commands take from the line, and how they answer."""
+"""Options that several commands share, and how commands answer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 RobotArg = Annotated[str, typer.Argument(help="Catalogue name, robot file (.yaml, .urdf) or result folder.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable results on stdout and nothing else.")]
 OutOption = Annotated[
-    Path | None, typer.Option(help="Folder to write; default: 'output' of the file, else results/NAME after it.")
+    Path | None,
+    typer.Option(
+        help="Folder to write; default: 'output' of the run file, else results/NAME with the name of the run file."
+    ),
 ]
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
@@ -25,19 +28,19 @@ ParamsOption = Annotated[
 ToolOption = Annotated[
     Path | None,
     typer.Option(
-        help="Tool (.yaml: name, link, mass, centre, inertia, frames) fixed to the robot; its frames are known."
+        help="Tool (.yaml: name, link, mass, centre, inertia, frames) fixed to the robot; its frames can then be named."
     ),
 ]
 PayloadOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Body on a link or frame, placed from it (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
+        help="Body fixed to a link or frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
     ),
 ]
 
 
 def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple["Robot", "RunFile | None"]:
-    """The robot, identified where a result folder is given, and that result's run settings; with a tool if one is given."""
+    """The robot, identified if a result folder is given, and that result's run settings; with a tool if one is given."""
     found, run = _robot_of(robot, params)
     if tool is None:
         return found, run
@@ -62,19 +65,19 @@ def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None
 
 
 def carrying(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
-    """The robot with bodies on its links, and that in words."""
+    """The robot with payloads, and a text that names them."""
     from robodyn_pin.files import read_yaml
     from robodyn_pin.robot.payload import LoadSpec, loaded
 
-    said = ""
+    text = ""
     for file in payload or []:
         body = read_yaml(file, LoadSpec)
-        robot, said = loaded(robot, body), f"{said} with {body.mass:g} kg on {body.link}"
-    return robot, said
+        robot, text = loaded(robot, body), f"{text} with {body.mass:g} kg on {body.link}"
+    return robot, text
 
 
 def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
-    """Where results go: as the line says, else as the run file says, else results/RUN; made if it is not there."""
+    """The folder of results: that of the option, else of the run file, else results/RUN; created if it is missing."""
     from robodyn_pin.files import prepare_folder
 
     folder = out or settings.output or Path("results") / run.stem
@@ -82,23 +85,23 @@ def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
     return folder
 
 
-def answer(as_json: bool, summary: object, words: Callable[..., None], *about: Any) -> None:
-    """JSON and nothing else where it is asked for; else `words(*about)`."""
+def answer(as_json: bool, summary: object, show: Callable[..., None], *about: Any) -> None:
+    """Print JSON and nothing else if it is asked for; otherwise call `show(*about)`."""
     if as_json:
         print_json(summary)
     else:
-        words(*about)
+        show(*about)
 
 
 def say_unused(as_json: bool, *logs: "Log") -> None:
-    """Name the columns of logs that nothing was read from, unless JSON was asked for."""
+    """Print the columns of logs that were not used, unless JSON was asked for."""
     for log in logs:
         if log.quality.unused and not as_json:
             print(f"{log.name}: columns not used: {log.quality.not_used}")
 
 
 def numbers(text: str, option: str, names: str = "") -> list[float]:
-    """Numbers separated by commas, as many as there are names where these are given."""
+    """Numbers separated by commas; as many as there are names, if these are given."""
     try:
         found = [float(x) for x in text.split(",")]
     except ValueError:
@@ -109,6 +112,6 @@ def numbers(text: str, option: str, names: str = "") -> list[float]:
 
 
 def verdict(positive: bool) -> None:
-    """End with exit code 3 where a command ran and its verdict is negative."""
+    """End with exit code 3 if the verdict of a command is negative."""
     if not positive:
         raise typer.Exit(3)

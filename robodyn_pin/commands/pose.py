@@ -1,4 +1,4 @@
-"""Where a robot's frames are, how near it is to a singular pose, and all ways to reach a pose."""
+"""Forward and inverse kinematics of a robot, and its distance to singular poses."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +16,12 @@ def pose(
     robot: RobotArg,
     at: Annotated[
         str | None,
-        typer.Option(help="Coordinates, '0.1,0.2,...' \\[rad or m]; default: home. Shows where the frames are."),
+        typer.Option(help="Coordinates, '0.1,0.2,...' \\[rad or m]; default: home. Shows the poses of the frames."),
     ] = None,
     reach: Annotated[
         str | None,
         typer.Option(
-            help="Pose of the frame in the base: x,y,z \\[m], roll,pitch,yaw. Shows all branches that take it there."
+            help="Pose of the frame in the base: x,y,z \\[m], roll,pitch,yaw. Shows all branches of the inverse kinematics."
         ),
     ] = None,
     frame: Annotated[
@@ -31,20 +31,20 @@ def pose(
     velocity: Annotated[
         str | None,
         typer.Option(
-            help="With --at: of the frame, vx,vy,vz \\[m/s], wx,wy,wz \\[rad/s] in the base. Shows the motors' rates, damped near singular poses."
+            help="With --at: velocity of the frame, vx,vy,vz \\[m/s], wx,wy,wz \\[rad/s] in the base. Shows the motors' rates, damped near singular poses."
         ),
     ] = None,
     motion: Annotated[
-        Path | None, typer.Option(help="Log (.csv, .parquet): how near it comes to singular poses, and when.")
+        Path | None, typer.Option(help="Log (.csv, .parquet). Shows how close it comes to singular poses, and when.")
     ] = None,
     tool: ToolOption = None,
-    degrees: Annotated[bool, typer.Option("--degrees", help="Angles in degrees, given and shown.")] = False,
+    degrees: Annotated[bool, typer.Option("--degrees", help="Angles are given and shown in degrees.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Where the frames are and how near a singular pose is, all ways to put a frame somewhere, or singular poses of a motion.
+    """Poses of the frames and distance to singular poses, all solutions of the inverse kinematics, or singular poses of a motion.
 
-    Roll, pitch and yaw turn about x, then y, then z of the base. Inverse kinematics is for arms with a spherical wrist,
-    with a parallelogram or without; a pose out of reach names the limit that stops it.
+    Roll, pitch and yaw are rotations about x, then y, then z of the base. Inverse kinematics is available for arms with a
+    spherical wrist, with a parallelogram or without; for a pose out of reach it names the limit that is in the way.
 
     Example: robodyn pose irb2400 --at 10,20,-10,30,40,0 --degrees
 
@@ -60,7 +60,7 @@ def pose(
     from robodyn_pin.poses.report import FLANGE, along, in_units, moving, pose_of, reaching, standing
 
     if sum(x is not None for x in (at, reach, motion)) > 1:
-        raise RobodynError("--at, --reach and --motion ask different things; give one of them")
+        raise RobodynError("--at, --reach and --motion ask for different things; give one of them")
     if velocity is not None and (reach is not None or motion is not None):
         raise RobodynError("--velocity asks for rates at one pose of the motors; give it with --at")
     (model, run), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
@@ -101,7 +101,7 @@ def _print_standing(summary: dict[str, Any], unit: float) -> None:
         print(f"rates of the coordinates {rates} rad/s or m/s")
         if motion["damped"]:
             missed = ", ".join(f"{x:.2g}" for x in motion["missed"])
-            print(f"damped, the pose is near a singular one: of the velocity {missed} is missed")
+            print(f"the pose is near a singular one, so the rates are damped; they miss {missed} of the velocity")
 
 
 def _print_along(summary: dict[str, Any], unit: float) -> None:
@@ -122,8 +122,8 @@ def _print_branches(summary: dict[str, Any], unit: float) -> None:
         | {"limits": "kept" if not found["beyond its limits"] else "beyond: " + ", ".join(found["beyond its limits"])}
         for found in summary["branches"]
     ]  # fmt: skip
-    print_table(f"Ways of {summary['robot']} to put {summary['frame']} there, in {_named(unit)}", rows)
-    print(f"{len(summary['with whole turns'])} answers within limits, whole turns of the axes counted")
+    print_table(f"Poses in which {summary['robot']} has {summary['frame']} there, in {_named(unit)}", rows)
+    print(f"{len(summary['with whole turns'])} solutions within limits, counting whole turns of the axes")
 
 
 def _named(unit: float) -> str:

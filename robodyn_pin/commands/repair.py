@@ -1,4 +1,4 @@
-"""Published parameters that no body can have: the nearest that one can."""
+"""Repair published parameters that no body can have."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,23 +17,23 @@ def repair(
     metric: Annotated[
         Literal["euclidean", "torque"],
         typer.Option(
-            help="Nearest by the bodies' pseudo-inertias about their centres of mass, or by the torques of random motions."
+            help="Distance that is minimised: of the bodies' pseudo-inertias about their centres of mass, or of the torques of random motions."
         ),
     ] = "euclidean",
     thinnest: Annotated[
         float,
         typer.Option(
-            help="How thin a repaired body may be, in parts of its largest radius of gyration.", min=1e-4, max=0.5
+            help="Least thickness of a repaired body, over its largest radius of gyration.", min=1e-4, max=0.5
         ),
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random motions.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder to write; default: results/ROBOT_repaired.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The nearest bodies that can exist, all together, and what they change in the motors' torques.
+    """Replace bodies that cannot exist by the nearest ones that can, and show how the motors' torques change.
 
     Bodies that can exist stay as they are. The euclidean metric keeps masses and centres of mass; the metric `torque`
-    moves both where that keeps the torques. Writes a robot (URDF and YAML) and repair.json.
+    changes both if that keeps the torques. Writes a robot (URDF and YAML) and repair.json.
 
     Example: robodyn repair irb2400_printed
     """

@@ -1,4 +1,4 @@
-"""A robot in the browser."""
+"""Draw a robot in the browser."""
 
 import contextlib
 import sys
@@ -16,42 +16,46 @@ if TYPE_CHECKING:
 
 def show(
     robot: RobotArg,
-    motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play, loops closed.")] = None,
+    motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play.")] = None,
     params: ParamsOption = None,
     forces: Annotated[
-        bool, typer.Option("--forces", help="Colour the struts by their force; without struts: the motors' torques.")
+        bool,
+        typer.Option(
+            "--forces", help="Colour the struts by their force; for a robot without struts, show the motors' torques."
+        ),
     ] = False,
     limit: Annotated[
         float | None,
-        typer.Option(help="With --forces: of every strut [N] or motor [N m, N]; default: the robot file's.", min=0),
+        typer.Option(
+            help="With --forces: limit of every strut \\[N] or motor \\[N m or N]; default: those of the robot file.",
+            min=0,
+        ),
     ] = None,
     reduced: Annotated[
-        bool, typer.Option("--reduced", help="With --forces: the reduced model of Delta-like robots.")
+        bool, typer.Option("--reduced", help="With --forces: use the reduced model of Delta-like robots.")
     ] = False,
     export: Annotated[
         Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
     ] = None,
-    move: Annotated[
-        bool, typer.Option("--move", help="Move it by sliders, loops closed live; needs the extra 'panel'.")
-    ] = False,
+    move: Annotated[bool, typer.Option("--move", help="Move the robot with sliders; needs the extra 'panel'.")] = False,
     port: Annotated[
         int | None,
-        typer.Option(help="With --move: of the page; default: the first free one from 8080.", min=1, max=65535),
+        typer.Option(help="With --move: port of the page; default: the first free one from 8080.", min=1, max=65535),
     ] = None,
 ) -> None:
-    """Show the robot in the browser, at home or along a motion, with the forces in its struts if asked.
+    """Show the robot in the browser, at home or along a motion, optionally with the forces in its struts.
 
     Example: robodyn show irb360 --motion results/irb360_log.csv --forces --limit 60 --export irb360.html
     or: robodyn show irb360 --move
     """
     model, run = robot_of(robot, params)
     if not forces and (limit is not None or reduced):
-        raise RobodynError("--limit and --reduced say how forces are shown; add --forces")
+        raise RobodynError("--limit and --reduced concern the display of forces; add --forces")
     if forces and motion is None:
         raise RobodynError("--forces shows the forces of a motion; add --motion LOG")
     if move:
         if motion is not None or export is not None:
-            raise RobodynError("--move is led by hand; leave --motion and --export out")
+            raise RobodynError("--move is controlled by sliders; leave --motion and --export out")
         _move(model, port)
         return
     if forces and motion is not None:
@@ -67,7 +71,7 @@ def show(
 
         drawn = scene_of(model, motion, run)
     with drawn as scene:
-        _tell(scene.remark)
+        _warn(scene.remark)
         if export is not None:
             scene.write_html(export)
             print(export)
@@ -81,8 +85,8 @@ def show(
             pass
 
 
-def _tell(remark: str) -> None:
-    """What is not drawn, beside the output."""
+def _warn(remark: str) -> None:
+    """Print what is not drawn on standard error."""
     if remark:
         print(remark, file=sys.stderr, flush=True)
 
@@ -98,7 +102,7 @@ def _move(robot: "Robot", port: int | None) -> None:
         raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
 
     with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
-        _tell(panel.remark)
+        _warn(panel.remark)
         print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
         webbrowser.open(panel.url)
         threading.Event().wait()

@@ -1,4 +1,4 @@
-"""Logs of a robot that is not at hand."""
+"""Simulate logs of a robot."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,37 +31,40 @@ def simulate(
     payload: PayloadOption = None,
     tool: ToolOption = None,
     noise: Annotated[
-        str | None, typer.Option(help="White torque noise per motor [N m or N], '1.5,1.5,1.6,0.16'.")
+        str | None,
+        typer.Option(help="Standard deviation of white torque noise per motor \\[N m or N], '1.5,1.5,1.6,0.16'."),
     ] = None,
     bias: Annotated[
         str | None,
-        typer.Option(help="Constant error of the torque per motor [N m or N], as of a controller's estimate."),
+        typer.Option(help="Constant torque error per motor \\[N m or N], as a controller's estimate has."),
     ] = None,
     encoder_bits: Annotated[
-        int | None, typer.Option(help="Encoder steps of one motor turn, 2^bits, before the gear.", min=4, max=32)
+        int | None,
+        typer.Option(help="Encoder resolution: 2^bits steps per turn of the motor, before the gear.", min=4, max=32),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
     internal: Annotated[
         float,
         typer.Option(
-            help="Rms of a smooth random torque that moves nothing [N m], for robots with motors to spare.", min=0
+            help="Rms of a smooth random internal torque, which moves nothing \\[N m], for robots with more motors than degrees of freedom.",
+            min=0,
         ),
     ] = 0.0,
     controller: Annotated[
         Path | None,
         typer.Option(
-            help="Controller (.yaml) that moves the robot along the motion; without one the log follows the motion exactly."
+            help="Controller (.yaml) that moves the robot along the motion; without one the robot follows the motion exactly."
         ),
     ] = None,
     ignore_limits: Annotated[
-        bool, typer.Option("--ignore-limits", help="Go on where the motion leaves limits of the robot.")
+        bool, typer.Option("--ignore-limits", help="Simulate even if the motion leaves the limits of the robot.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a log of the robot; the file says that it is simulated. A motion outside the robot's limits is refused.
+    """Simulate a log of the robot; the file is marked as simulated. A motion outside the robot's limits is refused.
 
-    With a controller, tracking errors (.csv or .parquet, .svg, .json) go beside the log; a loop that is unstable about
-    home ends with exit code 3.
+    With a controller, the tracking errors (.csv or .parquet, .svg, .json) are written beside the log; a control loop that
+    is unstable about home ends with exit code 3.
 
     Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
 
@@ -97,7 +100,7 @@ def simulate(
         return
     if internal:
         raise RobodynError(
-            "--internal goes with exact motions: under a controller, the controller decides what moves nothing"
+            "--internal needs an exact motion: with --controller, the controller determines the internal torque"
         )
     law = read_yaml(controller, ControllerFile)
     note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"

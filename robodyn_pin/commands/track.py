@@ -1,4 +1,4 @@
-"""Parameters that are followed while the robot works."""
+"""Online identification: parameters estimated while the robot works."""
 
 import contextlib
 import sys
@@ -14,11 +14,10 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.online.history import Moment
-    from robodyn_pin.online.session import Run
+    from robodyn_pin.online.session import TrackingSession
     from robodyn_pin.viz.tracking_page import LivePage
 
-LIVE = 10  # samples that are taken at once while a page follows
+LIVE = 10  # samples that are processed at once while a page shows them
 
 
 def track(
@@ -31,58 +30,56 @@ def track(
     resume: Annotated[
         list[Path] | None,
         typer.Option(
-            help="State to go on from (state.npz), with the settings that made it; what further ones know is merged into it."
+            help="Saved state to continue from (state.npz), with the settings that made it; further states are merged into it."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for summary, table, plots and state.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for summary, table, figures and state.")] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Show it in the browser as it happens; needs the extra 'panel'.")
+        bool, typer.Option("--live", help="Show estimates and errors live in the browser; needs the extra 'panel'.")
     ] = False,
-    speed: Annotated[float, typer.Option(help="With --live: times the log's own pace.", min=0.01)] = 1.0,
+    speed: Annotated[float, typer.Option(help="With --live: how many times faster than the log.", min=0.01)] = 1.0,
     port: Annotated[
         int | None,
-        typer.Option(help="With --live: of the page; default: the first free one from 8080.", min=1, max=65535),
+        typer.Option(help="With --live: port of the page; default: the first free one from 8080.", min=1, max=65535),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON line for each second, a summary as the last; nothing else.")
     ] = False,
 ) -> None:
-    """Online identification: sample by sample, along what the motion excites; payloads that come and go, slow drift.
+    """Online identification: update the parameters with every sample, as far as the motion excites them.
 
-    Columns, units and scale are those of the settings, else as in the result's run.yaml.
+    It also detects payloads that are picked or dropped, and slow drift. Columns, units and scale are those of the settings,
+    else as in the result's run.yaml.
 
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
     """
     from robodyn_pin.files import json_text, prepare_folder, read_yaml
-    from robodyn_pin.online.session import start
-    from robodyn_pin.online.summary import line_of
+    from robodyn_pin.online.session import start_session
+    from robodyn_pin.online.summary import json_line
     from robodyn_pin.online.track_file import TrackFile, reading_as
 
     model, identified = robot_of(robot, params)
     asked = read_yaml(settings, TrackFile) if settings else TrackFile()
-    run = start(model, logs, reading_as(identified, asked) if identified else asked, resume or ())
+    run = start_session(model, logs, reading_as(identified, asked) if identified else asked, resume or ())
     if out is not None:
         prepare_folder(out)
 
-    def tell(moment: "Moment") -> None:
-        if as_json:
-            print(json_text(line_of(moment, run.stream.tracker), indent=None), flush=True)
-
     with contextlib.ExitStack() as stack:
         page = stack.enter_context(_page(run, port)) if live else None
-        for moment in run.moments(page.paced(run.samples(LIVE), speed) if page else None):
-            tell(moment)
+        for row in run.history_rows(page.paced(run.samples(LIVE), speed) if page else None):
+            if as_json:
+                print(json_text(json_line(row, run.stream.tracker), indent=None), flush=True)
             if page:
-                page.show(moment)
+                page.show(row)
         _end(run, as_json, out)
         if page:
-            print("the log is over; Ctrl-C ends", file=sys.stderr)
+            print("the log has ended; press Ctrl-C to close the page", file=sys.stderr)
             with contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
 
 
-def _page(run: "Run", port: int | None) -> "LivePage":
+def _page(run: "TrackingSession", port: int | None) -> "LivePage":
     """The live page, opened in the user's browser."""
     try:
         from robodyn_pin.viz.tracking_page import LivePage
@@ -95,16 +92,16 @@ def _page(run: "Run", port: int | None) -> "LivePage":
     return page
 
 
-def _end(run: "Run", as_json: bool, out: Path | None) -> None:
-    """Print what was found, and write it where a folder is given."""
+def _end(run: "TrackingSession", as_json: bool, out: Path | None) -> None:
+    """Print the results, and write them if a folder is given."""
     from robodyn_pin.files import json_text
-    from robodyn_pin.online.summary import summary_of
-    from robodyn_pin.output.tracking import write_tracked
+    from robodyn_pin.online.summary import tracking_summary
+    from robodyn_pin.output.tracking import write_tracking
 
-    summary = summary_of(run.stream, run.history.moments, run.simulated)
+    summary = tracking_summary(run.stream, run.history.rows, run.simulated)
     summary["columns not used"] = dict(run.unused)
     if out is not None:
-        summary["files"] = write_tracked(out, run.stream, run.history.moments, summary)
+        summary["files"] = write_tracking(out, run.stream, run.history.rows, summary)
     if as_json:
         print(json_text({"summary": summary}, indent=None))
     else:
@@ -118,27 +115,27 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
         f"Parameters of {summary['robot']} after {summary['samples']} samples [SI]",
         [
             {"parameter": p["name"], "start": f"{p['start']:.4g}", "estimate": f"{p['estimate']:.4g}",
-             "deviation": f"{p['deviation']:.2g}", "excited": f"{p['excited']:.0%}"}
+             "standard deviation": f"{p['deviation']:.2g}", "excited": f"{p['excited']:.0%}"}
             for p in summary["parameters"]
         ],
     )  # fmt: skip
     print_table(
-        f"Directions, best excited first; {summary['excited directions']} of {len(summary['directions'])} move",
+        f"Directions of the parameters, best excited first; the estimate moves along {summary['excited directions']} of {len(summary['directions'])}",
         [
-            {"told to [%]": "not at all" if d["told to"] is None or d["told to"] > 10 else f"{100 * d['told to']:.2g}",
-             "moves": "yes" if d["excited"] else "", "mostly": d["mostly"]}
+            {"known to [%]": "not at all" if d["told to"] is None or d["told to"] > 10 else f"{100 * d['told to']:.2g}",
+             "estimate moves": "yes" if d["excited"] else "", "mostly along": d["mostly"]}
             for d in summary["directions"]
         ],
     )  # fmt: skip
     print_table(
-        "Rms torque error: parameters at the start, tracked ones before each update",
+        "Rms torque error with the parameters at the start, and with the tracked ones before each update",
         [
             {
                 "along": e["along"],
                 "unit": e["unit"],
                 "torque": e["effort"],
-                "before": f"{e['before']:.4f}",
-                "after": f"{e['after']:.4f}",
+                "error at the start": f"{e['before']:.4f}",
+                "error tracked": f"{e['after']:.4f}",
             }
             for e in summary["errors"]
         ],
@@ -148,30 +145,32 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
     print(
         near["reason"]
         if "reason" in near
-        else f"nearest bodies that can exist: {near['distance, relative']:.2%} away, "
+        else f"the nearest physically consistent parameters are {near['distance, relative']:.2%} away, "
         f"{near['distance in deviations']:.2g} standard deviations (rms)"
     )
     for name, columns in summary["columns not used"].items():
         print(f"{name}: columns not used: {columns}")
-    print(f"rates are {1e3 * summary['delay [s]']:.3g} ms late")
+    print(f"the estimate lags by {1e3 * summary['delay [s]']:.3g} ms, the delay of the differentiation")
     if out is not None:
         print(f"{out}: {', '.join(summary['files'])}")
 
 
 def _print_events(summary: dict[str, Any]) -> None:
-    """Payloads, drift, and samples that were refused or odd."""
+    """Payloads, drift, and samples that were refused or irregular."""
     for change in summary["changes"]:
         if change["payload"]:
-            word = "picked" if change["mass [kg]"] > 0 else "dropped"
+            verb = "picked" if change["mass [kg]"] > 0 else "dropped"
             print(
-                f"payload {word} after {change['begin [s]']:.3f} s, noticed at {change['found [s]']:.3f} s: "
+                f"payload {verb} after {change['begin [s]']:.3f} s, noticed at {change['found [s]']:.3f} s: "
                 f"{abs(change['mass [kg]']):.4g} +- {change['deviation [kg]']:.1g} kg on {summary['payloads on']}"
             )
         else:
-            print(f"change after {change['begin [s]']:.3f} s that no payload on {summary['payloads on']} explains")
+            print(
+                f"a change after {change['begin [s]']:.3f} s is not explained by a payload on {summary['payloads on']}"
+            )
     for drift in summary["trend"]:
         if drift["significant"]:
-            print(f"{drift['name']} drifts by {drift['per hour']:+.3g} +- {drift['deviation']:.1g} an hour")
-    if summary["refused"] or summary["noted"]:
-        counted = {**summary["refused"], **{f"{k} (stream)": v for k, v in summary["noted"].items()}}
-        print("samples refused, oddities: " + ", ".join(f"{k} {v}" for k, v in counted.items()))
+            print(f"{drift['name']} drifts by {drift['per hour']:+.3g} +- {drift['deviation']:.1g} per hour")
+    for title, counts in (("samples refused", summary["refused"]), ("irregularities of the log", summary["noted"])):
+        if counts:
+            print(f"{title}: " + ", ".join(f"{reason} {count}" for reason, count in counts.items()))

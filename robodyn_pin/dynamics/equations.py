@@ -87,6 +87,11 @@ def motor_map(robot: Robot, state: State) -> np.ndarray:
     return robot.motors.S @ state.T
 
 
+def motor_efforts(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
+    """B'tau (N, d): efforts of motor torques tau (N, n_motors) along the coordinates."""
+    return np.einsum("nij,ni->nj", motor_map(robot, state), tau)
+
+
 def motor_torques(
     robot: Robot,
     state: State,
@@ -229,7 +234,7 @@ def forward_dynamics(
 
 def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
     """As `forward_dynamics`, at states (N) that were closed with zero c''."""
-    driving = np.einsum("nij,ni->nj", motor_map(robot, state), tau) - coordinate_efforts(robot, state)
+    driving = motor_efforts(robot, state, tau) - coordinate_efforts(robot, state)
     if wrench is not None:
         driving += load(robot, state, wrench)
     return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]

@@ -1,1 +1,1 @@
-"""A robot that yields: springs in its drives, what they say of a tool's deviation, and how to measure and to use them."""
+"""Elastic robots: springs in the drives, the tool's deviation under a force, stiffness from measurements, and its uses."""

@@ -1,4 +1,4 @@
-"""What the run file of optimal experiments (YAML) may say."""
+"""What the run file (YAML) of an experiment design may say."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,20 +14,20 @@ Direction = Literal["x", "y", "z", "any"]  # of the base; any: all three compone
 
 
 class ExperimentsSpec(Strict):
-    """How many measurements, and in how many poses of the robot."""
+    """How many measurements are planned, and in how many poses of the robot."""
 
-    forces: dict[Direction, Annotated[int, Field(ge=1)]] = Field(min_length=1)  # measurements for each direction
-    orientations: Annotated[int, Field(ge=1)] | None = None  # default: one for each measurement
+    forces: dict[Direction, Annotated[int, Field(ge=1)]] = Field(min_length=1)  # number of measurements per direction
+    orientations: Annotated[int, Field(ge=1)] | None = None  # number of poses; default: one for each measurement
     largest: Positive = 300.0  # [N] of each component
 
     @property
     def directions(self) -> list[Direction]:
-        """Of each measurement."""
+        """Direction of each measurement."""
         return [name for name, count in self.forces.items() for _ in range(count)]
 
     @property
     def poses(self) -> int:
-        """Of the robot."""
+        """Number of poses."""
         return self.orientations or len(self.directions)
 
     @model_validator(mode="after")
@@ -42,25 +42,25 @@ class ExperimentsSpec(Strict):
 
 
 class SimulateSpec(Strict):
-    """Springs of a simulated robot that the design is tried on."""
+    """Springs of a simulated robot on which the design is tried."""
 
     stiffness: dict[str, Positive]  # [N m/rad]
     seed: int = 0
 
 
 class DesignFile(ElasticFile):
-    """Which poses to load."""
+    """Run file of `robodyn design`."""
 
     sigma: Positive = 5e-6  # [m] of one component of a deviation
     experiments: ExperimentsSpec
     criterion: Criterion = "A"
     mode: Literal["batch", "next"] = "batch"  # next: one more measurement, in the best of the directions
-    given: Path | None = None  # result.json of a stiffness run, whose posterior is the prior now
+    given: Path | None = None  # result.json of a stiffness run, whose posterior becomes the prior
     position: Vector | None = None  # [m] of the tool's point; default: anywhere in the region
     region: Region | None = None  # [m] x, y, z
     cone: ConeSpec | None = None
-    margin: Annotated[float, Field(ge=0, lt=1)] = 0.02  # part of every joint limit that is kept free
-    random: Annotated[int, Field(ge=10)] = 500  # designs that are drawn, to start from and to compare with
-    starts: Annotated[int, Field(ge=1)] = 12  # how many of the best are improved
+    margin: Annotated[float, Field(ge=0, lt=1)] = 0.02  # share of every joint's range that is kept free at the limits
+    random: Annotated[int, Field(ge=10)] = 500  # random designs, to start from and to compare with
+    starts: Annotated[int, Field(ge=1)] = 12  # the best of these are improved
     steps: Annotated[int, Field(ge=1)] = 100
     simulate: SimulateSpec | None = None

@@ -1,6 +1,6 @@
-"""What may be measured: poses within limits at a place, tool within a cone, forces within bounds; and what that tells.
+"""The design problem: poses that keep rules, forces within bounds, and what the measurements there say of the springs.
 
-Inputs u of a design: coordinates of its poses (G d), then forces of its measurements, parts of the largest.
+The inputs u of a design are the coordinates of its poses (G d), then the forces of its measurements in parts of the largest.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from robodyn_pin.elastic.design_file import DesignFile, Direction
-from robodyn_pin.elastic.deviation import bent_levers
+from robodyn_pin.elastic.deviation import twist_compliance_slopes
 from robodyn_pin.elastic.elastic_file import Form
 from robodyn_pin.elastic.inference import stiffness_of
-from robodyn_pin.elastic.pose_rules import Where, room, where_of
-from robodyn_pin.elastic.springs import Placed, Springs, place
+from robodyn_pin.elastic.pose_rules import PoseRules, pose_rules, slack
+from robodyn_pin.elastic.springs import PoseKinematics, Springs, pose_kinematics
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.experiment_design import Problem
 
@@ -26,119 +26,126 @@ BASES: dict[Direction, np.ndarray] = {
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What all designs of a run have in common: the springs as believed, the sensor, and where the tool may be."""
+class DesignSetting:
+    """What all designs of a run have in common: the prior of the springs, the sensor, and the rules for poses."""
 
     springs: Springs
-    prior: Gaussian  # of theta, gamma included
-    unit: np.ndarray  # (n,) of theta, in which its covariance is measured
+    prior: Gaussian  # of theta, its weight gamma included
+    unit: np.ndarray  # (n,) unit of theta in which its covariance is measured
     form: Form
-    sigma: float  # [m]
-    largest: float  # [N]
-    where: Where
+    sigma: float  # of the sensor [m]
+    largest: float  # force component [N]
+    rules: PoseRules
 
     @property
-    def believed(self) -> np.ndarray:
-        """Stiffness (n,) that designs are made for."""
+    def prior_stiffness(self) -> np.ndarray:
+        """The stiffness (n,) of the prior's mean, which designs are made for [N m/rad]."""
         return stiffness_of(self.prior.mean, self.form)
 
     @property
     def precision(self) -> np.ndarray:
-        """Of the prior (n, n), theta in its unit."""
+        """Inverse covariance of the prior (n, n), theta in its unit."""
         return np.linalg.inv(self.prior.covariance / np.outer(self.unit, self.unit))
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Which measurement takes place in which pose."""
+class MeasurementPlan:
+    """The direction of each measurement's force and the number of its pose."""
 
     directions: tuple[Direction, ...]  # (m,)
     pose: tuple[int, ...]  # (m,)
 
     @property
     def poses(self) -> int:
-        """Of the robot."""
+        """Number of poses."""
         return max(self.pose) + 1
 
     @property
     def widths(self) -> list[int]:
-        """Inputs that each force has."""
+        """Number of inputs of each force."""
         return [BASES[name].shape[1] for name in self.directions]
 
 
-def setting_of(run: DesignFile, springs: Springs, prior: Gaussian) -> Setting:
-    """The setting that a run file describes; prior of theta, gamma included.
+def design_setting(run: DesignFile, springs: Springs, prior: Gaussian) -> DesignSetting:
+    """The setting that a run file describes.
+
+    Args:
+        prior: of theta, its weight gamma included.
 
     Raises:
-        BadFile: a cone without a direction, limits without room.
+        BadFile: as `pose_rules`.
     """
     unit = np.full(len(springs.names), 1e6 if run.form == "stiffness" else 1e-6)
-    where = where_of(springs, run.position, run.region, run.cone, run.margin)
-    return Setting(springs, prior, unit, run.form, run.sigma, run.experiments.largest, where)
+    rules = pose_rules(springs, run.position, run.region, run.cone, run.margin)
+    return DesignSetting(springs, prior, unit, run.form, run.sigma, run.experiments.largest, rules)
 
 
-def told(setting: Setting, L: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Slopes (..., 3, n) of a deviation for theta in its unit, in units of the noise; L (..., 3, n), force (..., 3)."""
+def sensitivities(setting: DesignSetting, L: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Derivatives (..., 3, n) of a deviation with respect to theta in its unit, in units of the noise.
+
+    Args:
+        L: (..., 3, n) as `twist_compliance`. force: (..., 3) [N].
+    """
     return _weight(setting) * L * np.einsum("...xs,...x->...s", L, force)[..., None, :]
 
 
-def _weight(setting: Setting) -> np.ndarray:
-    k = setting.believed
+def _weight(setting: DesignSetting) -> np.ndarray:
+    k = setting.prior_stiffness
     return np.asarray((-1.0 if setting.form == "stiffness" else k**2) * setting.unit / setting.sigma)
 
 
-def forces(setting: Setting, plan: Plan, u: np.ndarray) -> np.ndarray:
+def forces_of(setting: DesignSetting, plan: MeasurementPlan, u: np.ndarray) -> np.ndarray:
     """Forces (m, 3) [N] of inputs u (n,)."""
     parts = np.split(u[len(u) - sum(plan.widths) :], np.cumsum(plan.widths)[:-1])
     return setting.largest * np.array([BASES[name] @ s for name, s in zip(plan.directions, parts, strict=True)])
 
 
-def problem(setting: Setting, plan: Plan) -> Problem:
-    """The design problem of a plan."""
-    d, G, widths = len(setting.where.low), plan.poses, plan.widths
+def design_problem(setting: DesignSetting, plan: MeasurementPlan) -> Problem:
+    """The optimisation problem of a plan."""
+    rules, d, G, widths = setting.rules, len(setting.rules.low), plan.poses, plan.widths
     n = G * d + sum(widths)
 
     @lru_cache(maxsize=4)  # the solver asks for objective and constraints one after the other
-    def placed(inputs: bytes) -> Placed:
-        return place(setting.springs, np.frombuffer(inputs)[: G * d].reshape(G, d))
+    def poses(inputs: bytes) -> PoseKinematics:
+        return pose_kinematics(setting.springs, np.frombuffer(inputs)[: G * d].reshape(G, d))
 
     def rows(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        L, dL = bent_levers(setting.springs, placed(u.tobytes()), setting.believed)
-        F, weight = forces(setting, plan, u), _weight(setting)
-        slopes, at = np.zeros((len(F), 3, len(weight), n)), G * d
+        L, dL = twist_compliance_slopes(setting.springs, poses(u.tobytes()), setting.prior_stiffness)
+        F, weight = forces_of(setting, plan, u), _weight(setting)
+        slopes, column = np.zeros((len(F), 3, len(weight), n)), G * d
         for m, (g, name) in enumerate(zip(plan.pose, plan.directions, strict=True)):
-            moment = L[g].T @ F[m]
-            slopes[m, :, :, g * d : (g + 1) * d] = dL[g] * moment[:, None] + L[g][:, :, None] * np.einsum(
-                "xsj,x->sj", dL[g], F[m]
-            )
+            twist = L[g].T @ F[m]
+            dtwist = np.einsum("xsj,x->sj", dL[g], F[m])
+            slopes[m, :, :, g * d : (g + 1) * d] = dL[g] * twist[:, None] + L[g][:, :, None] * dtwist
             for unit in setting.largest * BASES[name].T:
-                slopes[m, :, :, at] = L[g] * (L[g].T @ unit)
-                at += 1
+                slopes[m, :, :, column] = L[g] * (L[g].T @ unit)
+                column += 1
         p = len(weight)
-        return told(setting, L[list(plan.pose)], F).reshape(-1, p), (slopes * weight[:, None]).reshape(-1, p, n)
+        values = sensitivities(setting, L[list(plan.pose)], F)
+        return values.reshape(-1, p), (slopes * weight[:, None]).reshape(-1, p, n)
 
-    def equal(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = placed(u.tobytes())
-        return (at.point - setting.where.position).ravel(), _spread(at.J, n)
+    def position(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at = poses(u.tobytes())
+        return (at.point - rules.position).ravel(), _block_slopes(at.J, n)
 
-    def above(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, slopes = room(setting.where, placed(u.tobytes()))
-        return values.ravel(), _spread(slopes, n)
+    def inequalities(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, slopes = slack(rules, poses(u.tobytes()))
+        return values.ravel(), _block_slopes(slopes, n)
 
-    low = np.concatenate([np.tile(setting.where.low, G), -np.ones(sum(widths))])
-    high = np.concatenate([np.tile(setting.where.high, G), np.ones(sum(widths))])
-    return Problem(rows, setting.precision, low, high, None if setting.where.position is None else equal, above)
-
-
-def _spread(blocks: np.ndarray, n: int) -> np.ndarray:
-    """Slopes (N r, n) for all inputs from those of each pose (N, r, d) for its own."""
-    N, r, d = blocks.shape
-    out = np.zeros((N, r, n))
-    for g in range(N):
-        out[g, :, g * d : (g + 1) * d] = blocks[g]
-    return out.reshape(N * r, n)
+    low = np.concatenate([np.tile(rules.low, G), -np.ones(sum(widths))])
+    high = np.concatenate([np.tile(rules.high, G), np.ones(sum(widths))])
+    return Problem(rows, setting.precision, low, high, None if rules.position is None else position, inequalities)
 
 
-def inputs(c: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """u from coordinates (G, d) and forces, parts of the largest."""
-    return np.concatenate([c.ravel(), s])
+def _block_slopes(blocks: np.ndarray, n: int) -> np.ndarray:
+    """Derivatives (G r, n) with respect to all inputs, from those of each pose with respect to its own (G, r, d)."""
+    G, r, d = blocks.shape
+    slopes = np.zeros((G, r, n))
+    for g in range(G):
+        slopes[g, :, g * d : (g + 1) * d] = blocks[g]
+    return slopes.reshape(G * r, n)
+
+
+def design_inputs(c: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """The inputs u of coordinates (G, d) and forces in parts of the largest."""
+    return np.concatenate([c.ravel(), parts])

@@ -1,7 +1,8 @@
-"""Stiffness from measured deviations: what is inferred, in which form, and what the measurements cannot say.
+"""Stiffness from measured deviations by Bayesian inference, and which springs the measurements do not determine.
 
-In compliance 1/k the linear model is linear, so that a normal prior leaves a normal posterior and its ellipsoid holds what
-it says. In stiffness k the model bends: a normal prior with a wide spread makes the posterior (13) too sure of itself.
+The inferred parameter theta is the compliance 1/k or the stiffness k. The linear model is linear in compliance, so a normal
+prior gives a normal posterior, whose ellipsoid has the right coverage. In stiffness the model is curved: under a wide normal
+prior the posterior covariance (13) is too small.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,22 +11,36 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from robodyn_pin.elastic.deviation import Model as Deviating
-from robodyn_pin.elastic.deviation import deviation_at
-from robodyn_pin.elastic.elastic_file import Form, PriorSpec
-from robodyn_pin.elastic.measurements import Measurements, placed
-from robodyn_pin.elastic.springs import Placed, Springs
+from robodyn_pin.elastic.deviation import DeviationModel, deviation_at
+from robodyn_pin.elastic.elastic_file import Form, StiffnessPriorSpec
+from robodyn_pin.elastic.measurements import Measurements, unloaded_poses
+from robodyn_pin.elastic.springs import PoseKinematics, Springs
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer
 
-UNTOLD = 0.9  # part of a prior's spread that is left where measurements say next to nothing of a spring
-NO_LEVER = 1e-9  # [m/rad]
-NO_MOMENT = 1e-6  # of force times lever
+KEEPS_PRIOR = 0.9  # posterior over prior standard deviation from which a spring counts as undetermined
+NO_LEVER_ARM = 1e-9  # [m/rad]
+NO_MOMENT = 1e-6  # moment over force times lever arm
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Stiffness of n springs. theta: their compliances [rad/(N m)] or stiffnesses [N m/rad], as `form` says."""
+class InferenceSettings:
+    """How a stiffness is inferred, the same for all choices of measurements."""
+
+    prior: Gaussian  # of theta
+    form: Form = "compliance"
+    gamma: float = 1.0  # weight of the prior, (11)
+    model: DeviationModel = "loaded"
+
+    @property
+    def weighted_prior(self) -> Gaussian:
+        """The prior with its covariance divided by its weight."""
+        return Gaussian(self.prior.mean, self.prior.covariance / self.gamma)
+
+
+@dataclass(frozen=True)
+class StiffnessEstimate:
+    """The inferred stiffness of n springs; theta are compliances [rad/(N m)] or stiffnesses [N m/rad], as `form` says."""
 
     names: tuple[str, ...]
     form: Form
@@ -34,20 +49,20 @@ class Estimate:
     posterior: Posterior  # of theta
     check: SamplingCheck | None
     measurements: Measurements
-    untold: dict[str, str]  # springs that keep their prior, and why
+    undetermined: dict[str, str]  # springs that keep their prior, with the reason
 
     @property
     def stiffness(self) -> np.ndarray:
-        """(n,) [N m/rad]."""
+        """Stiffness (n,) [N m/rad]."""
         return stiffness_of(self.posterior.mean, self.form)
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the stiffness (n, n), to first order where compliances were inferred."""
-        return covariance_of(self.posterior, self.form)
+        """Covariance of the stiffness (n, n), to first order if compliances were inferred."""
+        return stiffness_covariance(self.posterior, self.form)
 
     def interval(self, level: float = 0.95) -> np.ndarray:
-        """Least and greatest stiffness of each spring (n, 2), infinite where a compliance may be zero."""
+        """Interval of each spring's stiffness (n, 2); its upper end is infinite where the compliance may be zero."""
         reach = norm.ppf(0.5 + level / 2) * self.posterior.deviations
         ends = self.posterior.mean[:, None] + reach[:, None] * np.array([-1.0, 1.0])
         if self.form == "stiffness":
@@ -57,118 +72,125 @@ class Estimate:
 
 
 def stiffness_of(theta: np.ndarray, form: Form) -> np.ndarray:
-    """Stiffness k of theta, either way round."""
+    """Convert theta to stiffness, or stiffness to theta: both are the same formula."""
     return theta if form == "stiffness" else 1 / theta
 
 
-def covariance_of(distribution: Gaussian, form: Form) -> np.ndarray:
-    """Covariance (n, n) of the stiffness, to first order."""
+def stiffness_covariance(theta: Gaussian, form: Form) -> np.ndarray:
+    """Covariance (n, n) of the stiffness from the distribution of theta, to first order."""
     if form == "stiffness":
-        return distribution.covariance
-    slope = -1 / distribution.mean**2
-    return distribution.covariance * np.outer(slope, slope)
+        return theta.covariance
+    slope = -1 / theta.mean**2
+    return theta.covariance * np.outer(slope, slope)
 
 
-def prior_of(spec: PriorSpec, springs: Springs, form: Form) -> Gaussian:
-    """The prior of theta: the same relative spread in either form.
+def stiffness_prior(spec: StiffnessPriorSpec, springs: Springs, form: Form) -> Gaussian:
+    """The prior of theta; compliance and stiffness have the same relative standard deviation.
 
     Raises:
-        UnknownName, BadFile: springs without a value, values without a spring.
+        UnknownName, BadFile: as `values_by_spring`.
     """
     spread = spec.spread if isinstance(spec.spread, dict) else dict.fromkeys(springs.names, spec.spread)
-    mean = stiffness_of(by_spring(spec.stiffness, springs, "prior.stiffness"), form)
-    return Gaussian(mean, np.diag((mean * by_spring(spread, springs, "prior.spread")) ** 2))
+    mean = stiffness_of(values_by_spring(spec.stiffness, springs, "prior.stiffness"), form)
+    return Gaussian(mean, np.diag((mean * values_by_spring(spread, springs, "prior.spread")) ** 2))
 
 
-def by_spring(given: Mapping[str, float], springs: Springs, where: str) -> np.ndarray:
-    """Values (n,) in the order of the springs.
+def values_by_spring(values: Mapping[str, float], springs: Springs, key: str) -> np.ndarray:
+    """Values (n,) in the order of the springs; `key` of the run file stands in messages.
 
     Raises:
-        UnknownName, BadFile: a value without a spring, springs without a value.
+        UnknownName: the robot has no spring of that name. BadFile: springs have no value.
     """
-    for name in given:
+    for name in values:
         if name not in springs.names:
-            raise UnknownName("spring", name, where, springs.names)
-    if missing := [name for name in springs.names if name not in given]:
-        raise BadFile(f"{where} says nothing of {', '.join(missing)}")
-    return np.array([given[name] for name in springs.names], float)
+            raise UnknownName("spring", name, key, springs.names)
+    if missing := [name for name in springs.names if name not in values]:
+        raise BadFile(f"{key} says nothing of {', '.join(missing)}")
+    return np.array([values[name] for name in springs.names], float)
 
 
-def estimate(
-    springs: Springs, m: Measurements, prior: Gaussian, form: Form, gamma: float = 1.0, model: Deviating = "loaded",
-    samples: int = 0, seed: int = 0,
-) -> Estimate:  # fmt: skip
+def estimate_stiffness(
+    springs: Springs, m: Measurements, settings: InferenceSettings, samples: int = 0, seed: int = 0
+) -> StiffnessEstimate:
     """Infer the stiffness of all springs.
 
     Args:
-        samples: of the posterior, to check its Gaussian approximation; none: no check.
+        samples: number of posterior samples that check the Gaussian approximation; 0: no check.
 
     Raises:
-        ClosureFailed, BadFile: a pose out of reach. SolverFailed: no most probable stiffness.
+        ClosureFailed, BadFile: a pose is out of reach. SolverFailed: no most probable stiffness is found.
     """
-    at = placed(m, springs)
+    poses, prior = unloaded_poses(m, springs), settings.prior
     z, sigma = m.deviation.ravel(), np.repeat(m.sigma, 3)
-    posterior = infer(expected(springs, at, m.force, form, model), z, sigma, prior, gamma)
+    predict = deviation_function(springs, poses, m.force, settings.form, settings.model)
+    posterior = infer(predict, z, sigma, prior, settings.gamma)
     check = None
     if samples:
-        many = expected_of_many(springs, at, m.force, form, model, posterior.mean)
-        check = check_by_samples(many, z, sigma, prior, posterior, gamma, samples, seed)
-    weighed = Gaussian(prior.mean, prior.covariance / gamma)
-    return Estimate(
-        springs.names, form, gamma, prior, posterior, check, m, untold(springs, at, m.force, weighed, posterior)
-    )
+        predict_all = deviation_function_of_samples(springs, poses, m.force, settings, posterior.mean)
+        check = check_by_samples(predict_all, z, sigma, prior, posterior, settings.gamma, samples, seed)
+    undetermined = undetermined_springs(springs, poses, m.force, settings.weighted_prior, posterior)
+    return StiffnessEstimate(
+        springs.names, settings.form, settings.gamma, prior, posterior, check, m, undetermined
+    )  # fmt: skip
 
 
-def expected(springs: Springs, at: Placed, force: np.ndarray, form: Form, model: Deviating) -> Model:
-    """theta -> deviations (3 N,) and their slopes (3 N, n)."""
+def deviation_function(
+    springs: Springs, poses: PoseKinematics, force: np.ndarray, form: Form, model: DeviationModel
+) -> Model:
+    """The function theta -> deviations (3 N,) and their derivatives (3 N, n)."""
 
-    def of(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def predict(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         k = stiffness_of(theta, form)
-        found = deviation_at(springs, at, force, k, model)
+        found = deviation_at(springs, poses, force, k, model)
         slopes = found.slopes if form == "stiffness" else -found.slopes * k**2
         return found.values.ravel(), slopes.reshape(-1, len(k))
 
-    return of
+    return predict
 
 
-def expected_of_many(
-    springs: Springs, at: Placed, force: np.ndarray, form: Form, model: Deviating, near: np.ndarray
+def deviation_function_of_samples(
+    springs: Springs, poses: PoseKinematics, force: np.ndarray, settings: InferenceSettings, near: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """theta (s, n) -> deviations (s, 3 N): linear in the force, with what the model adds to that at theta `near`."""
+    """The function theta (s, n) -> deviations (s, 3 N): the linear model plus what the chosen one adds to it at theta `near`."""
 
     def linear(theta: np.ndarray) -> np.ndarray:
-        k = stiffness_of(theta, form)
-        K = np.einsum("psd,ks,pse->kpde", at.B, k, at.B)
-        torque = np.einsum("pxd,px->pd", at.J, force)
-        step = np.linalg.solve(K, np.broadcast_to(torque, K.shape[:3])[..., None])[..., 0]
-        return np.einsum("pxd,kpd->kpx", at.J, step).reshape(len(theta), -1)
+        k = stiffness_of(theta, settings.form)
+        K = np.einsum("psd,ks,pse->kpde", poses.B, k, poses.B)
+        torque = np.einsum("pxd,px->pd", poses.J, force)
+        deflection = np.linalg.solve(K, np.broadcast_to(torque, K.shape[:3])[..., None])[..., 0]
+        return np.einsum("pxd,kpd->kpx", poses.J, deflection).reshape(len(theta), -1)
 
-    more = expected(springs, at, force, form, model)(near)[0] - linear(near[None])[0]
-    return lambda theta: linear(theta) + more
+    predict = deviation_function(springs, poses, force, settings.form, settings.model)
+    correction = predict(near)[0] - linear(near[None])[0]
+    return lambda theta: linear(theta) + correction
 
 
-def untold(springs: Springs, at: Placed, force: np.ndarray, prior: Gaussian, posterior: Gaussian) -> dict[str, str]:
-    """Springs that keep their prior, and why."""
-    L = _levers(at)
-    moment = np.abs(np.einsum("pxs,px->ps", L, force))
-    most = np.linalg.norm(L, axis=1) * np.linalg.norm(force, axis=1)[:, None]
-    left = posterior.deviations / prior.deviations
-    found = unobservable(springs, at)
+def undetermined_springs(
+    springs: Springs, poses: PoseKinematics, force: np.ndarray, prior: Gaussian, posterior: Gaussian
+) -> dict[str, str]:
+    """Springs that keep their prior, with the reason."""
+    lever = _spring_jacobian(poses)
+    moment = np.abs(np.einsum("pxs,px->ps", lever, force))
+    largest = np.linalg.norm(lever, axis=1) * np.linalg.norm(force, axis=1)[:, None]
+    remaining = posterior.deviations / prior.deviations
+    found = unobservable_springs(springs, poses)
     for i, name in enumerate(springs.names):
-        if name not in found and (moment[:, i] <= NO_MOMENT * most[:, i]).all():
+        if name not in found and (moment[:, i] <= NO_MOMENT * largest[:, i]).all():
             found[name] = "keeps its prior: no measured force has a moment about it"
-        elif name not in found and left[i] > UNTOLD:
-            found[name] = f"keeps its prior: the measurements leave {100 * left[i]:.0f} % of its spread"
+        elif name not in found and remaining[i] > KEEPS_PRIOR:
+            found[name] = (
+                f"keeps its prior: the measurements leave {100 * remaining[i]:.0f} % of its standard deviation"
+            )
     return found
 
 
-def unobservable(springs: Springs, at: Placed) -> dict[str, str]:
-    """Springs that no force on the tool's point turns at any of the given poses."""
-    lever = np.linalg.norm(_levers(at), axis=1).max(axis=0)
-    why = "cannot be observed: the tool's point lies on its axis, where no force turns it"
-    return {name: why for name, x in zip(springs.names, lever, strict=True) if x < NO_LEVER}
+def unobservable_springs(springs: Springs, poses: PoseKinematics) -> dict[str, str]:
+    """Springs that no force on the tool's point twists in any of the poses."""
+    lever = np.linalg.norm(_spring_jacobian(poses), axis=1).max(axis=0)
+    reason = "cannot be observed: the tool's point lies on its axis, so that no force twists it"
+    return {name: reason for name, x in zip(springs.names, lever, strict=True) if x < NO_LEVER_ARM}
 
 
-def _levers(at: Placed) -> np.ndarray:
-    """How the tool moves as a spring turns (N, 3, n) [m/rad]."""
-    return np.asarray(at.J @ np.linalg.pinv(at.B))
+def _spring_jacobian(poses: PoseKinematics) -> np.ndarray:
+    """J B^+ (N, 3, n): velocity of the tool's point per rate of each spring, the lever arm of a force about it [m/rad]."""
+    return np.asarray(poses.J @ np.linalg.pinv(poses.B))

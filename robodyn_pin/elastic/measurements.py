@@ -1,4 +1,4 @@
-"""Measured deviations of the tool: CSV in, checked; and simulated ones, which say so."""
+"""Measured deviations of the tool: read from CSV and checked, or simulated and marked as such."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.elastic.deviation import deviation_at
-from robodyn_pin.elastic.springs import Placed, Springs, coordinates_of, place
+from robodyn_pin.elastic.springs import PoseKinematics, Springs, coordinates_of, pose_kinematics
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.table import column, read_table
 from robodyn_pin.logs.writing import write_table
@@ -15,47 +15,49 @@ from robodyn_pin.robot.robot import Robot
 
 AXES = "xyz"
 FORCE, DEVIATION = [f"f{axis}" for axis in AXES], [f"d{axis}" for axis in AXES]
-FAR = 0.05  # [m] no robot that is fit for work yields as far; millimetres read as metres do
-WOUND = 4 * np.pi  # [rad] no arm's joint turns as far; degrees read as radians do
-ASTRAY = 4.0  # standard deviations: a tool that moves as far against its force does not by chance
+LARGEST_DEVIATION = 0.05  # [m] no robot fit for work is as soft; the file is in millimetres
+LARGEST_ANGLE = 4 * np.pi  # [rad] no arm's joint turns as far; the file is in degrees
+AGAINST_FORCE = 4.0  # standard deviations of motion against the force, more than noise gives
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """N loaded poses."""
+    """Deviations measured in N poses under load."""
 
     name: str
     q: np.ndarray  # (N, n_motors) motor positions without force [rad or m]
     force: np.ndarray  # (N, 3) on the tool [N], axes of the base
     deviation: np.ndarray  # (N, 3) of the tool [m], axes of the base
     sigma: np.ndarray  # (N,) standard deviation of each component [m]
-    rows: tuple[int, ...]  # 1, 2, ... as the file has them below its header
+    rows: tuple[int, ...]  # numbers of the measurements in the file, from 1
     simulated: bool
 
-    def taken(self, which: list[int]) -> "Measurements":
-        """Some of them, by row number."""
-        i = [self.rows.index(row) for row in which]
+    def subset(self, rows: list[int]) -> "Measurements":
+        """The measurements with these numbers."""
+        i = [self.rows.index(row) for row in rows]
         parts = {name: getattr(self, name)[i] for name in ("q", "force", "deviation", "sigma")}
-        return replace(self, rows=tuple(which), **parts)
+        return replace(self, rows=tuple(rows), **parts)
 
-    def row(self, i: int) -> str:
-        """How to call measurement i in a message."""
+    def label(self, i: int) -> str:
+        """What a message calls measurement i."""
         return f"measurement {self.rows[i]} of {self.name}"
 
 
 def motor_headers(robot: Robot) -> list[str]:
-    """Columns of motor positions, in the robot's order."""
+    """Names of the columns of motor positions, in the robot's order."""
     return [f"q{k + 1}" for k in range(len(robot.motors.names))]
 
 
 def read_measurements(path: Path, robot: Robot, sigma: float | None) -> Measurements:
-    """Read q1.. (motors, in the robot's order), fx fy fz [N], dx dy dz [m], axes of the base, and sigma [m].
+    """Read a file of measurements.
+
+    Its columns are q1, q2, ... (motors in the robot's order), fx fy fz [N], dx dy dz [m] in the axes of the base, and sigma [m].
 
     Args:
-        sigma: where the file has no such column.
+        sigma: used if the file has no such column [m].
 
     Raises:
-        BadLog, UnknownName: names the file, the row and what is wrong with it.
+        BadLog, UnknownName: the message names the file, the row and what is wrong with it.
     """
     table, notes = read_table(path)
     first_row = notes.count("\n") + 2
@@ -74,76 +76,81 @@ def read_measurements(path: Path, robot: Robot, sigma: float | None) -> Measurem
             f"{path}: no column 'sigma' [m], the sensor's standard deviation; add it, or 'sigma' in the run file"
         )
     rows = tuple(range(1, len(table) + 1))
-    found = Measurements(path.name, q, force, moved, noise, rows, "simulated" in notes.lower())
+    m = Measurements(path.name, q, force, moved, noise, rows, "simulated" in notes.lower())
     for i in range(len(rows)):
         if noise[i] <= 0:
-            raise BadLog(f"{found.row(i)}: sigma is {noise[i]:g} m; a sensor has a positive standard deviation")
-        if (far := np.abs(moved[i]).max()) > FAR:
-            raise BadLog(f"{found.row(i)}: a deviation of {far:g} m; deviations are in metres, is this in millimetres?")
-        if (turned := np.abs(q[i]).max()) > WOUND:
-            raise BadLog(f"{found.row(i)}: a motor at {turned:g} rad; positions are in radians, is this in degrees?")
-    return found
+            raise BadLog(f"{m.label(i)}: sigma is {noise[i]:g} m; a sensor has a positive standard deviation")
+        if (largest := np.abs(moved[i]).max()) > LARGEST_DEVIATION:
+            raise BadLog(
+                f"{m.label(i)}: a deviation of {largest:g} m; deviations are in metres, is this in millimetres?"
+            )
+        if (largest := np.abs(q[i]).max()) > LARGEST_ANGLE:
+            raise BadLog(f"{m.label(i)}: a motor at {largest:g} rad; positions are in radians, is this in degrees?")
+    return m
 
 
-def placed(m: Measurements, springs: Springs) -> Placed:
-    """The robot at the measured poses, unloaded.
+def unloaded_poses(m: Measurements, springs: Springs) -> PoseKinematics:
+    """Kinematics of the measured poses without force.
 
     Raises:
-        ClosureFailed, BadFile: a pose out of reach; names the limit.
+        ClosureFailed, BadFile: a pose is out of reach; the message names the limit.
     """
-    at = place(springs, coordinates_of(springs, m.q))
-    check_positions(springs.robot, at.q, m.row)
-    return at
+    poses = pose_kinematics(springs, coordinates_of(springs, m.q))
+    check_positions(springs.robot, poses.q, m.label)
+    return poses
 
 
-def on_the_tool(m: Measurements, springs: Springs, tool_mass: float = 0.0, frame: str | None = None) -> Measurements:
-    """Forces on the tool in the axes of the base, from a sensor that carries the tool.
+def with_tool_forces(
+    m: Measurements, springs: Springs, tool_mass: float = 0.0, frame: str | None = None
+) -> Measurements:
+    """Convert the readings of a force sensor that carries the tool to forces on the tool in the axes of the base.
 
     Args:
-        tool_mass: [kg] that hangs on the sensor, which shows force on the tool plus its weight. Zero where the sensor was
-            zeroed with the tool on.
-        frame: of the robot, whose axes the file's forces have; default: the base's.
+        tool_mass: mass of the tool on the sensor, whose weight the readings contain [kg]; zero if the sensor was zeroed with
+            the tool on it.
+        frame: frame of the robot in whose axes the readings are; default: the base.
 
     Raises:
-        UnknownName: no such frame. BadLog: no force, or a deviation against it, which no spring gives.
+        UnknownName: the robot has no such frame. BadLog: a force is zero, or a deviation points against its force, which no
+            spring allows.
     """
     force = m.force
     if frame is not None:
-        force = np.einsum("nij,nj->ni", _axes(m, springs, frame), force)
+        force = np.einsum("nij,nj->ni", _frame_axes(m, springs, frame), force)
     force = force - tool_mass * np.asarray(springs.robot.model.gravity.linear)
     for i in np.flatnonzero(np.linalg.norm(force, axis=1) < 1e-6).tolist():
         after = " once the tool's weight is taken out" if tool_mass else ""
-        raise BadLog(f"{m.row(i)}: the force is zero{after}; a pose without force says nothing about stiffness")
-    work = (force * m.deviation).sum(axis=1) / (np.linalg.norm(force, axis=1) * m.sigma)
-    for i in np.flatnonzero(work < -ASTRAY).tolist():
+        raise BadLog(f"{m.label(i)}: the force is zero{after}; a pose without force says nothing about stiffness")
+    along_force = (force * m.deviation).sum(axis=1) / (np.linalg.norm(force, axis=1) * m.sigma)
+    for i in np.flatnonzero(along_force < -AGAINST_FORCE).tolist():
         cosine = force[i] @ m.deviation[i] / np.linalg.norm(force[i]) / np.linalg.norm(m.deviation[i])
         raise BadLog(
-            f"{m.row(i)}: the tool moved against its force ({np.degrees(np.arccos(cosine)):.0f} degrees off), which no spring does; "
+            f"{m.label(i)}: the tool moved against its force ({np.degrees(np.arccos(cosine)):.0f} degrees off), which no spring does; "
             "force on the tool and deviation must both be in the axes of the base ('force_frame' in the run file names the "
             "frame of the robot whose axes the force has, if not the base's)"
         )
     return replace(m, force=force)
 
 
-def _axes(m: Measurements, springs: Springs, frame: str) -> np.ndarray:
+def _frame_axes(m: Measurements, springs: Springs, frame: str) -> np.ndarray:
     """Axes (N, 3, 3) of a frame at the measured poses."""
-    named = springs.with_tool(springs.tool.model_copy(update={"frame": frame}))
-    return place(named, coordinates_of(springs, m.q)).turn
+    at_frame = springs.with_tool(springs.tool.model_copy(update={"frame": frame}))
+    return pose_kinematics(at_frame, coordinates_of(springs, m.q)).rotation
 
 
-def simulated(
+def simulate_measurements(
     springs: Springs, name: str, q: np.ndarray, force: np.ndarray, k: np.ndarray, sigma: float, seed: int
 ) -> Measurements:
-    """What a sensor would show of springs k (n,), loaded model, with normal noise sigma [m]."""
-    at = place(springs, coordinates_of(springs, q))
-    moved = deviation_at(springs, at, force, k, "loaded").values
+    """Measurements of springs k (n,) by the loaded model, with normal noise sigma [m]."""
+    poses = pose_kinematics(springs, coordinates_of(springs, q))
+    moved = deviation_at(springs, poses, force, k, "loaded").values
     noisy = moved + np.random.default_rng(seed).normal(0, sigma, moved.shape)
     n = len(q)
     return Measurements(name, q, force, noisy, np.full(n, sigma), tuple(range(1, n + 1)), True)
 
 
 def write_measurements(path: Path, m: Measurements, robot: Robot, note: str) -> None:
-    """Write a file that `read_measurements` reads, raises as `write_table`."""
-    named = dict(zip([*motor_headers(robot), *FORCE, *DEVIATION],
-                     np.concatenate([m.q, m.force, m.deviation], axis=1).T, strict=True))  # fmt: skip
-    write_table(path, named | {"sigma": m.sigma}, note)
+    """Write a file that `read_measurements` reads; raises as `write_table`."""
+    headers = [*motor_headers(robot), *FORCE, *DEVIATION]
+    columns = dict(zip(headers, np.concatenate([m.q, m.force, m.deviation], axis=1).T, strict=True))
+    write_table(path, columns | {"sigma": m.sigma}, note)

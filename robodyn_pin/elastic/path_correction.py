@@ -1,7 +1,8 @@
-"""A path that bends into the planned one: motor positions against which the process force pulls the tool into place.
+"""Correct a path for the elastic deviation: motor positions from which the process force pulls the tool onto the plan.
 
-With the torques of the planned pose, which the loaded robot shall take: motors = planned - B K^-1 J' F. No iteration is
-needed, and position and orientation of the tool both come out as planned, if the springs are what they are believed to be.
+The loaded robot shall stand in the planned pose, so the spring torques are known there: q = q_planned - B K^-1 J' F with
+B, K and J of the planned pose. This takes no iteration. Position and orientation of the tool come out as planned, as far
+as the stiffness is right.
 """
 
 from dataclasses import dataclass
@@ -9,28 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.elastic.deviation import deviation_at, yielding
+from robodyn_pin.elastic.deviation import deviation_at, linear_deflection
 from robodyn_pin.elastic.elastic_file import Vector
 from robodyn_pin.elastic.measurements import AXES, FORCE, motor_headers
-from robodyn_pin.elastic.springs import Placed, Springs, coordinates_of, place
+from robodyn_pin.elastic.springs import PoseKinematics, Springs, coordinates_of, pose_kinematics
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
 from robodyn_pin.logs.table import column, read_table
 from robodyn_pin.logs.writing import write_table
 
 
-class PathSpec(Strict):
+class LoadedPathSpec(Strict):
     """A path under a process force."""
 
-    file: Path  # CSV: t where there is one, q1.. of the motors, fx fy fz [N] where they are not `force`
-    force: Vector | None = None  # [N] on the tool all along, axes of the base
+    file: Path  # CSV: motor positions q1, q2, ...; optionally t; fx, fy, fz [N] unless `force` gives the force
+    force: Vector | None = None  # [N] constant force on the tool, axes of the base
     truth: dict[str, float] | None = None  # springs of a SIMULATED robot that follows both paths [N m/rad]
 
 
 @dataclass(frozen=True)
-class Course:
-    """N points of a path."""
+class LoadedPath:
+    """N points of a path with the force on the tool."""
 
     t: np.ndarray | None  # (N,) [s]
     q: np.ndarray  # (N, n_motors) planned [rad or m]
@@ -38,36 +40,34 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Correction:
+class PathCorrection:
     """A path and its correction."""
 
-    course: Course
-    planned: Placed
+    path: LoadedPath
+    planned: PoseKinematics
     q: np.ndarray  # (N, n_motors) corrected [rad or m]
     deviation: np.ndarray  # (N, 3) expected without correction [m]
-    unsure: np.ndarray  # (N,) standard deviation of what is left, from that of the stiffness [m]
-    truth: (
-        tuple[np.ndarray, np.ndarray] | None
-    )  # (N, 3) SIMULATED deviations from plan, without and with correction [m]
+    remaining_deviation: np.ndarray  # (N,) standard deviation after correction, from that of the stiffness [m]
+    simulated: tuple[np.ndarray, np.ndarray] | None  # (N, 3) SIMULATED deviations without and with correction [m]
 
     @property
-    def part_left(self) -> float | None:
-        """SIMULATED: rms deviation left, part of that without correction."""
-        if self.truth is None:
+    def remaining_share(self) -> float | None:
+        """Rms of the SIMULATED deviation with correction over that without."""
+        if self.simulated is None:
             return None
-        before, after = self.truth
-        return float(np.sqrt((after**2).sum() / (before**2).sum()))
+        without, corrected = self.simulated
+        return float(np.sqrt((corrected**2).sum() / (without**2).sum()))
 
 
-def read_course(path: Path, springs: Springs, spec: PathSpec) -> Course:
-    """A path file.
+def read_loaded_path(path: Path, springs: Springs, spec: LoadedPathSpec) -> LoadedPath:
+    """Read a path file.
 
     Raises:
-        BadLog, UnknownName, BadFile: what is wrong in it.
+        BadLog, UnknownName, BadFile: the file lacks something or has numbers that cannot be; the message says which.
     """
     table, notes = read_table(path)
-    first = notes.count("\n") + 2
-    q = np.stack([column(table, name, path, first) for name in motor_headers(springs.robot)], axis=1)
+    first_row = notes.count("\n") + 2
+    q = np.stack([column(table, name, path, first_row) for name in motor_headers(springs.robot)], axis=1)
     if not len(q):
         raise BadFile(f"{path}: no points below the header")
     if spec.force is None and FORCE[0] not in table.columns:
@@ -75,46 +75,50 @@ def read_course(path: Path, springs: Springs, spec: PathSpec) -> Course:
     if spec.force is not None:
         force = np.tile(np.array(spec.force), (len(q), 1))
     else:
-        force = np.stack([column(table, name, path, first) for name in FORCE], axis=1)
+        force = np.stack([column(table, name, path, first_row) for name in FORCE], axis=1)
     if not force.any():
         raise BadFile(f"{path}: the force is zero all along; there is nothing to correct")
-    return Course(column(table, "t", path, first) if "t" in table.columns else None, q, force)
+    return LoadedPath(column(table, "t", path, first_row) if "t" in table.columns else None, q, force)
 
 
-def correct(
-    springs: Springs, k: np.ndarray, covariance: np.ndarray, course: Course, truth: np.ndarray | None = None
-) -> Correction:
-    """The corrected path for stiffness k (n,) with its covariance (n, n); truth (n,): springs of a simulated robot.
+def correct_path(
+    springs: Springs, k: np.ndarray, covariance: np.ndarray, path: LoadedPath, true_k: np.ndarray | None = None
+) -> PathCorrection:
+    """Correct a path for springs of stiffness k (n,) with covariance (n, n).
+
+    Args:
+        true_k: (n,) springs of a robot that is simulated on both paths [N m/rad].
 
     Raises:
-        ClosureFailed, BadFile: a point out of reach, planned or corrected; names the limit.
+        ClosureFailed, BadFile: a planned or corrected point is out of reach; the message names the limit.
     """
-    planned = place(springs, coordinates_of(springs, course.q))
+    planned = pose_kinematics(springs, coordinates_of(springs, path.q))
     check_positions(springs.robot, planned.q, lambda i: f"point {i + 1} of the path")
-    found = deviation_at(springs, planned, course.force, k, "loaded")
-    motors = springs.robot.motors.S @ planned.T
-    q = course.q - np.einsum("nmd,nd->nm", motors, yielding(planned, course.force, k))
-    commanded = place(springs, coordinates_of(springs, q))
+    expected = deviation_at(springs, planned, path.force, k, "loaded")
+    B = motor_map(springs.robot, planned.state)
+    q = path.q - np.einsum("nmd,nd->nm", B, linear_deflection(planned, path.force, k))
+    commanded = pose_kinematics(springs, coordinates_of(springs, q))
     check_positions(springs.robot, commanded.q, lambda i: f"point {i + 1} of the corrected path")
-    unsure = np.sqrt(np.einsum("nxi,ij,nxj->n", found.slopes, covariance, found.slopes))
+    remaining = np.sqrt(np.einsum("nxi,ij,nxj->n", expected.slopes, covariance, expected.slopes))
     simulated = None
-    if truth is not None:
-        before = deviation_at(springs, planned, course.force, truth, "loaded").values
-        after = deviation_at(springs, commanded, course.force, truth, "loaded").values
-        simulated = before, commanded.point - planned.point + after
-    return Correction(course, planned, q, found.values, unsure, simulated)
+    if true_k is not None:
+        without = deviation_at(springs, planned, path.force, true_k, "loaded").values
+        deflection = deviation_at(springs, commanded, path.force, true_k, "loaded").values
+        simulated = without, commanded.point - planned.point + deflection
+    return PathCorrection(path, planned, q, expected.values, remaining, simulated)
 
 
-def write_course(path: Path, found: Correction, springs: Springs) -> None:
+def write_corrected_path(path: Path, correction: PathCorrection, springs: Springs) -> None:
     """Write the corrected path as CSV; raises as `write_table`."""
-    course = found.course
-    named = {} if course.t is None else {"t": course.t}
-    named |= dict(zip(motor_headers(springs.robot), found.q.T, strict=True))
-    named |= {f"f{axis}": course.force[:, i] for i, axis in enumerate(AXES)}
-    named |= {f"planned_{axis}": found.planned.point[:, i] for i, axis in enumerate(AXES)}
-    named |= {f"expected_d{axis}": found.deviation[:, i] for i, axis in enumerate(AXES)} | {"unsure": found.unsure}
+    loaded = correction.path
+    columns = {} if loaded.t is None else {"t": loaded.t}
+    columns |= dict(zip(motor_headers(springs.robot), correction.q.T, strict=True))
+    columns |= {f"f{axis}": loaded.force[:, i] for i, axis in enumerate(AXES)}
+    columns |= {f"planned_{axis}": correction.planned.point[:, i] for i, axis in enumerate(AXES)}
+    columns |= {f"expected_d{axis}": correction.deviation[:, i] for i, axis in enumerate(AXES)}
+    columns |= {"unsure": correction.remaining_deviation}
     note = (
-        f"corrected path of {springs.robot.name}: q [rad or m] of the motors, against which the force f [N] pulls the tool to the planned point "
-        "[m]; expected_d [m]: deviation without correction, unsure [m]: standard deviation of what is left; axes of the base"
+        f"corrected path of {springs.robot.name}: q [rad or m] motor positions from which the force f [N] pulls the tool to the planned point "
+        "[m]; expected_d [m] deviation without correction; unsure [m] standard deviation after correction; axes of the base"
     )
-    write_table(path, named, note)
+    write_table(path, columns, note)

@@ -1,4 +1,4 @@
-"""Where a tool may be: at a point or in a region, its axis within a cone, all joints within limits; and poses drawn there."""
+"""Rules for poses: the tool at a point or in a region, its axis within a cone, all joints within limits; random poses there."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,46 +8,46 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 from robodyn_pin.elastic.elastic_file import Vector
-from robodyn_pin.elastic.springs import Placed, Springs, Tool, place
+from robodyn_pin.elastic.springs import PoseKinematics, Springs, Tool, pose_kinematics
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
 from robodyn_pin.families.inverse_kinematics import inverse_kinematics
 from robodyn_pin.families.spherical_wrist import NoClosedForm, spherical_wrist
 from robodyn_pin.files import Strict
 from robodyn_pin.robot.limits import limits_of
 
-TRIES = 60  # times as many poses as are asked for
-LEAST = 6000  # tries in any case
-WOUND = 4 * np.pi  # [rad]
+TRIES_PER_POSE = 60
+LEAST_TRIES = 6000
+WIDEST_RANGE = 4 * np.pi  # [rad] of a joint that is searched over its whole range
 
 
 class ConeSpec(Strict):
-    """How far a direction of the tool may lean."""
+    """A cone that an axis of the tool must stay in."""
 
     axis: Vector | None = None  # in the tool's frame; default: from the frame's origin to the tool's point
-    towards: Vector | None = None  # in the base's; default: level, from the base to the tool's point
-    angle: Annotated[float, Field(gt=0, le=180)] = 80.0  # [deg] between them, at most
+    towards: Vector | None = None  # middle of the cone, in the base; default: level, from the base to the tool's point
+    angle: Annotated[float, Field(gt=0, le=180)] = 80.0  # [deg] largest angle between axis and middle
 
 
 @dataclass(frozen=True)
 class Cone:
-    """Where a direction of the tool may point."""
+    """Directions that an axis of the tool may have."""
 
-    axis: np.ndarray  # (3,) in the tool's frame, length 1
-    towards: np.ndarray  # (3,) in the base's, length 1
-    cosine: float  # least
+    axis: np.ndarray  # (3,) unit vector in the tool's frame
+    towards: np.ndarray  # (3,) unit vector of the middle, in the base
+    cosine: float  # of the largest angle
 
 
 @dataclass(frozen=True)
-class Where:
-    """Rules for poses of a robot."""
+class PoseRules:
+    """What a pose of the robot must keep to."""
 
     springs: Springs
-    position: np.ndarray | None  # (3,) [m] of the tool's point
-    region: np.ndarray | None  # (3, 2) [m]
+    position: np.ndarray | None  # (3,) of the tool's point [m]
+    region: np.ndarray | None  # (3, 2) bounds of the tool's point [m]
     cone: Cone | None
-    low: np.ndarray  # (d,) limits of coordinates
-    high: np.ndarray  # (d,)
-    rows: np.ndarray  # (r, nv) of joints and motors with limits of their own, not coordinates
+    low: np.ndarray  # (d,) lower limits of the coordinates
+    high: np.ndarray  # (d,) upper limits
+    rows: np.ndarray  # (r, nv) the other joints and motors that have limits: |rows q - centre| <= half
     centre: np.ndarray  # (r,)
     half: np.ndarray  # (r,)
 
@@ -55,13 +55,16 @@ class Where:
 Region = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 
 
-def where_of(
+def pose_rules(
     springs: Springs, position: Vector | None, region: Region | None, cone: ConeSpec | None, margin: float
-) -> Where:
-    """The rules for a robot's poses; `margin`: part of every joint limit that is kept free.
+) -> PoseRules:
+    """The rules for a robot's poses.
+
+    Args:
+        margin: share of every joint's range that is kept free at the limits.
 
     Raises:
-        BadFile: a cone without a direction, limits without room.
+        BadFile: a cone has no direction, or limits leave no range.
     """
     robot = springs.robot
     bounds = next((b for b in limits_of(robot, {}, margin).bounds if b.kind == "position"), None)
@@ -76,9 +79,9 @@ def where_of(
             high[same] = np.minimum(high[same], bounds.centre[i] + bounds.half[i] + offset)
             others += [] if len(same) else [i]
         rows, centre, half = bounds.S[others], bounds.centre[others], bounds.half[others]
-    turns = ~(high - low <= WOUND)  # what turns without end, or without limits, is tried within one turn
-    low, high = np.where(turns, -np.pi, low), np.where(turns, np.pi, high)
-    return Where(
+    wide = ~(high - low <= WIDEST_RANGE)  # without limits, or wider: searched within one turn
+    low, high = np.where(wide, -np.pi, low), np.where(wide, np.pi, high)
+    return PoseRules(
         springs, None if position is None else np.array(position), None if region is None else np.array(region),
         None if cone is None else _cone(cone, springs.tool, position), low, high, rows, centre, half,
     )  # fmt: skip
@@ -95,104 +98,111 @@ def _cone(spec: ConeSpec, tool: Tool, position: Vector | None) -> Cone:
     return Cone(axis / np.linalg.norm(axis), middle / np.linalg.norm(middle), float(np.cos(np.radians(spec.angle))))
 
 
-def room(where: Where, at: Placed) -> tuple[np.ndarray, np.ndarray]:
-    """What is left (N, r) to limits of joints that are no coordinates, to the region and to the cone; slopes (N, r, d)."""
-    off = at.q @ where.rows.T - where.centre
-    slope = where.rows @ at.T
-    values, slopes = [where.half - off, where.half + off], [-slope, slope]
-    if where.region is not None:
-        values += [at.point - where.region[:, 0], where.region[:, 1] - at.point]
-        slopes += [at.J, -at.J]
-    if where.cone is not None:
-        axis = at.turn @ where.cone.axis
+def slack(rules: PoseRules, poses: PoseKinematics) -> tuple[np.ndarray, np.ndarray]:
+    """Distances (N, r) to the limits of other joints, the region and the cone, negative outside; derivatives (N, r, d).
+
+    The position and the limits of the coordinates are not among them.
+    """
+    offset = poses.q @ rules.rows.T - rules.centre
+    slope = rules.rows @ poses.T
+    values, slopes = [rules.half - offset, rules.half + offset], [-slope, slope]
+    if rules.region is not None:
+        values += [poses.point - rules.region[:, 0], rules.region[:, 1] - poses.point]
+        slopes += [poses.J, -poses.J]
+    if rules.cone is not None:
+        axis = poses.rotation @ rules.cone.axis
         # The axis turns with the frame: d axis = w x axis, its part towards the cone's middle is w . (axis x towards).
-        values.append((axis @ where.cone.towards - where.cone.cosine)[:, None])
-        swing = np.cross(axis, where.cone.towards)
-        slopes.append(swing[:, None] @ at.tree[:, 3:] @ at.T)
+        values.append((axis @ rules.cone.towards - rules.cone.cosine)[:, None])
+        normal = np.cross(axis, rules.cone.towards)
+        slopes.append(normal[:, None] @ poses.tree_jacobian[:, 3:] @ poses.T)
     return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
 
-def random_poses(where: Where, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Coordinates (count, d) within all rules: by inverse kinematics, a branch at random, where the tool's place is ruled.
+def random_poses(rules: PoseRules, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Coordinates (count, d) of random poses that keep all rules.
+
+    Where the tool's position or region is given, its pose is drawn and inverse kinematics gives the coordinates, on a
+    random branch; otherwise the coordinates are drawn.
 
     Raises:
-        RobodynError: found too few; says what is in the way.
+        RobodynError: too few poses keep the rules; the message names what is in the way.
     """
     found: list[np.ndarray] = []
-    why, tried, by_place = "", 0, where.position is not None or (where.region is not None and _invertible(where))
-    while sum(map(len, found)) < count and tried < max(LEAST, TRIES * count):
+    reason, tried = "", 0
+    by_tool = rules.position is not None or (rules.region is not None and _has_closed_form(rules))
+    while sum(map(len, found)) < count and tried < max(LEAST_TRIES, TRIES_PER_POSE * count):
         batch = max(64, count - sum(map(len, found)))
         tried += batch
-        c, why = _at_places(where, batch, rng) if by_place else _anywhere(where, batch, rng)
-        found.append(c[_kept(where, c)] if len(c) else c)
+        c, reason = _draw_tool_poses(rules, batch, rng) if by_tool else _draw_coordinates(rules, batch, rng)
+        found.append(c[_keep_rules(rules, c)] if len(c) else c)
     c = np.concatenate(found)
     if len(c) < count:
-        there = "" if where.position is None else " at (" + ", ".join(f"{x:g}" for x in where.position) + ") m"
+        place = "" if rules.position is None else " at (" + ", ".join(f"{x:g}" for x in rules.position) + ") m"
         raise RobodynError(
-            f"only {len(c)} of {tried} random poses{there} keep all rules, {count} are needed; widen cone, region or limits"
-            + (f" (for instance, {why})" if why else "")
+            f"only {len(c)} of {tried} random poses{place} keep all rules, {count} are needed; widen cone, region or limits"
+            + (f" (for instance, {reason})" if reason else "")
         )
     return c[:count]
 
 
-def _kept(where: Where, c: np.ndarray) -> np.ndarray:
-    left = room(where, place(where.springs, c))[0]
-    return np.asarray((left >= 0).all(axis=1) & (c >= where.low).all(axis=1) & (c <= where.high).all(axis=1))
+def _keep_rules(rules: PoseRules, c: np.ndarray) -> np.ndarray:
+    values = slack(rules, pose_kinematics(rules.springs, c))[0]
+    return np.asarray((values >= 0).all(axis=1) & (c >= rules.low).all(axis=1) & (c <= rules.high).all(axis=1))
 
 
-def _invertible(where: Where) -> bool:
+def _has_closed_form(rules: PoseRules) -> bool:
     try:
-        spherical_wrist(where.springs.robot, where.springs.tool.frame)
+        spherical_wrist(rules.springs.robot, rules.springs.tool.frame)
     except NoClosedForm:
         return False
     return True
 
 
-def _at_places(where: Where, count: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
-    """Coordinates of reached orientations at the position or in the region, and why one of the others is not reached."""
-    tool, turn = where.springs.tool, turns(where.cone, count, rng)
-    point = where.position
+def _draw_tool_poses(rules: PoseRules, count: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
+    """Coordinates of random tool poses within reach, and why one of the others is out of reach."""
+    tool, rotation = rules.springs.tool, random_orientations(rules.cone, count, rng)
+    point = rules.position
     if point is None:
-        assert where.region is not None
-        point = rng.uniform(where.region[:, 0], where.region[:, 1], (count, 3))
-    poses = np.tile(np.eye(4), (count, 1, 1))
-    poses[:, :3, :3], poses[:, :3, 3] = turn, point - turn @ np.array(tool.at)
-    ways = inverse_kinematics(where.springs.robot, poses, tool.frame)
-    reached = ways.inside.any(axis=1)
-    chosen = np.where(ways.inside, rng.random(ways.inside.shape), -1.0).argmax(axis=1)
-    why = "" if reached.all() else ways.why_not(int(np.argmin(reached)))
-    return ways.c[np.arange(count), chosen][reached], why
+        assert rules.region is not None
+        point = rng.uniform(rules.region[:, 0], rules.region[:, 1], (count, 3))
+    frames = np.tile(np.eye(4), (count, 1, 1))
+    frames[:, :3, :3], frames[:, :3, 3] = rotation, point - rotation @ np.array(tool.at)
+    branches = inverse_kinematics(rules.springs.robot, frames, tool.frame)
+    reached = branches.inside.any(axis=1)
+    chosen = np.where(branches.inside, rng.random(branches.inside.shape), -1.0).argmax(axis=1)
+    reason = "" if reached.all() else branches.why_not(int(np.argmin(reached)))
+    return branches.c[np.arange(count), chosen][reached], reason
 
 
-def turns(cone: Cone | None, count: int, rng: np.random.Generator) -> np.ndarray:
+def random_orientations(cone: Cone | None, count: int, rng: np.random.Generator) -> np.ndarray:
     """Rotations (count, 3, 3), uniform among those whose axis is in the cone."""
-    spun = Rotation.random(count, random_state=rng)
+    uniform = Rotation.random(count, random_state=rng)
     if cone is None:
-        return np.asarray(spun.as_matrix())
-    axis = spun.apply(cone.axis)
-    cosine, around = rng.uniform(cone.cosine, 1, count), rng.uniform(0, 2 * np.pi, count)
+        return np.asarray(uniform.as_matrix())
+    axis = uniform.apply(cone.axis)
+    cosine, azimuth = rng.uniform(cone.cosine, 1, count), rng.uniform(0, 2 * np.pi, count)
     across = np.cross(cone.towards, np.eye(3)[np.abs(cone.towards).argmin()])
     across /= np.linalg.norm(across)
-    ring = np.outer(np.cos(around), across) + np.outer(np.sin(around), np.cross(cone.towards, across))
-    wanted = cosine[:, None] * cone.towards + np.sqrt(1 - cosine**2)[:, None] * ring
-    # Half a turn about the middle of both puts one onto the other, and leaves the spin uniform.
-    middle = axis + wanted
-    middle /= np.linalg.norm(middle, axis=1, keepdims=True)
-    return np.asarray((Rotation.from_rotvec(np.pi * middle) * spun).as_matrix())
+    radial = np.outer(np.cos(azimuth), across) + np.outer(np.sin(azimuth), np.cross(cone.towards, across))
+    wanted = cosine[:, None] * cone.towards + np.sqrt(1 - cosine**2)[:, None] * radial
+    # Half a turn about the bisector takes one direction to the other, and leaves the rotation about the axis uniform.
+    bisector = axis + wanted
+    bisector /= np.linalg.norm(bisector, axis=1, keepdims=True)
+    return np.asarray((Rotation.from_rotvec(np.pi * bisector) * uniform).as_matrix())
 
 
-def _anywhere(where: Where, count: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
-    """Coordinates uniform within their limits, those whose loops close."""
-    c = rng.uniform(where.low, where.high, (count, len(where.low)))
+def _draw_coordinates(rules: PoseRules, count: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
+    """Coordinates uniform within their limits for which the loops close, and why they do not close for one of the others."""
+    c = rng.uniform(rules.low, rules.high, (count, len(rules.low)))
     try:
-        place(where.springs, c)
+        pose_kinematics(rules.springs, c)
         return c, ""
     except ClosureFailed:
-        closed, why = [], ""
+        closed, reason = [], ""
         for one in c:
             try:
-                place(where.springs, one[None])
+                pose_kinematics(rules.springs, one[None])
                 closed.append(one)
             except ClosureFailed as error:
-                why = str(error)
-        return np.array(closed).reshape(-1, len(where.low)), why
+                reason = str(error)
+        return np.array(closed).reshape(-1, len(rules.low)), reason

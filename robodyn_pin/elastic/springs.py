@@ -1,8 +1,8 @@
-"""Torsional springs in a robot's drives, and where its tool is: the rigid robot's geometry at given positions.
+"""Torsional springs in a robot's drives, and the kinematics of its tool at given coordinates of the rigid robot.
 
-Two layouts. `motors`, the default and what a robot with a parallelogram has: each motor turns through a spring, whose
-torque the loops carry to the tool. `joints`, as Stiff-6660 prints it in (1)-(7): springs on the relative angles of
-the joints between base and tool, as if each joint had a drive of its own and there were no loop.
+There are two layouts. `motors`, the default and right for a robot with a parallelogram: each motor drives through a spring,
+and the loops carry the spring's torque to the tool. `joints`, as Stiff-6660 prints it in (1)-(7): springs act on the relative
+angles of the joints between base and tool, as if each joint had its own drive and there were no loop.
 """
 
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ from robodyn_pin.files import Strict
 from robodyn_pin.robot.axes import Axes, resolve_axes
 from robodyn_pin.robot.frames import frame_number
 from robodyn_pin.robot.kinematics import tree_jacobians
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, State
 
-Layout = Literal["motors", "joints"]
+SpringLayout = Literal["motors", "joints"]
 
 
 class Tool(Strict):
-    """The point that is loaded and measured: in the axes of a frame of the robot, from its origin."""
+    """The point that is loaded and measured, given in a frame of the robot."""
 
     frame: str
     at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m]
@@ -34,51 +34,61 @@ class Tool(Strict):
 class Springs:
     """n springs in a robot with d degrees of freedom, and its tool."""
 
-    robot: Robot  # in the coordinates of the springs, where there are as many springs as degrees of freedom
-    axes: Axes  # that the springs turn, n of them
+    robot: Robot  # its coordinates are the springs' axes if there are as many springs as degrees of freedom
+    axes: Axes  # the n axes on which the springs act
     tool: Tool
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the springs."""
+        """Names of the springs."""
         return self.axes.names
 
     def with_tool(self, tool: Tool) -> "Springs":
-        """The same springs, another point of interest.
+        """The same springs with another tool.
 
         Raises:
-            UnknownName: no such frame.
+            UnknownName: the robot has no such frame.
         """
         check_tool(self.robot, tool)
         return replace(self, tool=tool)
 
 
 @dataclass(frozen=True)
-class Placed:
-    """The robot at N positions, its tool in the axes of the base."""
+class PoseKinematics:
+    """Positions and Jacobians of the rigid robot at N poses; the tool's quantities are in the axes of the base."""
 
-    q: np.ndarray  # (N, nv) of all joints
-    T: np.ndarray  # (N, nv, d)
-    point: np.ndarray  # (N, 3) [m]
-    turn: np.ndarray  # (N, 3, 3) axes of the tool's frame
-    tree: np.ndarray  # (N, 6, nv) velocity of the point and angular velocity, for each joint
-    angles: np.ndarray  # (N, n) of the springs' axes [rad]
-    B: np.ndarray  # (N, n, d) of the springs' axes, for each coordinate
+    state: State  # closed, at rest
+    point: np.ndarray  # (N, 3) position of the tool's point [m]
+    rotation: np.ndarray  # (N, 3, 3) of the tool's frame
+    tree_jacobian: np.ndarray  # (N, 6, nv) velocity of the point and angular velocity per joint rate of the tree
+    angles: np.ndarray  # (N, n) positions of the springs' axes [rad]
+    B: np.ndarray  # (N, n, d) rates of the springs' axes per coordinate rate
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions of all joints (N, nv)."""
+        return self.state.q
+
+    @property
+    def T(self) -> np.ndarray:
+        """Rates of all joints per coordinate rate (N, nv, d)."""
+        return self.state.T
 
     @property
     def J(self) -> np.ndarray:
-        """Velocity of the point for each coordinate (N, 3, d)."""
-        return np.asarray(self.tree[:, :3] @ self.T)
+        """Velocity of the point per coordinate rate (N, 3, d)."""
+        return np.asarray(self.tree_jacobian[:, :3] @ self.T)
 
 
-def springs_in(robot: Robot, tool: Tool, layout: Layout = "motors") -> Springs:
+def springs_in(robot: Robot, tool: Tool, layout: SpringLayout = "motors") -> Springs:
     """The springs of a robot.
 
     Raises:
-        UnknownName: the tool's frame. BadFile: no relative angles that determine the robot, or fewer motors than that takes.
+        UnknownName: the robot has no frame of the tool's name. BadFile: the relative angles do not determine the robot, or
+            it has fewer motors than degrees of freedom.
     """
     check_tool(robot, tool)
-    axes = robot.motors if layout == "motors" else _chain(robot, tool)
+    axes = robot.motors if layout == "motors" else _serial_axes(robot, tool)
     if len(axes.names) < (d := len(robot.coordinates.names)):
         raise BadFile(
             f"springs on {len(axes.names)} motors do not hold the {d} degrees of freedom of robot {robot.name!r}"
@@ -89,17 +99,19 @@ def springs_in(robot: Robot, tool: Tool, layout: Layout = "motors") -> Springs:
 
 
 def check_tool(robot: Robot, tool: Tool) -> None:
-    """Raise UnknownName for a frame that is not there, BadFile for one that never moves."""
+    """Raise UnknownName if the robot lacks the tool's frame, BadFile if the frame never moves."""
     number = frame_number(robot.model, tool.frame, f"robot {robot.name!r}")
     if robot.model.frames[number].parentJoint == 0:
-        raise BadFile(f"frame {tool.frame!r} of robot {robot.name!r} never moves; the tool is on one that does")
+        raise BadFile(
+            f"frame {tool.frame!r} of robot {robot.name!r} never moves; name a frame that moves with the tool"
+        )
 
 
-def _chain(robot: Robot, tool: Tool) -> Axes:
+def _serial_axes(robot: Robot, tool: Tool) -> Axes:
     """The joints between base and tool.
 
     Raises:
-        BadFile: they are no serial arm.
+        BadFile: they do not form a serial arm.
     """
     model = robot.model
     frame = model.frames[model.getFrameId(tool.frame)]
@@ -120,57 +132,63 @@ def coordinates_of(springs: Springs, motors: np.ndarray) -> np.ndarray:
     return np.asarray(state.q @ springs.robot.coordinates.S.T + springs.robot.coordinates.offset)
 
 
-def motors_of(springs: Springs, placed: Placed) -> np.ndarray:
+def motors_of(springs: Springs, poses: PoseKinematics) -> np.ndarray:
     """Motor positions (N, n_motors) [rad or m]."""
     motors = springs.robot.motors
-    return np.asarray(placed.q @ motors.S.T + motors.offset)
+    return np.asarray(poses.q @ motors.S.T + motors.offset)
 
 
-def place(springs: Springs, c: np.ndarray) -> Placed:
-    """The robot at coordinates c (N, d); raises `ClosureFailed` out of reach."""
+def pose_kinematics(springs: Springs, c: np.ndarray) -> PoseKinematics:
+    """Positions and Jacobians at coordinates c (N, d); raises `ClosureFailed` if a pose is out of reach."""
     robot, tool = springs.robot, springs.tool
     state = robot.close(c, 0 * c, 0 * c, label=lambda i: f"pose {i + 1}")
     model, data = robot.model, robot.model.createData()
     number = model.getFrameId(tool.frame)
-    turn, origin = np.empty((len(c), 3, 3)), np.empty((len(c), 3))
+    rotation, origin = np.empty((len(c), 3, 3)), np.empty((len(c), 3))
     for i, q in enumerate(state.q):
         pin.framesForwardKinematics(model, data, q)
-        turn[i], origin[i] = data.oMf[number].rotation, data.oMf[number].translation
-    lever = turn @ np.array(tool.at)
-    tree = tree_jacobians(robot, state.q, tool.frame)
-    tree[:, :3] += np.cross(tree[:, 3:], lever[:, :, None], axis=1)
+        rotation[i], origin[i] = data.oMf[number].rotation, data.oMf[number].translation
+    lever = rotation @ np.array(tool.at)
+    tree_jacobian = tree_jacobians(robot, state.q, tool.frame)
+    tree_jacobian[:, :3] += np.cross(tree_jacobian[:, 3:], lever[:, :, None], axis=1)
     axes = springs.axes
-    return Placed(
-        state.q, state.T, origin + lever, turn, tree, state.q @ axes.S.T + axes.offset, axes.S @ state.T
-    )  # fmt: skip
+    return PoseKinematics(
+        state, origin + lever, rotation, tree_jacobian, state.q @ axes.S.T + axes.offset, axes.S @ state.T
+    )
 
 
-def curvature(springs: Springs, placed: Placed) -> tuple[np.ndarray, np.ndarray]:
-    """Second derivatives for the coordinates: of the tool's point (N, 3, d, d), of the springs' axes (N, n, d, d).
+def second_derivatives(springs: Springs, poses: PoseKinematics) -> tuple[np.ndarray, np.ndarray]:
+    """Second derivatives with respect to the coordinates: of the tool's point (N, 3, d, d), of the springs' axes (N, n, d, d).
 
-    Of a tree the first are cross products of its Jacobian's columns; the loops add the second derivatives of the joints.
+    The tree contributes cross products of its Jacobian's columns; the loops add the second derivatives of the joints.
     """
-    point, turn = placed.tree[:, :3], placed.tree[:, 3:]
+    linear, angular = poses.tree_jacobian[:, :3], poses.tree_jacobian[:, 3:]
     # A joint turns all that the joints after it do; joints are numbered from the base on.
-    upper = np.triu(np.cross(turn[:, :, :, None], point[:, :, None, :], axis=1))
-    whole = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
-    T = placed.T
-    of_point = np.swapaxes(T, 1, 2)[:, None] @ whole @ T[:, None]
-    joints = _bent(springs.robot, placed)
-    of_point += np.einsum("nxv,nvij->nxij", point, joints)
+    upper = np.triu(np.cross(angular[:, :, :, None], linear[:, :, None, :], axis=1))
+    tree = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+    T = poses.T
+    of_point = np.swapaxes(T, 1, 2)[:, None] @ tree @ T[:, None]
+    joints = _joint_second_derivatives(springs.robot, poses)
+    of_point += np.einsum("nxv,nvij->nxij", linear, joints)
     return of_point, np.einsum("sv,nvij->nsij", springs.axes.S, joints)
 
 
-def _bent(robot: Robot, placed: Placed) -> np.ndarray:
-    """Second derivatives of all joints for the coordinates (N, nv, d, d), from the drift g of v = T c': it is quadratic."""
-    (n, nv), d = placed.q.shape, placed.T.shape[2]
+def _joint_second_derivatives(robot: Robot, poses: PoseKinematics) -> np.ndarray:
+    """Second derivatives of all joints with respect to the coordinates (N, nv, d, d).
+
+    They come from the drift g of a = T c'' + g, which is quadratic in the rates: g = sum_ij d²q/dc_i dc_j c_i' c_j'. Rates
+    of one along pairs of coordinates give all of them.
+    """
+    (n, nv), d = poses.q.shape, poses.T.shape[2]
     if robot.loops.size == 0:
         return np.zeros((n, nv, d, d))
     i, j = np.triu_indices(d)
-    both = np.eye(d)[i] + np.eye(d)[j]
-    q, cd = np.repeat(placed.q, len(i), axis=0), np.tile(both, (n, 1))
+    pairs = np.eye(d)[i] + np.eye(d)[j]
+    q, cd = np.repeat(poses.q, len(i), axis=0), np.tile(pairs, (n, 1))
     g = project(robot.loops, robot.coordinates.S, q, cd)[0].g.reshape(n, len(i), nv).transpose(0, 2, 1)
     squares = g[:, :, i == j] / 4
-    out = np.empty((n, nv, d, d))
-    out[:, :, i, j] = out[:, :, j, i] = np.where(i == j, g / 4, (g - squares[:, :, i] - squares[:, :, j]) / 2)
-    return out
+    derivatives = np.empty((n, nv, d, d))
+    derivatives[:, :, i, j] = derivatives[:, :, j, i] = np.where(
+        i == j, g / 4, (g - squares[:, :, i] - squares[:, :, j]) / 2
+    )
+    return derivatives

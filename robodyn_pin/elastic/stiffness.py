@@ -5,146 +5,150 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.elastic.campaigns import Campaign, campaigns, check_rows
+from robodyn_pin.elastic.campaigns import Campaign, check_rows, compare_campaigns
 from robodyn_pin.elastic.deviation_map import DeviationMap, deviation_map
-from robodyn_pin.elastic.inference import Estimate, by_spring, estimate, expected, prior_of
-from robodyn_pin.elastic.measurements import Measurements, on_the_tool, placed, read_measurements
-from robodyn_pin.elastic.path_correction import Correction, PathSpec, correct, read_course
+from robodyn_pin.elastic.inference import (
+    InferenceSettings,
+    StiffnessEstimate,
+    deviation_function,
+    estimate_stiffness,
+    stiffness_prior,
+    values_by_spring,
+)
+from robodyn_pin.elastic.measurements import Measurements, read_measurements, unloaded_poses, with_tool_forces
+from robodyn_pin.elastic.path_correction import LoadedPathSpec, PathCorrection, correct_path, read_loaded_path
 from robodyn_pin.elastic.springs import Springs, springs_in
-from robodyn_pin.elastic.stiffest_pose import Task, stiffest
+from robodyn_pin.elastic.stiffest_pose import StiffestPose, stiffest_pose
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bayes import infer
 from robodyn_pin.robot.robot import load_named
 
-SAME = 1e-4  # [rad or m]
-IMPLAUSIBLE = 1e-3  # chance below which measurements, model, noise and prior do not go together
+SAME_POSE = 1e-4  # [rad or m]
+IMPLAUSIBLE = 1e-3  # probability below which measurements, model, noise and prior contradict each other
 
 
 @dataclass(frozen=True)
-class Stiffness:
-    """What a run found."""
+class StiffnessResult:
+    """The result of a run."""
 
     run: StiffnessFile
     springs: Springs
-    estimate: Estimate
-    left: np.ndarray  # (N, 3) measured less expected deviations [m]
+    estimate: StiffnessEstimate
+    residuals: np.ndarray  # (N, 3) measured minus expected deviations [m]
     campaigns: tuple[Campaign, ...]
     validation: Measurements | None
-    complaints: tuple[str, ...]  # why not to trust the result
+    complaints: tuple[str, ...]  # why the result is not accepted
     cautions: tuple[str, ...]
     map: DeviationMap | None
-    task: Task | None
-    correction: Correction | None
+    task: StiffestPose | None
+    correction: PathCorrection | None
 
     @property
     def accepted(self) -> bool:
-        """Whether measurements, model, noise and prior go together."""
+        """Whether measurements, model, noise and prior agree."""
         return not self.complaints
 
     @property
     def simulated(self) -> bool:
-        """Whether any of the measurements says so."""
+        """Whether any of the measurements are marked as simulated."""
         return self.estimate.measurements.simulated or (self.validation is not None and self.validation.simulated)
 
 
-def identify_stiffness(run: StiffnessFile, folder: Path) -> Stiffness:
-    """Read, infer, compare; paths start from `folder`.
+def identify_stiffness(run: StiffnessFile, folder: Path) -> StiffnessResult:
+    """Read the measurements, infer the stiffness and use it as the run asks; paths start from `folder`.
 
     Raises:
-        RobodynError: what is wrong with the files, the poses or the measurements.
+        RobodynError: files, poses or measurements are wrong; the message says which.
     """
     springs = springs_in(load_named(run.robot, folder), run.tool, run.springs)
-    prior = prior_of(run.prior, springs, run.form)
-    m = _measured(run, folder, run.measurements, springs)
+    settings = InferenceSettings(stiffness_prior(run.prior, springs, run.form), run.form, run.gamma, run.model)
+    m = _read(run, folder, run.measurements, springs)
     if run.use is not None:
         check_rows(m, run.use, "'use'")
-    used = m if run.use is None else m.taken(run.use)
-    found = estimate(springs, used, prior, run.form, run.gamma, run.model, run.samples, run.seed)
-    at = placed(used, springs)
-    values = expected(springs, at, used.force, run.form, run.model)(found.posterior.mean)[0]
-    validation = None if run.validation is None else _measured(run, folder, run.validation, springs)
-    compared = campaigns(springs, m, prior, run.form, run.gamma, run.model, run.campaigns, validation)
-    complaints = _complaints(run, springs, found)
-    cautions = [f"{name} {why}" for name, why in found.untold.items()]
-    cautions += [f"the measurements would make {springs.names[i]} infinitely stiff or negative: it stands at a bound"
-                 for i in np.flatnonzero(found.posterior.at_bound)]  # fmt: skip
+    used = m if run.use is None else m.subset(run.use)
+    estimate = estimate_stiffness(springs, used, settings, run.samples, run.seed)
+    predict = deviation_function(springs, unloaded_poses(used, springs), used.force, run.form, run.model)
+    residuals = used.deviation - predict(estimate.posterior.mean)[0].reshape(-1, 3)
+    validation = None if run.validation is None else _read(run, folder, run.validation, springs)
+    campaigns = compare_campaigns(springs, m, settings, run.campaigns, validation)
+    complaints = _complaints(run, springs, estimate)
+    cautions = [f"{name} {reason}" for name, reason in estimate.undetermined.items()]
+    cautions += [
+        f"the measurements alone would make {springs.names[i]} infinitely stiff or its stiffness negative: it stands at a bound"
+        for i in np.flatnonzero(estimate.posterior.at_bound)
+    ]
     if validation is not None:
-        cautions += _used_already(m, validation)
-    left = used.deviation - values.reshape(-1, 3)
-    k = found.stiffness
-    seen = None if run.map is None else deviation_map(springs, k, run.model, run.map)
-    task = None if run.task is None else stiffest(springs, k, run.model, run.task, run.seed)
-    corrected = None if run.path is None else _corrected(run.path, folder, springs, found)
-    return Stiffness(
-        run,
-        springs,
-        found,
-        left,
-        tuple(compared),
-        validation,
-        tuple(complaints),
-        tuple(cautions),
-        seen,
-        task,
-        corrected,
-    )
+        cautions += _validation_overlap(m, validation)
+    k = estimate.stiffness
+    return StiffnessResult(
+        run, springs, estimate, residuals, tuple(campaigns), validation, tuple(complaints), tuple(cautions),
+        map=None if run.map is None else deviation_map(springs, k, run.model, run.map),
+        task=None if run.task is None else stiffest_pose(springs, k, run.model, run.task, run.seed),
+        correction=None if run.path is None else _correct(run.path, folder, springs, estimate),
+    )  # fmt: skip
 
 
-def _corrected(spec: PathSpec, folder: Path, springs: Springs, found: Estimate) -> Correction:
-    truth = None if spec.truth is None else by_spring(spec.truth, springs, "path.truth")
-    course = read_course(resolve(folder, spec.file), springs, spec)
-    return correct(springs, found.stiffness, found.covariance, course, truth)
+def _correct(spec: LoadedPathSpec, folder: Path, springs: Springs, estimate: StiffnessEstimate) -> PathCorrection:
+    true_k = None if spec.truth is None else values_by_spring(spec.truth, springs, "path.truth")
+    path = read_loaded_path(resolve(folder, spec.file), springs, spec)
+    return correct_path(springs, estimate.stiffness, estimate.covariance, path, true_k)
 
 
-def _measured(run: StiffnessFile, folder: Path, path: Path, springs: Springs) -> Measurements:
+def _read(run: StiffnessFile, folder: Path, path: Path, springs: Springs) -> Measurements:
     m = read_measurements(resolve(folder, path), springs.robot, run.sigma)
-    return on_the_tool(m, springs, run.tool_mass, run.force_frame)
+    return with_tool_forces(m, springs, run.tool_mass, run.force_frame)
 
 
-def _used_already(m: Measurements, validation: Measurements) -> list[str]:
-    """Validation poses that are among the measured ones: they say nothing about other poses."""
-    near = np.abs(validation.q[:, None] - m.q).max(axis=2) < SAME
+def _validation_overlap(m: Measurements, validation: Measurements) -> list[str]:
+    """Cautions about validation poses that are among the measured ones: they say nothing about other poses."""
+    same = np.abs(validation.q[:, None] - m.q).max(axis=2) < SAME_POSE
     return [
-        f"{validation.row(i)} is at the pose of {m.row(j)}: it validates nothing" for i, j in np.argwhere(near).tolist()
+        f"{validation.label(i)} is at the pose of {m.label(j)}: it validates nothing"
+        for i, j in np.argwhere(same).tolist()
     ]
 
 
-def _complaints(run: StiffnessFile, springs: Springs, found: Estimate) -> list[str]:
-    """What a misfit beyond chance may come from; of forces in the wrong axes, which axes would fit."""
-    if (chance := found.posterior.plausibility) >= IMPLAUSIBLE:
+def _complaints(run: StiffnessFile, springs: Springs, estimate: StiffnessEstimate) -> list[str]:
+    """What a misfit beyond chance may come from: forces in the axes of another frame, if these would fit."""
+    if (probability := estimate.posterior.plausibility) >= IMPLAUSIBLE:
         return []
-    m = found.measurements
-    off = _directions(springs, found)
-    worst = int(off.argmax())
-    what = (
-        f"measurements and model do not go together (chance {chance:.1g}): at {m.row(worst)} the tool moved {off[worst]:.0f} degrees off "
-        "the expected direction"
+    m = estimate.measurements
+    angles = _direction_errors(springs, estimate)
+    worst = int(angles.argmax())
+    text = (
+        f"measurements and model contradict each other (probability of such a misfit {probability:.1g}): at {m.label(worst)} the tool "
+        f"moved {angles[worst]:.0f} degrees off the expected direction"
     )
-    if run.force_frame is None and (frame := _fitting_frame(run, springs, found)):
-        return [f"{what}; forces in the axes of frame {frame!r} would fit: is the file's force in the base's axes? (force_frame: {frame})"]  # fmt: skip
-    return [f"{what}; look at the force's axes and sign, at the tool's point, at sigma and at the spread of the prior"]
+    if run.force_frame is None and (frame := _fitting_frame(run, springs, estimate)):
+        return [
+            f"{text}; forces in the axes of frame {frame!r} would fit: is the file's force in the base's axes? (force_frame: {frame})"
+        ]
+    return [
+        f"{text}; check the force's axes and sign, the tool's point, sigma, and the standard deviation of the prior"
+    ]
 
 
-def _directions(springs: Springs, found: Estimate) -> np.ndarray:
-    """Angles (N,) between measured deviations and those expected by the prior [degrees]."""
-    m = found.measurements
-    values = expected(springs, placed(m, springs), m.force, found.form, "linear")(found.prior.mean)[0].reshape(-1, 3)
+def _direction_errors(springs: Springs, estimate: StiffnessEstimate) -> np.ndarray:
+    """Angles (N,) between measured deviations and those that the prior predicts [degrees]."""
+    m = estimate.measurements
+    predict = deviation_function(springs, unloaded_poses(m, springs), m.force, estimate.form, "linear")
+    values = predict(estimate.prior.mean)[0].reshape(-1, 3)
     cosine = (values * m.deviation).sum(axis=1)
     cosine /= np.maximum(np.linalg.norm(values, axis=1) * np.linalg.norm(m.deviation, axis=1), 1e-300)
     return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
 
 
-def _fitting_frame(run: StiffnessFile, springs: Springs, found: Estimate) -> str | None:
-    """The tool's frame, if forces read in its axes go together with the measurements."""
-    m, frame = found.measurements, run.tool.frame
-    at = placed(m, springs)
+def _fitting_frame(run: StiffnessFile, springs: Springs, estimate: StiffnessEstimate) -> str | None:
+    """The tool's frame, if forces read in its axes agree with the measured deviations."""
+    m, frame = estimate.measurements, run.tool.frame
+    poses = unloaded_poses(m, springs)
     weight = run.tool_mass * np.asarray(springs.robot.model.gravity.linear)
-    force = np.einsum("nij,nj->ni", at.turn, m.force + weight) - weight
-    model = expected(springs, at, force, run.form, "linear")
+    force = np.einsum("nij,nj->ni", poses.rotation, m.force + weight) - weight
+    predict = deviation_function(springs, poses, force, run.form, "linear")
     try:
-        other = infer(model, m.deviation.ravel(), np.repeat(m.sigma, 3), found.prior, run.gamma)
+        posterior = infer(predict, m.deviation.ravel(), np.repeat(m.sigma, 3), estimate.prior, run.gamma)
     except SolverFailed:
         return None
-    return frame if other.plausibility >= IMPLAUSIBLE else None
+    return frame if posterior.plausibility >= IMPLAUSIBLE else None

@@ -56,26 +56,30 @@ class Excitation:
 
     @property
     def unknown(self) -> list[str]:
-        """What the log will not show: combinations without excitation, and what was asked for and cannot be had."""
-        found = [f"{self.labels[k]} stays unknown: the motion does not show it" for k in self.shown.dropped]
+        """What the log will not determine: combinations without excitation, and requests that cannot be met."""
+        found = [f"{self.labels[k]} stays unknown: the motion does not excite it" for k in self.shown.dropped]
         for name, wanted in self.run.asked.items():
             rows = [k for k, label in enumerate(self.labels) if _mentions(label, name)]
             alone = len(rows) == 1 and self.labels[rows[0]] == name
             if not rows:
-                found.append(f"{name} stays unknown: no motion shows it")
+                found.append(f"{name} stays unknown: no motion excites it")
             elif not alone:
-                found.append(f"{name} stays unknown alone; shown is {' and '.join(self.labels[k] for k in rows)}")
+                found.append(
+                    f"{name} stays unknown by itself; the log determines {' and '.join(self.labels[k] for k in rows)}"
+                )
             elif self.deviations[rows[0]] > wanted:
-                found.append(f"{name} is asked to {wanted:g}, the log gives {self.deviations[rows[0]]:.3g}")
+                found.append(
+                    f"{name}: a standard deviation of {wanted:g} is asked for, the log gives {self.deviations[rows[0]]:.3g}"
+                )
         return found
 
     @property
     def gained(self) -> str:
-        """What the search gained over random motions, in words."""
-        said = f"log det {self.gain:.1f} nats above the best of {len(self.random)} random motions"
+        """A sentence about the gain over random motions."""
+        text = f"the log determinant of the information is {self.gain:.1f} above that of the best of {len(self.random)} random motions"
         if self.gain < LITTLE:
-            return f"{said}: the search found nothing better than chance; give it more room in the limits, or more harmonics"
-        return said
+            return f"{text}: the search found nothing better than chance; widen the limits, or add harmonics"
+        return text
 
     @property
     def condition(self) -> float:

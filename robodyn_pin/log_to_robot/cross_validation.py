@@ -43,11 +43,11 @@ class Choice:
 
     @property
     def remark(self) -> str:
-        """What to say of a choice at the end of its candidates; else nothing."""
+        """A caution about a choice at the end of its candidates; else empty."""
         if not self.at_end:
             return ""
-        which = "least" if self.chosen == min(self.candidates) else "greatest"
-        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better one may lie beyond: add some to 'choose'"
+        which = "smallest" if self.chosen == min(self.candidates) else "largest"
+        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better value may lie beyond: add candidates to 'choose'"
 
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)

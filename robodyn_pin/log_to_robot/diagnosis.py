@@ -1,4 +1,4 @@
-"""Is the identification good? How sure each parameter is, what cannot be known, whether noise in the motion moved it."""
+"""The quality of an identification: uncertainty and identifiability of each parameter, bias by noise in the motion, residuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,27 +28,27 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
-SERIES = 20_000  # samples of the held-out residual that are looked at
-ALONE = 1e-9  # weight below which another parameter does not count in a base parameter
-POSES = 300  # of the held-out motion whose mass matrix is looked at
+SERIES = 20_000  # samples of the held-out residual that are examined
+ALONE = 1e-9  # weight below which a parameter does not count in a base parameter
+POSES = 300  # of the held-out motion at which the mass matrix is evaluated
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """What the feasible fit leaves of held-out torques, one sample after the other, not filtered."""
+    """Held-out residuals of the feasible fit, one sample after the other, not filtered."""
 
     rate: float  # [Hz]
     series: np.ndarray  # (n, d)
-    probability: np.ndarray  # (d,) of so much autocorrelation in white noise
-    widening: np.ndarray  # (d,) factor on standard deviations that residuals of this colour make
+    probability: np.ndarray  # (d,) that white noise has as much autocorrelation (Ljung and Box)
+    widening: np.ndarray  # (d,) factor on standard deviations because the residuals are not white
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is to be known of a result besides its numbers."""
+    """The quality of a result."""
 
-    rows: float  # independent ones that were fitted
-    freedom: float  # that the residuals have left
+    rows: float  # number of independent ones that were fitted
+    freedom: float  # degrees of freedom of the residuals
     intervals: np.ndarray  # (r, 2) 95 %, of the base parameters by weighted least squares
     feasible_base: np.ndarray | None  # (r, 2) 95 %, of base parameters over bodies that can exist
     feasible: np.ndarray | None  # (p, 2) the same of every parameter
@@ -60,9 +60,9 @@ class Diagnosis:
     fastest: np.ndarray  # (d,) speeds of the fit [rad/s or m/s]; 99 of 100 samples are slower
     sharpest: np.ndarray  # (d,) accelerations
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
-    mistakes: tuple[Mistake, ...]  # that explain the fit logs clearly better
-    stopped: tuple[str, ...]  # parameters at bounds that least squares wants beyond
-    beyond: tuple[str, ...]  # where joints or motors of the fit logs are outside their limits
+    mistakes: tuple[Mistake, ...]  # whose correction explains the fit logs clearly better
+    stopped: tuple[str, ...]  # parameters at bounds that least squares would put beyond
+    beyond: tuple[str, ...]  # sentences about joints or motors of the fit logs outside their limits
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
@@ -101,13 +101,13 @@ def diagnose(
     fitted: Fitted, logs: Sequence[AnyLog], held_out: tuple[AnyLog, int, int], groups: Sequence[Factor],
     wls: BaseEstimate, feasible: FeasibleEstimate, bounds: Bounds,
 ) -> Diagnosis:  # fmt: skip
-    """Look at a fit from all sides; `held_out` is a log and its samples begin..end."""
+    """Examine a fit; `held_out` is a log and its samples begin..end."""
     robot, run, share = fitted.robot, fitted.run, fitted.independent
     rows = sum(g.rows for g in groups)
     many = freedom(wls, rows, share)
     over_base = over_all = None
     if run.intervals:
-        # Base parameters that are parameters by themselves need no programmes of their own.
+        # A base parameter that is a single parameter has that one's interval.
         sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
         asked = np.concatenate([np.eye(fitted.layout.size), wls.base.matrix[sums]])
         ends = feasible_intervals(asked, feasible, wls, fitted.layout, bounds, many).ends

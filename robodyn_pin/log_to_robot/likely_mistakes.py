@@ -36,25 +36,25 @@ FEWER = 10  # one sample of so many shows whether loops close
 
 @dataclass(frozen=True)
 class Mistake:
-    """A guess that explains the torques clearly better."""
+    """A mistake whose correction explains the torques clearly better."""
 
     said: str
     names: tuple[str, ...]  # motors or bodies that it concerns
-    before: float  # root mean square of what is left over that of the torque, of the motor that gains most
+    before: float  # rms residual over rms torque, of the motor that gains most
     after: float
-    motor: str  # that one
-    of_files: bool  # so with the bodies of the robot's files; else with all parameters fitted
-    of_log: bool  # the log shows it whatever the robot's files say of its bodies
-    probability: float  # of so clear a gain by chance, times the number of guesses
+    motor: str  # the motor that gains most
+    of_files: bool  # with the bodies of the robot's files; else with all parameters fitted
+    of_log: bool  # the log shows it independently of the bodies in the robot's files
+    probability: float  # of such a gain by chance, times the number of guesses
 
     @property
     def text(self) -> str:
-        """One sentence."""
+        """A sentence."""
         how = "with the bodies of the robot's files " if self.of_files else ""
         doubt = "" if self.of_log else "; unless those bodies are far from the real ones"
         return (
-            f"{self.said}: {how}{self.motor} would be explained to {100 * self.after:.3g} instead of {100 * self.before:.3g} % "
-            f"(rms of the error over rms of the torque){doubt}"
+            f"{self.said}: {how}the error of {self.motor} would then be {100 * self.after:.3g} instead of {100 * self.before:.3g} % "
+            f"(rms error over rms torque){doubt}"
         )
 
 
@@ -109,9 +109,7 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
         same = _closed(robot, _undone(closed, guess))
         if asis is None or same is None or _gain(asis.asis.own, same.asis.own) < CLEARLY:
             best = error
-            text = (
-                f"{guess.said}: then the loops close and the robot's files explain the torques to {100 * error:.3g} %"
-            )
+            text = f"{guess.said}: then the loops close, and the torques by the robot's files have an error of {100 * error:.3g} %"
     return (
         text
         or "if units, signs and columns of the log are right, a length or an axis of that loop in the robot's files is wrong"
@@ -198,7 +196,7 @@ def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
         def guess(log: float, k: int = k, m: str = m) -> Guess:
             position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
             position[k, k], torque[k, k] = np.exp(-log), np.exp(log)
-            said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times it fits"
+            said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times that gear fits"
             return Guess(said, (k,), position, torque)
 
         def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
@@ -216,8 +214,8 @@ def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
 def _times(factor: float, gear: float | None) -> str:
     size = f"{1 / factor:.3g} times too large" if factor < 1 else f"{factor:.3g} times too small"
     if gear and abs(np.log(factor / gear)) < np.log(SCALES):
-        return f"{size}, about the gear {gear:g}: a torque before the gear?"
-    return f"{size}: another unit, or a wrong gear?"
+        return f"{size}, about the gear ratio {gear:g}: is it the torque before the gear?"
+    return f"{size}: is it in another unit, or the gear wrong?"
 
 
 @dataclass(frozen=True)

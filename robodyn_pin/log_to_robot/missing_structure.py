@@ -21,19 +21,19 @@ def as_good_as_zero(layout: Layout, values: np.ndarray, wls: BaseEstimate) -> np
 
 
 def against_bounds(layout: Layout, values: np.ndarray, wls: BaseEstimate, bounds: Bounds) -> list[str]:
-    """Coefficients at zero and masses at a bound that least squares, which knows no bounds, wants beyond by more than noise."""
+    """Coefficients at zero and masses at a bound that unconstrained least squares puts beyond it by more than noise explains."""
     low, high = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     low[layout.first_scalar :] = np.where(np.array(layout.nonnegative, bool), 0.0, -np.inf)
     masses = 10 * np.arange(len(layout.bodies))
     low[masses], high[masses] = bounds.mass.T
     stopped = as_good_as_zero(layout, values, wls)
     stopped[masses] = (np.abs(values[masses, None] - bounds.mass) <= AT_BOUND * bounds.mass).any(axis=1)
-    said = []
+    found = []
     for column, x, deviation, mix in zip(wls.base.columns, wls.values, wls.deviations, wls.base.regroup, strict=True):
         alone = not (np.abs(mix) > ALONE).any()
         beyond = max(low[column] - x, x - high[column]) > AGAINST * deviation
         if stopped[column] and alone and beyond:
-            said.append(
-                f"{layout.labels[column]} {values[column] + 0.0:.3g}, by least squares {x:.3g} +- {deviation:.2g}"
+            found.append(
+                f"{layout.labels[column]} is {values[column] + 0.0:.3g}, least squares gives {x:.3g} +- {deviation:.2g}"
             )
-    return said
+    return found

@@ -27,9 +27,10 @@ class Overconstraint:
 
     motors: tuple[str, ...]
     miss: np.ndarray  # (n_motors,) [rad or m] rms by which encoders miss the loops
-    internal_rms: float  # [N m or N] of the norm of all motors' internal torque
+    internal_rms: float  # of the norm of all motors' internal torque [unit]
     internal_max: float
     torque_rms: float  # of the norm of all motors' torque
+    units: tuple[str, str]  # of positions and torques of the motors
     pose: tuple[str, ...]  # coordinates of the robot file
     pose_condition: np.ndarray  # (2,) median and worst condition number of the motors' map to them
     moved: np.ndarray  # (d,) their rms accelerations over the largest one, metres in units of the robot's length
@@ -51,48 +52,53 @@ class Overconstraint:
 
     def text(self) -> list[str]:
         """For readers: the internal torque, the encoders, the conditioning."""
-        names, (middle, worst) = ", ".join(self.chosen), self.chosen_condition
-        said = [
-            f"internal torque in the fit logs: rms {self.internal_rms:.3g}, max {self.internal_max:.3g} N m (or N), of "
-            f"{self.torque_rms:.3g} in all, noise included; it moves nothing and no model predicts it",
-            f"encoders miss the loops by {self.miss.max():.2g} rad (or m) rms at most",
-            f"condition number of the pose {', '.join(self.pose)}: median {self.pose_condition[0]:.3g}, worst "
-            f"{self.pose_condition[1]:.3g}; of its accelerations the weakest, of {self.pose[int(self.moved.argmin())]}, is "
+        names, (middle, worst), (position, effort) = ", ".join(self.chosen), self.chosen_condition, self.units
+        lines = [
+            f"the internal torque in the fit logs has an rms of {self.internal_rms:.3g} {effort} and a maximum of {self.internal_max:.3g} "
+            f"{effort}, noise included; the rms of the whole torque is {self.torque_rms:.3g} {effort}. It moves nothing, and no model "
+            "predicts it",
+            f"the encoders differ from the closed loops by {self.miss.max():.2g} {position} rms at most",
+            f"the map from the pose {', '.join(self.pose)} to the motors has a condition number of {self.pose_condition[0]:.3g} (median) and "
+            f"{self.pose_condition[1]:.3g} (worst); the weakest acceleration of the motion, that of {self.pose[int(self.moved.argmin())]}, is "
             f"{100 * self.moved.min():.3g} % of the strongest",
         ]
         if self.chosen != self.pose:
-            said.append(f"condition number of the sub-robot driven by {names}: median {middle:.3g}, worst {worst:.3g}")
-        return said
+            lines.append(
+                f"the same for the sub-robot driven by {names}: condition number {middle:.3g} (median) and {worst:.3g} (worst)"
+            )
+        return lines
 
     def cautions(self) -> list[str]:
         """Reasons that lie in the motion or the encoders."""
-        said, why = [], "parameters that fall out may do so for this reason"
+        cautions, effect = [], "parameters may come out wrong for this reason"
         if self.chosen_condition[1] > ILL and self.chosen != self.pose:
-            said.append(
+            cautions.append(
                 f"poor motion for the coordinates {', '.join(self.chosen)}: the sub-robot that they drive comes near a singularity "
-                f"(condition number up to {self.chosen_condition[1]:.3g}), where the noise of its torques grows; {why}; choose "
+                f"(condition number up to {self.chosen_condition[1]:.3g}), where the noise of its torques grows; {effect}; choose "
                 f"others, as {', '.join(self.pose)}, or a motion that stays clear of it"
             )
         if self.pose_condition[1] > ILL:
-            said.append(
-                f"poor motion: the robot comes near a singularity (condition number up to {self.pose_condition[1]:.3g}); {why}"
+            cautions.append(
+                f"poor motion: the robot comes near a singularity (condition number up to {self.pose_condition[1]:.3g}); {effect}"
             )
         for name, share in zip(self.pose, self.moved, strict=True):
             if share < WEAK:
-                said.append(
-                    f"poor motion: {name} hardly accelerates, {100 * share:.2g} % of the strongest coordinate; {why}"
+                cautions.append(
+                    f"poor motion: {name} hardly accelerates, {100 * share:.2g} % of the strongest coordinate; {effect}"
                 )
         if self.miss.max() > FAR:
             worst = int(self.miss.argmax())
-            said.append(
-                f"the encoders miss the loops by up to {self.miss[worst]:.2g} rad or m rms ({self.motors[worst]}): check zero "
+            cautions.append(
+                f"the encoders differ from the closed loops by up to {self.miss[worst]:.2g} {self.units[0]} rms ({self.motors[worst]}): check zero "
                 "offsets, units and the motors' order"
             )
-        return said
+        return cautions
 
 
 def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparation) -> Overconstraint | None:
-    """What the logs contain; None where there are no more motors than degrees of freedom."""
+    """What the logs contain; None if the robot has no more motors than degrees of freedom."""
+    from robodyn_pin.robot.units import effort_unit
+
     if len(robot.motors.names) == len(robot.coordinates.names):
         return None
     pose = robot.with_coordinates(robot.file.coordinates or robot.coordinates.names)
@@ -117,9 +123,12 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
     both = np.concatenate(conditions)
     spread = np.stack([np.median(both, axis=0), both.max(axis=0)])
     accelerations = np.sqrt(moved / count) / scale
+    efforts = {effort_unit(robot.model, row) for row in robot.motors.S}
+    effort = efforts.pop() if len(efforts) == 1 else "N m or N"
+    units = {"N m": "rad", "N": "m"}.get(effort, "rad or m"), effort
     return Overconstraint(
         robot.motors.names, np.sqrt(squares / count), float(np.sqrt(torque[0] / count)), float(np.sqrt(peak)),
-        float(np.sqrt(torque[1] / count)), pose.coordinates.names, spread[:, 0],
+        float(np.sqrt(torque[1] / count)), units, pose.coordinates.names, spread[:, 0],
         accelerations / max(accelerations.max(), 1e-300), robot.coordinates.names, spread[:, 1],
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add, filtered, fold_log, observe
 from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
-from robodyn_pin.log_to_robot.verdict import Scored, judge
+from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.log import Log, quality_of, uniform
@@ -37,6 +37,7 @@ from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog, open_log
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
+from robodyn_pin.robot.units import coordinate_units
 
 HELD_OUT = 0.3  # share of a log that is held out where the run file names none
 SAME_RATE = 0.01  # relative
@@ -196,19 +197,20 @@ def estimate(
         for name, x in vectors.items()
     }  # fmt: skip
     drawn, looked = _drawn(held_out), [_look(fitted, s, vectors, wls, scored["WLS"].fit.rmse) for s in held_out]
-    progress("how sure")
+    progress("uncertainties")
     first = held_out[0]
     found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
-    measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
+    measure, labels = run.score.measure, wls.base.labels(layout.labels)
     records = _records(run, fit, logs, held_out)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
     looked_at = reduce(Accuracy.__add__, (seen for _, seen in looked))
     still = {motor for record in records for motor in record.quality.still}
+    coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, names, looked_at, still, noticed), diagnosis=found,
+        verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
         accuracy=looked_at,
         samples=tuple(sample for s, (sample, _) in zip(held_out, looked, strict=True) if s in drawn),
     )  # fmt: skip

@@ -29,16 +29,16 @@ def inside(rows: int, edge: int) -> slice:
 
 
 def edge_text(rows: int, edge: int, left_out: str = "are left out") -> str:
-    """What is left out of so many rows and why, as the end of a sentence; empty where nothing is.
+    """The end of a sentence that says how many rows are left out and why; empty if none is.
 
     Args:
-        left_out: what becomes of them.
+        left_out: what is done with them.
     """
     if not edge:
         return ""
     if rows > 2 * edge:
-        return f"; the {edge} rows at each end of the log {left_out}: there the rates miss what lies beyond it"
+        return f"; the {edge} rows at each end of the log {left_out}: rates there lack the samples beyond the end"
     return (
-        "; the log is so short that the rates of all its rows miss what lies beyond its ends: no row is left out, and near the "
-        "ends torques may be far off, and forces"
+        "; the log is so short that the rates of all its rows lack samples beyond its ends: no row is left out, and near the "
+        "ends torques and forces may be far off"
     )

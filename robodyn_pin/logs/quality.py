@@ -44,26 +44,26 @@ class Quality:
 
     @property
     def remarks(self) -> list[str]:
-        """What is odd about motors, and what follows, one sentence each."""
-        said = [
-            f"motor {m} moves by {x:.2g} rad (or m) only: its own friction and inertia cannot be seen"
+        """Irregularities of motors and their consequences, one sentence each."""
+        remarks = [
+            f"motor {m} moves by {x:.2g} rad (or m) only: its own friction and inertia cannot be identified"
             for m, x in self.still.items()
         ]
-        said += [f"dq_{m} is {x:.3g} in all rows although the motor moves" for m, x in self.constant.items()]
+        remarks += [f"dq_{m} is {x:.3g} in all rows although the motor moves" for m, x in self.constant.items()]
         for m, (low, high) in self.factors.items():
             size = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
-            said.append(f"dq_{m} is {size} times the derivative of q_{m}: a wrong unit, sign or filter")
-        said += [
-            f"dq_{m} has little to do with the derivative of q_{m} (correlation {r:.2f}): another column?"
+            remarks.append(f"dq_{m} is {size} times the derivative of q_{m}: a wrong unit, sign or filter")
+        remarks += [
+            f"dq_{m} hardly correlates with the derivative of q_{m} (correlation {r:.2f}): is it another column?"
             for m, r in self.unlike.items()
         ]
         for m, count in self.saturated.items():
-            where = " or ".join(f"{x:.4g}" for x in self.ends[m] if x is not None)
-            said.append(
-                f"tau_{m} is saturated: {count} of {self.rows} samples lie at {where}, its limit or a flat top; if the motor "
-                "gave another torque than the log says, leave them out with 'rows: {saturated: drop}'"
+            level = " or ".join(f"{x:.4g}" for x in self.ends[m] if x is not None)
+            remarks.append(
+                f"tau_{m} is saturated: {count} of {self.rows} samples lie at {level}, its limit or a constant maximum; if the "
+                "motor gave another torque than the log says, leave them out with 'rows: {saturated: drop}'"
             )
-        return said
+        return remarks
 
 
 UNSEEN = Quality(0, 0.0, 0.0, 0, 0)  # of a log whose samples nobody has counted

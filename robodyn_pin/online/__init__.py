@@ -1,1 +1,1 @@
-"""Online identification: a robot's parameters followed sample by sample while it works."""
+"""Online identification: a robot's parameters updated sample by sample while it works."""

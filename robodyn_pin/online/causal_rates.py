@@ -1,7 +1,7 @@
-"""Rates and accelerations from positions that have come in so far: a polynomial over a window, taken at its middle.
+"""Causal rates: velocities and accelerations from past positions, by a polynomial over a window of samples.
 
-The motion is that of half a window ago, which is said; torques wait as long. A window knows one sampling time: where
-samples are missing it is filled anew, and where the rate changes it adapts.
+The polynomial is evaluated at the middle of the window, so the motion comes out half a window late, and torques are delayed
+as much. A window has one sampling time: after a gap it is filled again, and if the sampling rate changes it adapts.
 """
 
 from collections import Counter
@@ -16,13 +16,14 @@ from scipy.linalg import pinv
 from robodyn_pin.errors import BadFile
 from robodyn_pin.online.track_file import CausalSpec
 
-REGULAR = 0.2  # share of a step by which a sample may come early or late
-SETTLED = 5  # steps of another length in a row that are a new rate
+STEP_TOLERANCE = 0.2  # of a step, by which a sample may come early or late
+NEW_RATE_STEPS = 5  # steps of another length in a row that make a new sampling rate
+FIELDS = ("t", "q", "dq", "ddq", "tau")
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Motion of n motors at N moments, with the torques of these moments."""
+class MotionSamples:
+    """Motion and torques of n motors at N times."""
 
     t: np.ndarray  # (N,) [s]
     q: np.ndarray  # (N, n)
@@ -30,14 +31,14 @@ class Moments:
     ddq: np.ndarray
     tau: np.ndarray
 
-    def at(self, which: slice | np.ndarray) -> "Moments":
-        """Some of them."""
-        return Moments(*(getattr(self, k)[which] for k in ("t", "q", "dq", "ddq", "tau")))
+    def select(self, index: slice | np.ndarray) -> "MotionSamples":
+        """The samples of an index."""
+        return MotionSamples(*(getattr(self, field)[index] for field in FIELDS))
 
 
 @lru_cache(maxsize=16)
-def weights(window: int, degree: int, step: float) -> np.ndarray:
-    """Value, slope and second derivative at the middle of a window of samples `step` [s] apart, (3, window)."""
+def derivative_weights(window: int, degree: int, step: float) -> np.ndarray:
+    """Weights (3, window) that give value, first and second derivative at the middle of a window of samples `step` [s] apart."""
     half = (window - 1) // 2
     powers = (np.arange(-half, half + 1)[:, None] / half) ** np.arange(degree + 1)
     unit = half * step
@@ -45,17 +46,17 @@ def weights(window: int, degree: int, step: float) -> np.ndarray:
 
 
 class CausalRates:
-    """Takes samples as they come, one or many at a time, and gives motions that are `delay` seconds old.
+    """Takes position samples as they come, one or many at a time, and returns motions that are `delay` seconds old.
 
-    `noted` counts what was odd: gaps, new rates, samples left out.
+    `anomalies` counts gaps, changes of the sampling rate, and samples that were left out.
 
     Args:
-        rate: samples a second [Hz] to begin with.
-        motors: how many.
-        fastest: (motors,) speeds that no motor reaches [rad/s or m/s]; positions that would take them are left out.
+        rate: sampling rate at the start [Hz].
+        motors: number of motors.
+        fastest: (motors,) speeds that no motor reaches [rad/s or m/s]; positions that need such speeds are left out.
 
     Raises:
-        BadFile: an even window, or not longer than the degree.
+        BadFile: the window is even, or not longer than the degree.
     """
 
     def __init__(self, rate: float, motors: int, spec: CausalSpec | None = None, fastest: np.ndarray | float = np.inf):
@@ -65,9 +66,9 @@ class CausalRates:
                 f"window {spec.window} with degree {spec.degree}: the window must be odd and longer than the degree"
             )
         self._spec, self._step, self._motors, self._fastest = spec, 1 / rate, motors, fastest
-        self._t, self._x = np.empty(0), np.empty((0, 2 * motors))  # positions and torques that wait
-        self._odd: list[float] = []
-        self.noted = Counter[str]()
+        self._t, self._x = np.empty(0), np.empty((0, 2 * motors))  # positions and torques in the window
+        self._irregular_steps: list[float] = []
+        self.anomalies = Counter[str]()
 
     @property
     def step(self) -> float:
@@ -76,7 +77,7 @@ class CausalRates:
 
     @property
     def delay(self) -> float:
-        """How old the motion is that comes out [s]."""
+        """Age of the motions that are returned [s]."""
         return (self._spec.window - 1) // 2 * self._step
 
     @property
@@ -84,89 +85,90 @@ class CausalRates:
         """Time of the last sample [s]."""
         return float(self._t[-1]) if len(self._t) else None
 
-    def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Moments:
-        """Motions that samples t (N,), q, tau (N, n) complete; those without a position, out of order or out of reach of the
-        one before are left out.
+    def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> MotionSamples:
+        """Take samples t (N,), q, tau (N, n) and return the motions whose windows they complete.
+
+        Samples without a position, out of order or too far from the one before are left out and counted.
         """
         keep = self._usable(t, q)
-        out = self._pieces(t[keep], np.concatenate([q, tau], axis=1)[keep])
-        return Moments(*(np.concatenate([getattr(m, k) for m in out]) for k in ("t", "q", "dq", "ddq", "tau")))
+        parts = self._split_at_gaps(t[keep], np.concatenate([q, tau], axis=1)[keep])
+        return MotionSamples(*(np.concatenate([getattr(m, field) for m in parts]) for field in FIELDS))
 
     def _usable(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Which samples have positions, come after all before them, and can be reached from there."""
+        """Which samples have positions, are later than all before them, and are within reach of the one before."""
         finite = np.isfinite(q).all(axis=1) & np.isfinite(t)
         latest = np.maximum.accumulate(np.concatenate([self._t[-1:], np.where(finite, t, -np.inf)]))
         before = latest[:-1] if len(self._t) else np.concatenate([[-np.inf], latest[:-1]])
         late = finite & (t <= before)
-        self.noted["not a number"] += int((~finite).sum())
-        self.noted["time does not increase"] += int(late.sum())
+        self.anomalies["not a number"] += int((~finite).sum())
+        self.anomalies["time does not increase"] += int(late.sum())
         ordered = np.flatnonzero(finite & ~late)
         kept = np.zeros(len(t), bool)
         kept[ordered[self._reached(t[ordered], q[ordered])]] = True
-        self.noted["position jumps"] += int(len(ordered) - kept.sum())
+        self.anomalies["position jumps"] += int(len(ordered) - kept.sum())
         return kept
 
     def _reached(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Numbers of the samples that a motor can have come to from the one before that counts.
+        """Numbers of the samples that the motors can have reached from the last accepted one.
 
-        One wrong position would be in every window that it passes; where positions stay elsewhere they count once there was
-        time to get there.
+        A single wrong position would spoil every window that it passes. If positions stay elsewhere, they are accepted once
+        the motors have had time to get there.
         """
         t, q = np.concatenate([self._t[-1:], t]), np.concatenate([self._x[-1:, : self._motors], q])
-        there, begin = np.arange(len(t)), 0
+        accepted, begin = np.arange(len(t)), 0
         while True:
-            rest = there[begin:]
-            most = self._fastest * np.maximum(np.diff(t[rest]), self._step)[:, None]
-            far = np.flatnonzero((np.abs(np.diff(q[rest], axis=0)) > most).any(axis=1))
+            rest = accepted[begin:]
+            largest = self._fastest * np.maximum(np.diff(t[rest]), self._step)[:, None]
+            far = np.flatnonzero((np.abs(np.diff(q[rest], axis=0)) > largest).any(axis=1))
             if not len(far):
-                return there[len(self._t[-1:]) :] - len(self._t[-1:])
+                return accepted[len(self._t[-1:]) :] - len(self._t[-1:])
             begin += int(far[0])
-            there = np.delete(there, begin + 1)
+            accepted = np.delete(accepted, begin + 1)
 
-    def _pieces(self, t: np.ndarray, x: np.ndarray) -> list[Moments]:
-        """What comes out, piece by piece: each irregular step begins a new window."""
+    def _split_at_gaps(self, t: np.ndarray, x: np.ndarray) -> list[MotionSamples]:
+        """The motions of each regular part; every irregular step begins a new window."""
         steps = np.diff(t, prepend=self._t[-1] if len(self._t) else np.nan)
-        out, begin, odd, new = [], 0, self._irregular(steps, 0), 0
-        while len(odd):
-            i, odd = int(odd[0]), odd[1:]
+        parts, begin, irregular, new = [], 0, self._irregular(steps, 0), 0
+        while len(irregular):
+            i, irregular = int(irregular[0]), irregular[1:]
             if i > begin + new:  # regular steps lie between
-                self._odd = []
-            out.append(self._extend(t[begin:i], x[begin:i]))
+                self._irregular_steps = []
+            parts.append(self._extend(t[begin:i], x[begin:i]))
             self._t, self._x, begin, new = t[:0], x[:0], i, 1
-            self._odd.append(float(steps[i]))
-            self.noted["gap"] += 1
-            if len(self._odd) == SETTLED:
-                if np.ptp(self._odd) < REGULAR * min(self._odd):
-                    self._step = float(np.median(self._odd))
-                    self.noted["gap"] -= SETTLED
-                    self.noted["new rate"] += 1
-                    odd = self._irregular(steps, i + 1)
-                self._odd = []
+            self._irregular_steps.append(float(steps[i]))
+            self.anomalies["gap"] += 1
+            if len(self._irregular_steps) == NEW_RATE_STEPS:
+                if np.ptp(self._irregular_steps) < STEP_TOLERANCE * min(self._irregular_steps):
+                    self._step = float(np.median(self._irregular_steps))
+                    self.anomalies["gap"] -= NEW_RATE_STEPS
+                    self.anomalies["new rate"] += 1
+                    irregular = self._irregular(steps, i + 1)
+                self._irregular_steps = []
         if len(t) > begin + new:
-            self._odd = []
-        out.append(self._extend(t[begin:], x[begin:]))
-        return out
+            self._irregular_steps = []
+        parts.append(self._extend(t[begin:], x[begin:]))
+        return parts
 
     def _irregular(self, steps: np.ndarray, begin: int) -> np.ndarray:
-        return begin + np.flatnonzero(np.abs(steps[begin:] / self._step - 1) > REGULAR)
+        return begin + np.flatnonzero(np.abs(steps[begin:] / self._step - 1) > STEP_TOLERANCE)
 
-    def _extend(self, t: np.ndarray, x: np.ndarray) -> Moments:
-        """Add regular samples to the window, and take what it then gives."""
+    def _extend(self, t: np.ndarray, x: np.ndarray) -> MotionSamples:
+        """Append regular samples to the window, and return the motions of all full windows."""
         t, x = np.concatenate([self._t, t]), np.concatenate([self._x, x])
         size = self._spec.window
         half, n = (size - 1) // 2, self._motors
         self._t, self._x = t[max(0, len(t) - size + 1) :], x[max(0, len(t) - size + 1) :]
         if len(t) < size:
             none = np.empty((0, n))
-            return Moments(np.empty(0), none, none, none, none)
-        moved = sliding_window_view(x[:, :n], size, axis=0) @ weights(size, self._spec.degree, self._step).T
-        return Moments(t[half:-half], moved[..., 0], moved[..., 1], moved[..., 2], x[half:-half, n:])
+            return MotionSamples(np.empty(0), none, none, none, none)
+        moved = sliding_window_view(x[:, :n], size, axis=0) @ derivative_weights(size, self._spec.degree, self._step).T
+        return MotionSamples(t[half:-half], moved[..., 0], moved[..., 1], moved[..., 2], x[half:-half, n:])
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that the future depends on."""
-        return {"t": self._t, "x": self._x, "odd": np.array(self._odd), "step": np.array(self._step)}
+        """All that later motions depend on, as arrays."""
+        return {"t": self._t, "x": self._x, "odd": np.array(self._irregular_steps), "step": np.array(self._step)}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on where another stopped."""
-        self._t, self._x, self._odd = np.array(state["t"]), np.array(state["x"]), list(state["odd"])
+        """Continue from the state of another one."""
+        self._t, self._x, self._irregular_steps = np.array(state["t"]), np.array(state["x"]), list(state["odd"])
         self._step = float(state["step"])

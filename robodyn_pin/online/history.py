@@ -1,78 +1,75 @@
-"""What happened, second by second: the table behind the plots, of bounded length."""
+"""The history of an estimate, one row for each second and bounded in length: the table behind the figures."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.online.stream import Measured
+from robodyn_pin.online.stream import ProcessedSample
 from robodyn_pin.online.tracker import Tracker
 
-MOST = 4096  # rows; a longer history keeps every second one
+MOST_ROWS = 4096  # a longer history keeps every second row
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The estimate at the end of one interval."""
+class HistoryRow:
+    """The estimate at the end of one interval, and the errors over the interval."""
 
-    t: float  # [s] of its last sample
-    values: np.ndarray  # (r,)
-    deviations: np.ndarray  # (r,) standard deviations as the estimator predicts them
-    shown: np.ndarray  # (r,) share of each parameter's axis that lies in excited directions, 0 to 1
-    before: np.ndarray  # (d,) rms error over the interval of the parameters at the start [N m or N]
-    after: np.ndarray  # (d,) of the estimate, before each update
-    effort: np.ndarray  # (d,) rms of what was measured
-    carried: float  # [kg]
-    taken: int  # samples of the interval
+    t: float  # time of its last sample [s]
+    values: np.ndarray  # (r,) estimate
+    deviations: np.ndarray  # (r,) standard deviations that the estimator predicts
+    excited_share: np.ndarray  # (r,) share of each parameter's axis in the excited directions, 0 to 1
+    start_error: np.ndarray  # (d,) rms error of the parameters at the start [N m or N]
+    error: np.ndarray  # (d,) rms error of the estimate before each update
+    effort: np.ndarray  # (d,) rms of the measured efforts
+    carried: float  # payload picked since the start [kg]
+    taken: int  # samples of the interval that the estimate took
     refused: int
 
 
 class History:
-    """Collects moments, one every `interval` seconds."""
+    """Collects a row every `interval` seconds."""
 
     def __init__(self, tracker: Tracker, interval: float = 1.0):
         self._tracker, self._interval = tracker, interval
-        self.moments: list[Moment] = []
-        self._every, self._seen, self._end, self._last = 1, 0, np.nan, np.nan
+        self.rows: list[HistoryRow] = []
+        self._every, self._count, self._end, self._last = 1, 0, np.nan, np.nan
         self._clear()
 
     def _clear(self) -> None:
         d = len(self._tracker.tracked.robot.coordinates.names)
         self._squares, self._taken, self._refused = np.zeros((3, d)), 0, 0
 
-    def add(self, measured: Measured) -> Moment | None:
-        """Take one sample; the moment that it completes."""
-        done = None
-        if not measured.t < self._end:  # also of the first sample, before which there is no end
-            done = self.finish()
-            self._end = measured.t + self._interval
-        self._last = measured.t
-        update = measured.update
+    def add(self, sample: ProcessedSample) -> HistoryRow | None:
+        """Take one sample; return the row that it completes."""
+        completed = None
+        if not sample.t < self._end:  # also of the first sample, before which there is no end
+            completed = self.finish()
+            self._end = sample.t + self._interval
+        self._last = sample.t
+        update = sample.update
         if update.refused:
             self._refused += 1
         else:
-            self._squares += np.square([update.first, update.error, update.effort])
+            self._squares += np.square([update.start_error, update.error, update.effort])
             self._taken += 1
-        return done
+        return completed
 
-    def finish(self) -> Moment | None:
-        """The moment of what was seen since the last one, if anything was."""
-        return self._finish() if self._taken or self._refused else None
-
-    def _finish(self) -> Moment:
-        tracker = self._tracker
-        estimator = tracker.estimator
-        before, after, effort = (
+    def finish(self) -> HistoryRow | None:
+        """The row of the samples since the last one, if there are any."""
+        if not (self._taken or self._refused):
+            return None
+        estimator, V = self._tracker.estimator, self._tracker.estimator.excited
+        start_error, error, effort = (
             np.sqrt(self._squares / self._taken) if self._taken else np.full_like(self._squares, np.nan)
         )
-        V = estimator.excited
-        moment = Moment(
-            self._last, estimator.values, np.sqrt(np.diag(estimator.covariance())), (V * V).sum(axis=1), before, after,
-            effort, tracker.carried, self._taken, self._refused,
+        row = HistoryRow(
+            self._last, estimator.values, np.sqrt(np.diag(estimator.covariance())), (V * V).sum(axis=1), start_error, error,
+            effort, self._tracker.carried, self._taken, self._refused,
         )  # fmt: skip
-        if self._seen % self._every == 0:
-            self.moments.append(moment)
-        self._seen += 1
-        if len(self.moments) > MOST:
-            self.moments, self._every = self.moments[::2], 2 * self._every
+        if self._count % self._every == 0:
+            self.rows.append(row)
+        self._count += 1
+        if len(self.rows) > MOST_ROWS:
+            self.rows, self._every = self.rows[::2], 2 * self._every
         self._clear()
-        return moment
+        return row

@@ -1,31 +1,32 @@
-"""Online identification on a log: what the command runs."""
+"""Online identification of a log: its sampling rate, the noise of its torques, and how it is fed to a stream."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
+from robodyn_pin.dynamics.equations import motor_efforts, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import TOO_FAST
-from robodyn_pin.online.causal_rates import CausalRates, Moments
-from robodyn_pin.online.stream import Measured, Stream, within_reach
+from robodyn_pin.online.causal_rates import CausalRates, MotionSamples
+from robodyn_pin.online.stream import ProcessedSample, Stream, within_reach
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.online.tracked import Tracked
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot
 
-FIRST = 10.0  # [s] of a log whose residuals say how noisy its torques are
-LOOKED_AT = 32  # of its positions: whether the robot reaches any
-PIECE = 5000  # samples that are differentiated at once
+FIRST = 10.0  # [s] of a log from which the noise of its torques is estimated
+CHECKED = 32  # positions of these that are checked for reach
+PART = 5000  # samples that are differentiated at once
 
 
 def sampling_rate(log: Log) -> float:
-    """Samples a second of a log whose clock may have gaps: the median of its steps.
+    """Sampling rate of a log [Hz]: one over the median step, since its clock may have gaps.
 
     Raises:
-        BadLog: fewer than two samples in order.
+        BadLog: no sample is later than another.
     """
     steps = np.diff(log.t[np.isfinite(log.t)])
     steps = steps[steps > 0]
@@ -34,86 +35,84 @@ def sampling_rate(log: Log) -> float:
     return float(1 / np.median(steps))
 
 
-def rates_for(robot: Robot, rate: float, settings: TrackFile) -> CausalRates:
-    """What makes rates of the robot's positions, at so many samples a second.
-
-    Raises:
-        BadFile: as `CausalRates`.
-    """
+def causal_rates(robot: Robot, rate: float, settings: TrackFile) -> CausalRates:
+    """The differentiator of a robot's motor positions at a sampling rate [Hz]; raises as `CausalRates`."""
     return CausalRates(rate, len(robot.motors.names), settings.causal, TOO_FAST * speed_limits(robot))
 
 
-def opening(robot: Robot, log: Log, settings: TrackFile) -> Moments:
-    """Motions of a log's first seconds.
+def first_motion(robot: Robot, log: Log, settings: TrackFile) -> MotionSamples:
+    """The motion of a log's first seconds.
 
     Raises:
-        BadLog: positions that jump, or that the robot does not reach: in another unit, from another zero.
+        BadLog: positions jump, or the robot does not reach them; their unit or zero may differ.
     """
     rate = sampling_rate(log)
-    part, rates = log.section(0, round(FIRST * rate)), rates_for(robot, rate, settings)
+    part, rates = log.section(0, round(FIRST * rate)), causal_rates(robot, rate, settings)
     units, _ = settings.units.of(robot.slides(robot.motors.S))
-    moments = rates.push(part.t, part.q, part.efforts)
-    unit = f"are the positions in another unit than {', '.join(sorted(set(units)))}? The settings take 'units: {{angle: deg}}' and 'scale'"
-    if (jumps := rates.noted["position jumps"]) > part.size / 2:
+    motion = rates.push(part.t, part.q, part.efforts)
+    hint = f"are the positions in another unit than {', '.join(sorted(set(units)))}? The settings take 'units: {{angle: deg}}' and 'scale'"
+    if (jumps := rates.anomalies["position jumps"]) > part.size / 2:
         raise BadLog(
-            f"{log.name}: in {jumps} of its first {part.size} rows the motors are further on than they can come; {unit}"
+            f"{log.name}: in {jumps} of its first {part.size} rows the motors have moved further than their speed allows; {hint}"
         )
-    if len(some := moments.q[:: max(1, len(moments.q) // LOOKED_AT)]) and not within_reach(robot, some).any():
-        raise BadLog(f"{log.name}: the robot reaches no position of its first {FIRST:g} s; {unit}")
-    return moments
+    if len(some := motion.q[:: max(1, len(motion.q) // CHECKED)]) and not within_reach(robot, some).any():
+        raise BadLog(f"{log.name}: the robot reaches no position of its first {FIRST:g} s; {hint}")
+    return motion
 
 
-def noise_of(tracked: Tracked, name: str, moments: Moments, settings: TrackFile) -> np.ndarray:
-    """Standard deviation (n_motors,) of torque samples: given, or what the best fit of a log's first seconds leaves.
+def torque_noise(tracked: Tracked, name: str, motion: MotionSamples, settings: TrackFile) -> np.ndarray:
+    """Standard deviation (n_motors,) of torque samples: that of the settings, or the residual of a least-squares fit.
 
     Args:
-        name: of the log. moments: as `opening`.
+        name: of the log. motion: its first seconds.
 
     Raises:
-        UnknownName: noise of a motor that the robot lacks. BadLog: a motor without; too short to tell.
+        UnknownName: the settings name a motor that the robot lacks. BadLog: they leave out a motor, or the log is too short.
     """
     motors: Axes = tracked.robot.motors
     if isinstance(settings.noise, dict):
-        for name in settings.noise:
-            if name not in motors.names:
-                raise UnknownName("motor", name, f"robot {tracked.robot.name!r}", motors.names)
-        if missing := [name for name in motors.names if name not in settings.noise]:
+        for motor in settings.noise:
+            if motor not in motors.names:
+                raise UnknownName("motor", motor, f"robot {tracked.robot.name!r}", motors.names)
+        if missing := [motor for motor in motors.names if motor not in settings.noise]:
             raise BadLog(f"the settings give the noise of some motors, but not of {', '.join(missing)}")
-        return np.array([settings.noise[name] for name in motors.names])
+        return np.array([settings.noise[motor] for motor in motors.names])
     if settings.noise is not None:
         return np.full(len(motors.names), settings.noise)
-    usable = np.isfinite(moments.tau).all(axis=1)
-    if usable.sum() < 2 * len(tracked.values):
+    return _fitted_noise(tracked, name, motion.select(np.isfinite(motion.tau).all(axis=1)))
+
+
+def _fitted_noise(tracked: Tracked, name: str, motion: MotionSamples) -> np.ndarray:
+    """The noise that the best fit of a motion leaves; raises BadLog as `torque_noise`."""
+    robot = tracked.robot
+    if len(motion.t) < 2 * len(tracked.values):
         raise BadLog(
-            f"{name}: {int(usable.sum())} usable samples in the first {FIRST:g} s do not tell how noisy the torques are; give "
+            f"{name}: {len(motion.t)} usable samples in the first {FIRST:g} s are too few to estimate how noisy the torques are; give "
             "'noise' in the settings"
         )
-    t = moments.t[usable]
     try:
-        state = close_motors(
-            tracked.robot, moments.q[usable], moments.dq[usable], moments.ddq[usable], lambda i: f"t = {t[i]:.4g} s"
-        )
+        state = close_motors(robot, motion.q, motion.dq, motion.ddq, lambda i: f"t = {motion.t[i]:.4g} s")
     except ClosureFailed as error:
         raise BadLog(
-            f"{name}: {error}; so its first {FIRST:g} s do not tell how noisy the torques are: give 'noise' in the settings"
+            f"{name}: {error}; so the noise of the torques cannot be estimated from its first {FIRST:g} s: give 'noise' in the settings"
         ) from None
     rows, known = tracked.rows(state)
-    B = motors.S @ state.T
-    effort = np.einsum("nij,ni->nj", B, moments.tau[usable]) - known
+    B = motor_map(robot, state)
+    effort = motor_efforts(robot, state, motion.tau) - known
     flat = rows.reshape(-1, rows.shape[2]) * tracked.scale
-    left = effort - (flat @ np.linalg.lstsq(flat, effort.ravel(), rcond=1e-9)[0]).reshape(effort.shape)
+    residual = effort - (flat @ np.linalg.lstsq(flat, effort.ravel(), rcond=1e-9)[0]).reshape(effort.shape)
     freedom = max(effort.size - len(tracked.values), 1) / effort.size
-    along = np.sqrt(np.mean(left**2, axis=0) / freedom)  # of each coordinate
-    reach = np.sqrt(np.mean(B**2, axis=0))  # motor noise per noise along a coordinate
-    if reach.shape[0] == reach.shape[1] and np.allclose(B, np.eye(len(along))):
+    along = np.sqrt(np.mean(residual**2, axis=0) / freedom)  # noise of each coordinate
+    gain = np.sqrt(np.mean(B**2, axis=0))  # noise of a coordinate per noise of a motor
+    if gain.shape[0] == gain.shape[1] and np.allclose(B, np.eye(len(along))):
         return np.maximum(along, 1e-9 * np.abs(effort).max())
-    common = float(np.sqrt(np.mean(along**2 / (reach**2).sum(axis=0))))
-    return np.full(len(motors.names), max(common, 1e-9 * float(np.abs(effort).max())))
+    common = float(np.sqrt(np.mean(along**2 / (gain**2).sum(axis=0))))
+    return np.full(len(robot.motors.names), max(common, 1e-9 * float(np.abs(effort).max())))
 
 
-def follow(stream: Stream, log: Log, piece: int = PIECE) -> Iterator[Measured]:
-    """Feed a log, `piece` samples at once."""
+def feed_log(stream: Stream, log: Log, size: int = PART) -> Iterator[ProcessedSample]:
+    """Feed a log to a stream, `size` samples at once."""
     tau = log.efforts
-    for begin in range(0, log.size, piece):
-        part = slice(begin, begin + piece)
+    for begin in range(0, log.size, size):
+        part = slice(begin, begin + size)
         yield from stream.push(log.t[part], log.q[part], tau[part])

@@ -1,4 +1,4 @@
-"""The state of a stream as one file: saved, restored, and what several robots of one design learned merged."""
+"""The state of a stream in a file: saved, restored, and merged with that of other robots of the same design."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,16 +14,16 @@ from robodyn_pin.online.stream import Stream
 Arrays = dict[str, np.ndarray]
 
 
-def save(path: Path, stream: Stream) -> None:
-    """Write all that the future of a stream depends on, whole or not at all.
+def save_state(path: Path, stream: Stream) -> None:
+    """Write the state of a stream, completely or not at all.
 
     Raises:
         BadFile: the folder cannot be written.
     """
-    write_whole(path, lambda target: np.savez(target, allow_pickle=False, **arrays_of(stream)))
+    write_whole(path, lambda target: np.savez(target, allow_pickle=False, **state_arrays(stream)))
 
 
-def arrays_of(stream: Stream) -> Arrays:
+def state_arrays(stream: Stream) -> Arrays:
     """The state as named arrays."""
     tracker = stream.tracker
     parts = {"estimator": tracker.estimator.state(), "trend": tracker.trend.state(), "rates": stream.rates.state()}
@@ -34,11 +34,11 @@ def arrays_of(stream: Stream) -> Arrays:
     return found | {"robot": np.array(tracker.tracked.robot.name), "labels": np.array(tracker.tracked.combinations)}
 
 
-def restore(path: Path, stream: Stream) -> None:
-    """Let a new stream of the same robot and settings go on where the saved one stopped.
+def restore_state(path: Path, stream: Stream) -> None:
+    """Let a new stream of the same robot and settings continue from a saved state.
 
     Raises:
-        BadFile: not a state, or one of another robot or of other parameters.
+        BadFile: the file is no state, or one of another robot or of other parameters.
     """
     arrays, tracker = read_state(path), stream.tracker
     _check(path, arrays, stream)
@@ -51,15 +51,15 @@ def restore(path: Path, stream: Stream) -> None:
             tracker.detector.restore(part_of(arrays, "detector"))
     except KeyError as error:
         raise BadFile(
-            f"the state {path} does not know {error}; use the settings that it was made with, payload included"
+            f"the state {path} has no {error}; use the settings that it was made with, payload included"
         ) from None
 
 
-def merge(path: Path, stream: Stream) -> None:
-    """Add what another stream learned, of a robot of the same design or at another time, to this one's estimate.
+def merge_state(path: Path, stream: Stream) -> None:
+    """Combine the estimate of a stream with a saved one, of another robot of the same design or of another time.
 
     Raises:
-        BadFile: as `restore`. ShapeMismatch: other settings.
+        BadFile: as `restore_state`. ShapeMismatch: the settings differ.
     """
     arrays = read_state(path)
     _check(path, arrays, stream)
@@ -68,7 +68,7 @@ def merge(path: Path, stream: Stream) -> None:
 
 
 def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
-    """Raise BadFile where a state is of another robot or of other parameters."""
+    """Raise BadFile if a state is of another robot or of other parameters."""
     tracker = stream.tracker
     if str(arrays["robot"]) != tracker.tracked.robot.name:
         raise BadFile(f"{path} is the state of robot {str(arrays['robot'])!r}, not of {tracker.tracked.robot.name!r}")
@@ -79,7 +79,7 @@ def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
 
 
 def read_state(path: Path) -> Arrays:
-    """The arrays of a state file, or BadFile."""
+    """The arrays of a state file; raises BadFile."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = dict(stored)
@@ -91,5 +91,5 @@ def read_state(path: Path) -> Arrays:
 
 
 def part_of(arrays: Mapping[str, np.ndarray], part: str) -> Arrays:
-    """The arrays of one part, by their own names."""
+    """The arrays of one part, without its prefix."""
     return {name.removeprefix(f"{part}/"): x for name, x in arrays.items() if name.startswith(f"{part}/")}

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
+from robodyn_pin.dynamics.equations import motor_efforts
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.online.causal_rates import CausalRates, Moments
+from robodyn_pin.online.causal_rates import CausalRates, MotionSamples
 from robodyn_pin.online.tracker import Tracker, Update
 from robodyn_pin.robot.robot import Robot
 
-PIECE = 500  # samples whose rows are made at once
+PART = 500  # samples whose rows are made at once
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One sample that the estimate has seen, or refused."""
+class ProcessedSample:
+    """One sample, and what the tracker did with it."""
 
     t: float  # [s]
     q: np.ndarray  # (n_motors,) [rad or m]
@@ -26,62 +27,59 @@ class Measured:
 
 
 class Stream:
-    """Feeds a tracker from encoders and torque signals.
+    """Feeds a tracker with encoder and torque signals.
 
     Args:
-        tracker: what is fed.
-        rates: makes rates; the tracker sees each motion `rates.delay` seconds late.
+        tracker: takes the samples.
+        rates: differentiates the positions; the tracker sees each motion `rates.delay` seconds late.
     """
 
     def __init__(self, tracker: Tracker, rates: CausalRates):
         self.tracker, self.rates = tracker, rates
 
-    def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Iterator[Measured]:
-        """Take samples t (N,), q, tau (N, n_motors) [s; rad or m; N m or N]; gives what they complete, in order.
+    def push(self, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Iterator[ProcessedSample]:
+        """Take samples t (N,) [s], q [rad or m], tau [N m or N] (N, n_motors); yield those that they complete, in order.
 
-        Nothing is taken before it is asked for: read to the end. A sample that comes alone, as in a live stream, costs less
-        than the first of many.
+        The iterator must be read to its end: a sample is processed when it is asked for. A single sample, as in a live
+        stream, costs less than the first of many.
         """
-        moments = self.rates.push(t, q, tau)
-        for begin in range(0, len(moments.t), PIECE):
-            yield from self._take(moments.at(slice(begin, begin + PIECE)))
+        motion = self.rates.push(t, q, tau)
+        for begin in range(0, len(motion.t), PART):
+            yield from self._take(motion.select(slice(begin, begin + PART)))
 
-    def _take(self, moments: Moments) -> Iterator[Measured]:
+    def _take(self, motion: MotionSamples) -> Iterator[ProcessedSample]:
         tracker, tracked = self.tracker, self.tracker.tracked
-        if len(moments.t) == 1 and tracked.robot.coordinates.names == tracked.robot.motors.names:
-            q, tau, t = moments.q[0], moments.tau[0], float(moments.t[0])
-            yield Measured(t, q, tau, tracker.update(q, moments.dq[0], moments.ddq[0], tau, t))
+        if len(motion.t) == 1 and tracked.robot.coordinates.names == tracked.robot.motors.names:
+            q, tau, t = motion.q[0], motion.tau[0], float(motion.t[0])
+            yield ProcessedSample(t, q, tau, tracker.update(q, motion.dq[0], motion.ddq[0], tau, t))
             return
         try:
-            state = close_motors(tracked.robot, moments.q, moments.dq, moments.ddq)
+            state = close_motors(tracked.robot, motion.q, motion.dq, motion.ddq)
         except ClosureFailed:
-            yield from self._around(moments)
+            yield from self._refuse_unreachable(motion)
             return
         rows, known = tracked.rows(state)
-        B = tracked.robot.motors.S @ state.T
-        effort = np.einsum("nij,ni->nj", B, moments.tau) - known
+        effort = motor_efforts(tracked.robot, state, motion.tau) - known
         whiten = tracker.whitener(state)
-        for i, (t, tau) in enumerate(zip(moments.t.tolist(), moments.tau, strict=True)):
+        for i, (t, tau) in enumerate(zip(motion.t.tolist(), motion.tau, strict=True)):
             update = tracker.take(t, rows[i], effort[i], tau, whiten[i])
-            yield Measured(t, moments.q[i], tau, update)
+            yield ProcessedSample(t, motion.q[i], tau, update)
 
-    def _around(self, moments: Moments) -> Iterator[Measured]:
-        """Refuse samples that are out of reach; the rest of the piece is as good as ever."""
-        closed, middle = within_reach(self.tracker.tracked.robot, moments.q), len(moments.t) // 2
-        cuts = [middle] if closed.all() and middle else np.flatnonzero(np.diff(closed)) + 1
-        for part in np.split(np.arange(len(closed)), cuts):
-            if closed[part].all() and middle:
-                yield from self._take(moments.at(part))
+    def _refuse_unreachable(self, motion: MotionSamples) -> Iterator[ProcessedSample]:
+        """Refuse the samples that are out of reach, and take the others."""
+        reached, middle = within_reach(self.tracker.tracked.robot, motion.q), len(motion.t) // 2
+        cuts = [middle] if reached.all() and middle else np.flatnonzero(np.diff(reached)) + 1
+        for part in np.split(np.arange(len(reached)), cuts):
+            if reached[part].all() and middle:
+                yield from self._take(motion.select(part))
                 continue
             for i in part:
                 refused = self.tracker.refuse("out of reach")
-                yield Measured(float(moments.t[i]), moments.q[i], moments.tau[i], refused)
+                yield ProcessedSample(float(motion.t[i]), motion.q[i], motion.tau[i], refused)
 
 
 def within_reach(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Which motor positions (N, n) close the loops, as far as can be told at once: with more motors than degrees of freedom
-    all.
-    """
+    """For which motor positions (N, n) the loops close; all, if the robot has more motors than degrees of freedom."""
     if len(robot.motors.names) != len(robot.coordinates.names):
         return np.ones(len(q), bool)
     driven = robot.with_coordinates(robot.motors.names)

@@ -1,4 +1,4 @@
-"""What a user may say of online identification."""
+"""Settings of online identification (YAML)."""
 
 from typing import Annotated
 
@@ -7,24 +7,20 @@ from pydantic import Field
 from robodyn_pin.files import Positive, Strict
 from robodyn_pin.logs.units import LogKeys
 
-Share = Annotated[float, Field(gt=0, le=1)]
+Forgetting = Annotated[float, Field(gt=0, le=1)]
 
 
 class CarriedSpec(Strict):
-    """Where the robot picks payloads."""
+    """Payloads that the robot picks and drops."""
 
-    link: str | None = None  # default: the tree's last link with inertia
-    at: tuple[float, float, float] = (
-        0.0,
-        0.0,
-        0.0,
-    )  # [m] centre of mass, in the link's frame
-    smallest: Positive | None = None  # [kg] that must be noticed; default: what shifts the torques by twice their noise
-    duration: Positive = 1.0  # [s] over which a change is measured
+    link: str | None = None  # that carries them; default: the tree's last link with inertia
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)  # centre of mass in the link's frame [m]
+    smallest: Positive | None = None  # mass to be noticed [kg]; default: what shifts the torques by twice their noise
+    duration: Positive = 1.0  # time over which a change is measured [s]
 
 
 class CausalSpec(Strict):
-    """Rates from positions by a polynomial over the last samples, taken at their middle: as late as half the window."""
+    """Rates from positions, by a polynomial over the last samples: half a window late."""
 
     window: Annotated[int, Field(ge=5)] = 21  # samples, odd
     degree: Annotated[int, Field(ge=2, le=6)] = 4
@@ -33,18 +29,24 @@ class CausalSpec(Strict):
 class TrackFile(LogKeys):
     """Settings of `robodyn track`."""
 
-    forgetting: Share = 0.995  # per sample
-    spread: Positive = 0.05  # relative deviation below which a direction counts as excited
-    noise: Positive | dict[str, Positive] | None = None  # [N m or N] of one torque sample; default: found in the log
-    gate: Positive = 8.0  # deviations beyond which a lone sample is a spike
-    patience: Annotated[int, Field(ge=0)] = 5  # samples in a row that may be spikes; more are the robot
+    forgetting: Forgetting = 0.995  # per sample
+    spread: Positive = 0.05  # relative standard deviation below which a direction of the parameters counts as excited
+    noise: Positive | dict[str, Positive] | None = (
+        None  # standard deviation of a torque sample [N m or N]; default: from the log
+    )
+    gate: Positive = 8.0  # standard deviations of the prediction error beyond which a sample is a spike
+    patience: Annotated[int, Field(ge=0)] = (
+        5  # spikes in a row that are refused; a longer run is taken for a change of the robot
+    )
     causal: CausalSpec = CausalSpec()
-    scaled: list[str] = []  # bodies whose shape is that of the robot file: only heavier or lighter
-    symmetry: dict[str, list[str]] = {}  # equalities of bodies as in run files; `prior` is the robot file's value
+    scaled: list[str] = []  # bodies whose mass distribution is that of the robot file: only the mass is estimated
+    symmetry: dict[
+        str, list[str]
+    ] = {}  # equalities of a body's parameters, as in run files; `prior` is the robot file's value
     payload: CarriedSpec = CarriedSpec()
 
 
 def reading_as(keys: LogKeys, settings: TrackFile) -> TrackFile:
-    """Settings that read logs as a run file does, but for what they say themselves."""
+    """Settings with the log keys of a run file, except for those that they have themselves."""
     own = settings.model_fields_set
     return settings.model_copy(update={name: getattr(keys, name) for name in LogKeys.model_fields if name not in own})

@@ -1,4 +1,4 @@
-"""What is tracked of a robot: base parameters, their scales, and the rows of a closed state."""
+"""The parameters that are tracked of a robot: base parameters, their scales, and their regressor rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,55 +19,57 @@ from robodyn_pin.robot.payload import loadable
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_name
 
-LITTLE = 1e-3  # of the rms torque: a parameter whose file value explains less is scaled as if it explained that much
-SHOWN = 1e-6  # rest, relative, that a payload's column may leave over the tracked ones
+LEAST_SHARE = (
+    1e-3  # of the rms effort: a parameter whose file value explains less is scaled as if it explained that much
+)
+UNEXPLAINED = 1e-6  # relative residual of a payload's column that round-off leaves
 
 
 @dataclass(frozen=True)
 class Tracked:
-    """The r parameters that are tracked: B'tau = known + rows @ values."""
+    """The r tracked parameters: B'tau = known + rows @ values."""
 
     robot: Robot
     layout: Layout
     parameters: np.ndarray  # (p,) of the robot's files
     equalities: tuple[Equality, ...]
-    structure: Structure  # that they leave
-    base: BaseSet  # of the structure's free entries
+    structure: Structure  # the parameters that the equalities leave free
+    base: BaseSet  # base parameters of these
     values: np.ndarray  # (r,) of the robot's files
-    scale: np.ndarray  # (r,) their size, never zero
-    payload: np.ndarray | None  # (r,) change by one kilogram carried; None: the tracked parameters cannot show it
-    carrier: str  # link that carries it
+    scale: np.ndarray  # (r,) magnitude of each parameter, never zero
+    payload: np.ndarray | None  # (r,) change per kilogram of payload; None: not within the tracked parameters
+    carrier: str  # link that carries payloads
 
     @cached_property
-    def map(self) -> np.ndarray:
-        """Columns of the regressor per tracked parameter (p, r)."""
+    def parameter_map(self) -> np.ndarray:
+        """Matrix (p, r) that selects and combines the regressor's columns of the tracked parameters."""
         return self.structure.matrix[:, self.base.columns]
 
     @cached_property
     def labels(self) -> list[str]:
-        """Tracked parameters by the entry that each is named after, (r,)."""
+        """Names of the tracked parameters (r,), each by the first parameter that it combines."""
         names = self.layout.labels
         return [names[self.structure.free[k]] for k in self.base.columns]
 
     @cached_property
     def combinations(self) -> list[str]:
-        """As `labels`, with what is regrouped into each."""
+        """The tracked parameters (r,) with all parameters that each combines."""
         names = self.layout.labels
         return self.base.labels([names[k] for k in self.structure.free])
 
     def rows(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (N, d, r) and known efforts (N, d) along the coordinates of closed states."""
+        """Rows (N, d, r) and known efforts (N, d) along the coordinates at closed states."""
         W = state_regressor(self.robot, state)
-        return W @ self.map, W @ self.structure.offset + known_efforts(self.robot, state)
+        return W @ self.parameter_map, W @ self.structure.offset + known_efforts(self.robot, state)
 
 
 def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
-    """What is tracked of a robot; base parameters come from random states near home.
+    """The parameters that are tracked of a robot; its base parameters come from random states near home.
 
     Raises:
-        UnknownName: a body or link that the robot lacks. RobodynError: fewer motors than degrees of freedom.
+        UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom.
     """
-    check_motors(robot)
+    check_enough_motors(robot)
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values
@@ -78,14 +80,14 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     values = base.of(pi[found.free])
     Z = rows @ found.matrix[:, base.columns]
     effort = np.sqrt(np.mean((rows @ pi) ** 2)) or 1.0
-    scale = np.maximum(np.abs(values), LITTLE * effort / np.sqrt(np.mean(Z**2, axis=0)))
+    scale = np.maximum(np.abs(values), LEAST_SHARE * effort / np.sqrt(np.mean(Z**2, axis=0)))
     carrier = settings.payload.link or loadable(robot)[0]
     payload = _payload(robot, settings.payload, carrier, rows, Z)
     return Tracked(robot, layout, pi, known, found, base, values, scale, payload, carrier)
 
 
-def check_motors(robot: Robot) -> None:
-    """Raise RobodynError where motors do not show all degrees of freedom."""
+def check_enough_motors(robot: Robot) -> None:
+    """Raise RobodynError if the robot has fewer motors than degrees of freedom."""
     motors, d = len(robot.motors.names), len(robot.coordinates.names)
     if motors < d:
         raise RobodynError(
@@ -95,35 +97,39 @@ def check_motors(robot: Robot) -> None:
 
 
 def _equalities(robot: Robot, settings: TrackFile, pi: np.ndarray) -> list[Equality]:
-    groups = robot.body_groups
-    place = {name: i for i, group in enumerate(groups) for name in group}
+    group_of = {name: i for i, group in enumerate(robot.body_groups) for name in group}
     found: list[Equality] = []
     for name in (*settings.scaled, *settings.symmetry):
-        if name not in place:
-            raise UnknownName("body", name, f"robot {robot.name!r}", list(place))
+        if name not in group_of:
+            raise UnknownName("body", name, f"robot {robot.name!r}", list(group_of))
     for name in settings.scaled:
-        found += proportional(place[name], pi[10 * place[name] : 10 * place[name] + 10])
+        i = group_of[name]
+        found += proportional(i, pi[10 * i : 10 * i + 10])
     for name, texts in settings.symmetry.items():
-        i = place[name]
+        i = group_of[name]
         for text in texts:
             found += equalities(i, text, pi[10 * i : 10 * i + 10])
     return found
 
 
 def _payload(robot: Robot, spec: CarriedSpec, link: str, rows: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
-    """One kilogram at a point of a link, in tracked parameters, where these can show it."""
+    """Change (r,) of the tracked parameters by one kilogram at a point of a link; None if they cannot represent it.
+
+    Args:
+        rows: (n, p) of the regressor. Z: (n, r) of the tracked parameters.
+    """
     frames = {f.name: f for f in robot.model.frames}
     if link not in frames or frames[link].parentJoint == 0:
         raise UnknownName("moving link", link, f"robot {robot.name!r}, which payloads are on", loadable(robot))
     body = body_name(robot.model, frames[link].parentJoint)
-    place = next((i for i, group in enumerate(robot.body_groups) if group == (body,)), None)
-    if place is None:
+    i = next((i for i, group in enumerate(robot.body_groups) if group == (body,)), None)
+    if i is None:
         return None
     at = frames[link].placement.act(np.array(spec.at, float))
-    column = rows[:, 10 * place : 10 * place + 10] @ point_mass(at)
+    column = rows[:, 10 * i : 10 * i + 10] @ point_mass(at)
     direction = np.linalg.lstsq(Z, column, rcond=None)[0]
-    left = np.linalg.norm(column - Z @ direction)
-    return direction if left <= SHOWN * np.linalg.norm(column) else None
+    residual = np.linalg.norm(column - Z @ direction)
+    return direction if residual <= UNEXPLAINED * np.linalg.norm(column) else None
 
 
 def point_mass(at: Sequence[float]) -> np.ndarray:

@@ -55,28 +55,30 @@ def print_result(result: "Result", folder: Path) -> None:
     measure = result.run.score.measure
     judged = scored["feasible"].held_out
     print(
-        f"feasible, held out: mean of the coordinates {judged.mean_percent:.3g} %, all torques in one norm {judged.percent_all:.3g} %; "
-        f"the verdict goes by the {'first' if measure == 'mean' else 'second'}"
+        f"feasible estimate on held-out data: {judged.mean_percent:.3g} % error as the mean of the coordinates, {judged.percent_all:.3g} % of all torques "
+        f"in one norm; the verdict uses the {'first' if measure == 'mean' else 'second'}"
     )
     moving, still = scored["feasible"].moving, scored["feasible"].still
     if still.rmse_all:
         of = (moving.rmse_all, still.rmse_all, one) if one else (moving.percent_all, still.percent_all, "%")
-        print(f"feasible error of moving samples {of[0]:.3g}, of samples that stand still {of[1]:.3g} {of[2]}")
+        print(
+            f"feasible estimate: error {of[0]:.3g} {of[2]} of moving samples, {of[1]:.3g} {of[2]} of samples at standstill"
+        )
     if result.bandwidths:
         print(result.bandwidths)
     if payload := result.robot_before.payload:
         print_table(f"Payload {payload.name!r}, in the frame of {payload.link}", [
             {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
-             "WLS": "not shown" if q.wls is None else f"{q.wls:.4g}",
+             "WLS": "not determined" if q.wls is None else f"{q.wls:.4g}",
              "standard deviation": "" if q.deviation is None else f"{q.deviation:.2g}"}
             for q in result.payload
         ])  # fmt: skip
     base = result.wls.base
     print(
-        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the fit"
+        f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the feasible fit"
     )
     for s in result.shapes:
-        print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (start {s.start:.4g})")
+        print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (starting value {s.start:.4g})")
     print_further(result, one)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
@@ -87,7 +89,7 @@ def print_result(result: "Result", folder: Path) -> None:
         print(line)
     if result.copies:
         print_copies(result.copies)
-    print(f"verdict for {result.verdict.scope}")
+    print(f"The verdict applies to {result.verdict.scope}")
     print(f"{'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}: " + "; ".join(result.verdict.reasons))
     for caution in result.verdict.cautions:
         print(f"caution: {caution}")
@@ -95,12 +97,12 @@ def print_result(result: "Result", folder: Path) -> None:
 
 
 def _together(e: "Errors", unit: str | None) -> float | str:
-    """Rms error of all coordinates, where they have one unit."""
+    """Rms error of all coordinates, if they have one unit."""
     return e.rmse_all if unit else "—"
 
 
 def print_further(result: "Result", unit: str | None) -> None:
-    """Estimates that the run file asked for, beside the usual ones; unit of all coordinates, if they have one."""
+    """Further estimates that the run file asked for; `unit` of all coordinates, if they have one."""
     further, names = result.further, result.layout.labels
     if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
         return
@@ -125,22 +127,22 @@ def print_further(result: "Result", unit: str | None) -> None:
         )
         left_out = ", ".join(names[i] for i in found.removed) or "none"
         print(
-            f"largest over smallest relative deviation {found.spread:.3g} (asked: {found.ratio:g}); left out: {left_out}"
+            f"largest over smallest relative standard deviation {found.spread:.3g} (requested: {found.ratio:g}); left out: {left_out}"
         )
     if (noise := further.gauss_markov) and noise.most_correlated:
-        (i, j), where = noise.most_correlated, result.robot_before.coordinates.names
+        (i, j), names_of = noise.most_correlated, result.robot_before.coordinates.names
         print(
-            f"Gauss-Markov: noise correlated by {noise.correlation[i, j]:.2f} at most, between {where[i]} and {where[j]}"
+            f"Gauss-Markov: the largest correlation of noise is {noise.correlation[i, j]:.2f}, between {names_of[i]} and {names_of[j]}"
         )
     if second := further.log_cholesky:
         print(
-            f"log-Cholesky: {second.steps} steps over {second.free} variables; its predictions differ from the feasible fit's "
+            f"log-Cholesky: {second.steps} steps in {second.free} variables; its predictions differ from those of the feasible fit "
             f"by {100 * further.distance:.2g} % of the noise"
         )
 
 
 def print_copies(copies: "tuple[Comparison, ...]") -> None:
-    """How equal identical bodies came out, one row a base parameter."""
+    """How well the estimates of identical bodies agree, one row per base parameter."""
     from robodyn_pin.identification.identical_bodies import SIGNIFICANT
 
     rows = []
@@ -149,11 +151,11 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
         equal = ("no" if c.significant else "yes") if c.tested else "not comparable"
         rows.append({
             "base parameter": c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ...",
-            "of each copy, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
+            "value of each body, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
             "chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal,
         })  # fmt: skip
     print_table("Identical bodies, estimated separately", rows)
-    print(f"not equal: noise alone would make equal bodies differ as much with a probability below {SIGNIFICANT:g}")
+    print(f"no: noise alone makes equal bodies differ as much with a probability below {SIGNIFICANT:g}")
 
 
 def print_excitation(found: "Excitation", folder: Path) -> None:
@@ -164,14 +166,16 @@ def print_excitation(found: "Excitation", folder: Path) -> None:
         for load in closest
     ]  # fmt: skip
     if rows:
-        print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
+        print_table(
+            f"Limits that the motion of {found.robot.name} comes closest to (SI units, margin subtracted)", rows
+        )
     else:
-        print(f"nothing limits the motion: the files of {found.robot.name} name no limits")
+        print(f"the motion has no limits: the files of {found.robot.name} name none")
     print(
         f"{found.shown.size} of {found.base.size} base parameters, condition number {found.condition:.0f}; "
         f"{found.gained}"
     )
-    print("\n".join(found.unknown) or "nothing stays unknown that a motion can show")
+    print("\n".join(found.unknown) or "the motion determines everything that a motion can determine")
     print(f"motion, log, controller table and picture: {folder}")
 
 
@@ -180,29 +184,31 @@ def print_comparison(found: "Compared") -> None:
 
     change = found.change
     rows: list[dict[str, Any]] = [
-        {"what": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change in deviations": f"{(b - a) / s:+.1f}",
+        {"parameter": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change over standard deviation": f"{(b - a) / s:+.1f}",
          "probability": f"{p:.2g}", "changed": "yes" if yes else ""}
         for label, a, b, s, p, yes in zip(
             found.labels, change.first, change.second, change.deviations, change.probability, change.significant, strict=True
         )
     ]  # fmt: skip
     rows += [
-        {"what": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
-         "change in deviations": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
+        {"parameter": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
+         "change over standard deviation": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
         for name, (a, b) in found.errors.items()
     ]  # fmt: skip
     print_table(f"{found.robot}: first and second result (weighted least squares)", rows)
     many = int(change.significant.sum())
     print(
-        f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, probability {change.joint:.2g} by chance; "
-        f"{many} changed by more than chance (5 % in all, Holm)"
+        f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, which has the probability {change.joint:.2g} without a change; "
+        f"{many} changed significantly (5 % for all tests together, Holm)"
     )
     if found.not_common:
-        print(f"not known to the second result: {', '.join(found.not_common)}")
+        print(f"not in the second result: {', '.join(found.not_common)}")
     if found.same_log:
-        print("caution: both fitted the same log, so they are not independent and the probabilities are too large")
-    words = ["accepted" if yes else "NOT ACCEPTED" for yes in found.accepted]
-    print(f"verdicts: {words[0]}, then {words[1]}")
+        print(
+            "caution: both results were fitted to the same log, so they are not independent and the probabilities are too large"
+        )
+    first, second = ("accepted" if yes else "NOT ACCEPTED" for yes in found.accepted)
+    print(f"verdicts: the first result is {first}, the second {second}")
 
 
 def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
@@ -217,14 +223,14 @@ def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
     )
     cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]
     if cut:
-        print(f"torque limits cut in: {', '.join(cut)} of {summary['samples']} samples")
+        print(f"torque limits cut off the torque of {', '.join(cut)} of {summary['samples']} samples")
     print(summary["stability"])
     print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
 
 
 @contextmanager
 def status() -> Iterator[Any]:
-    """A line on a terminal that says what is going on; nothing elsewhere."""
+    """A line on a terminal that names the current stage; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda stage: None
         return

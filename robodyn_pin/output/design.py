@@ -1,121 +1,133 @@
-"""The result folder of optimal experiments: design.csv, result.json, a picture, a page with the poses in 3D."""
+"""The result folder of an experiment design: design.csv, result.json, a figure, a page with the poses in 3D."""
 
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.elastic.design import Design, tried
+from robodyn_pin.elastic.design import Design, simulate_design
 from robodyn_pin.elastic.measurements import AXES, motor_headers, write_measurements
-from robodyn_pin.elastic.springs import place
+from robodyn_pin.elastic.springs import pose_kinematics
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
 
-Row = dict[str, str]
-MILLION, MICRO = 1e6, 1e-6
-NAMES = {"A": "trace", "D": "determinant", "E": "largest eigenvalue"}
-FORCE_ARROW, FORCE_COLOUR = 0.35, 0x0072B2  # [m] of the largest force
+MICRO = 1e-6
+CRITERIA = {"A": "trace", "D": "determinant", "E": "largest eigenvalue"}
+FORCE_ARROW, FORCE_COLOUR = 0.35, 0x0072B2  # [m] length of the largest force's arrow
 
 
-def write_design(found: Design, folder: Path) -> None:
-    """Write all files of a design; raises BadFile where the folder cannot be written."""
+def write_design(design: Design, folder: Path) -> None:
+    """Write all files of a design; raises BadFile if the folder cannot be written."""
     from robodyn_pin.viz.design import design_figure
-    from robodyn_pin.viz.plots import standing, svg
+    from robodyn_pin.viz.plots import svg, svg_document
 
-    robot = found.springs.robot
-    planned = {"orientation": np.array(found.plan.pose) + 1}
-    planned |= dict(zip(motor_headers(robot), found.q.T, strict=True))
-    planned |= {f"f{axis}": found.force[:, k] for k, axis in enumerate(AXES)}
-    planned |= {f"expected_d{axis}": found.deviation[:, k] for k, axis in enumerate(AXES)}
+    robot, run = design.springs.robot, design.run
+    columns = {"orientation": np.array(design.plan.pose) + 1}
+    columns |= dict(zip(motor_headers(robot), design.q.T, strict=True))
+    columns |= {f"f{axis}": design.force[:, k] for k, axis in enumerate(AXES)}
+    columns |= {f"expected_d{axis}": design.deviation[:, k] for k, axis in enumerate(AXES)}
     note = (
-        f"planned, not measured: {robot.name}, springs on the {found.run.springs}, criterion {found.run.criterion}, seed {found.run.seed}; "
+        f"planned, not measured: {robot.name}, springs on the {run.springs}, criterion {run.criterion}, seed {run.seed}; "
         "q: motors [rad or m], f [N] and expected deviations of the prior's springs [m] in the axes of the base"
     )
-    write_table(folder / "design.csv", planned, note)
-    if (m := tried(found)) is not None and found.run.simulate is not None:
-        springs = ", ".join(f"{name} {k:g}" for name, k in found.run.simulate.stiffness.items())
-        said = f"SIMULATED by robodyn_pin: {robot.name}, springs on the {found.run.springs} {springs} N m/rad, noise {found.run.sigma:g} m, "
-        write_measurements(
-            folder / "measurements.csv", m, robot, f"{said}seed {found.run.simulate.seed}; SI units, axes of the base"
+    write_table(folder / "design.csv", columns, note)
+    if (m := simulate_design(design)) is not None and run.simulate is not None:
+        springs = ", ".join(f"{name} {k:g}" for name, k in run.simulate.stiffness.items())
+        note = (
+            f"SIMULATED by robodyn_pin: {robot.name}, springs on the {run.springs} {springs} N m/rad, noise {run.sigma:g} m, "
+            f"seed {run.simulate.seed}; SI units, axes of the base"
         )
-    drawn = svg(design_figure(found), "design")
-    write_text(folder / "design.svg", standing(drawn))
-    write_text(folder / "design.html", page(found, drawn))
-    write_json(folder / "result.json", summary(found))
+        write_measurements(folder / "measurements.csv", m, robot, note)
+    figure = svg(design_figure(design), "design")
+    write_text(folder / "design.svg", svg_document(figure))
+    write_text(folder / "design.html", design_page(design, figure))
+    write_json(folder / "result.json", design_summary(design))
 
 
-def summary(found: Design) -> dict[str, object]:
-    """What result.json holds."""
-    run, (before, after) = found.run, found.deviations
+def design_summary(design: Design) -> dict[str, object]:
+    """The content of result.json."""
+    run, plan, (before, after) = design.run, design.plan, design.deviations
+    median, median_full = float(np.median(design.random_sizes)), float(np.median(design.full_force_sizes))
+    rows = zip(plan.pose, plan.directions, design.q, design.force, design.deviation, strict=True)
     return {
-        "robot": found.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "names": list(found.springs.names),
-        "form": run.form, "criterion": run.criterion, "mode": run.mode, "seed": run.seed,
+        "robot": design.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs,
+        "names": list(design.springs.names), "form": run.form, "criterion": run.criterion, "mode": run.mode, "seed": run.seed,
         "unit": "stiffness in 1e6 N m/rad" if run.form == "stiffness" else "compliance in 1e-6 rad/(N m)",
-        "size": found.size, "prior_size": found.before, "only": found.alone,
-        "random_designs": len(found.random), "median_random": float(np.median(found.random)),
-        "median_random_full_force": float(np.median(found.random_full)), "best_random_full_force": float(found.random_full.min()),
-        "gain": float(np.median(found.random) / found.size), "gain_full_force": float(np.median(found.random_full) / found.size),
-        "reached": [float(x) for x in found.reached],
-        "expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": found.untold,
+        "size": design.size, "prior_size": design.prior_size, "only": design.direction_sizes,
+        "random_designs": len(design.random_sizes), "median_random": median,
+        "median_random_full_force": median_full, "best_random_full_force": float(design.full_force_sizes.min()),
+        "gain": float(median / design.size), "gain_full_force": float(median_full / design.size),
+        "reached": [float(x) for x in design.start_sizes],
+        "expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": design.undetermined,
         "measurements": [
             {"orientation": g + 1, "direction": name, "q": q.tolist(), "force": f.tolist(), "expected_deviation": d.tolist()}
-            for g, name, q, f, d in zip(found.plan.pose, found.plan.directions, found.q, found.force, found.deviation, strict=True)
+            for g, name, q, f, d in rows
         ],
-        "posterior": {"mean": found.posterior.mean.tolist(), "covariance": found.posterior.covariance.tolist()},
+        "posterior": {"mean": design.posterior.mean.tolist(), "covariance": design.posterior.covariance.tolist()},
         "note": "planned with the prior's stiffness; nothing was measured",
     }  # fmt: skip
 
 
-def measurement_rows(found: Design) -> list[Row]:
-    """The measurements for people: degrees as a controller shows them (metres of a sliding motor in mm)."""
-    robot = found.springs.robot
-    slides = robot.slides(robot.motors.S)
-    return [
-        {"measurement": str(i + 1), "orientation": str(g + 1)}
-        | {f"{name} [{'mm' if s else '°'}]": f"{1000 * x if s else np.degrees(x):.2f}" for name, s, x in zip(robot.motors.names, slides, q, strict=True)}
-        | {"force x, y, z [N]": " ".join(f"{x:.0f}" for x in f), "expected deviation [µm]": " ".join(f"{x / MICRO:.0f}" for x in d)}
-        for i, (g, q, f, d) in enumerate(zip(found.plan.pose, found.q, found.force, found.deviation, strict=True))
-    ]  # fmt: skip
+def measurement_rows(design: Design) -> list[dict[str, str]]:
+    """A table of the measurements, motor positions in degrees as a controller shows them (sliding motors in mm)."""
+    motors = design.springs.robot.motors
+    slides = design.springs.robot.slides(motors.S)
+    rows = []
+    for i, (g, q, f, d) in enumerate(zip(design.plan.pose, design.q, design.force, design.deviation, strict=True)):
+        row = {"measurement": str(i + 1), "orientation": str(g + 1)}
+        for name, slide, x in zip(motors.names, slides, q, strict=True):
+            row[f"{name} [{'mm' if slide else '°'}]"] = f"{1000 * x if slide else np.degrees(x):.2f}"
+        row["force x, y, z [N]"] = " ".join(f"{x:.0f}" for x in f)
+        row["expected deviation [µm]"] = " ".join(f"{x / MICRO:.0f}" for x in d)
+        rows.append(row)
+    return rows
 
 
-def words(found: Design) -> list[str]:
-    """What the design is worth, in sentences."""
-    run, what = found.run, NAMES[found.run.criterion]
+def design_sentences(design: Design) -> list[str]:
+    """How good the design is, in sentences."""
+    run, size, full = design.run, design.size, design.full_force_sizes
+    random, random_full = np.median(design.random_sizes), np.median(full)
     lines = [
-        f"{what} of the expected posterior ({run.form}) {found.size:.4g}, of the prior {found.before:.4g}; {len(found.random)} designs by chance "
-        f"that keep the same rules: median {np.median(found.random):.4g} ({np.median(found.random) / found.size:.3g} times as much), with full forces "
-        f"{np.median(found.random_full):.4g} ({np.median(found.random_full) / found.size:.3g} times), the best of them {found.random_full.min():.4g}"
-    ]  # fmt: skip
-    if len(found.alone) > 1:
+        f"The criterion is the {CRITERIA[run.criterion]} of the covariance of the {run.form}: smaller means better determined. "
+        f"The prior has {design.prior_size:.4g}; the planned measurements bring it down to {size:.4g}.",
+        f"{len(full)} random designs that keep the same rules have a median of {random:.4g}, which is {random / size:.3g} times as much; "
+        f"with all forces at their bounds the median is {random_full:.4g} ({random_full / size:.3g} times) and the best {full.min():.4g}.",
+    ]
+    if len(design.direction_sizes) > 1:
         lines += [
-            f"only the measurements along {name}: {x:.4g}, {x / found.size:.3g} times all"
-            for name, x in found.alone.items()
+            f"The measurements along {name} alone give {x:.4g}, {x / size:.3g} times as much as all together."
+            for name, x in design.direction_sizes.items()
         ]
-    ends = np.sort(found.reached[np.isfinite(found.reached)])
+    reached = np.sort(design.start_sizes[np.isfinite(design.start_sizes)])
     lines.append(
-        f"{len(ends)} of {len(found.reached)} starts kept all rules; they reached {ends[0]:.4g} to {ends[-1]:.4g}"
+        f"The search kept all rules from {len(reached)} of {len(design.start_sizes)} starting designs; "
+        f"it ended between {reached[0]:.4g} and {reached[-1]:.4g}."
     )
     return lines
 
 
-def page(found: Design, drawn: str) -> str:
+def design_page(design: Design, figure: str) -> str:
     """The text of design.html."""
     from robodyn_pin.viz.loaded_poses import draw_arrows, loaded_scene
-    from robodyn_pin.viz.sheet import Part, sheet
+    from robodyn_pin.viz.sheet import Section, section_page
 
-    springs = found.springs
-    at = place(springs, found.c)
-    each = list(found.plan.pose)
-    arrows = FORCE_ARROW * found.force / found.run.experiments.largest
-    tails, title = at.point[each] - arrows, f"{springs.robot.name}: orientations to measure in"
-    with loaded_scene(springs.robot, at.q, title, tails) as scene:
+    springs = design.springs
+    poses = pose_kinematics(springs, design.c)
+    each = list(design.plan.pose)
+    arrows = FORCE_ARROW * design.force / design.run.experiments.largest
+    tails, title = poses.point[each] - arrows, f"{springs.robot.name}: orientations to measure in"
+    with loaded_scene(springs.robot, poses.q, title, tails) as scene:
         draw_arrows(scene, "forces", tails, arrows, np.full(len(each), FORCE_COLOUR), 0.012)
         tour = scene.html()
-    unknown = [f"{name} {why}" for name, why in found.untold.items()]
-    verdict = "Every spring is told" if not unknown else "NOT EVERY SPRING IS TOLD"
-    parts = [
-        Part("Measurements", ["Planned with the prior's stiffness; nothing was measured. Forces act on the tool, along the axes of the base."],
-             measurement_rows(found)),
-        Part("Worth", words(found), (), [drawn]),
-        Part("Poses", ["Arrows: forces, their tips at the tool's point."], (), (), tour),
+    undetermined = [f"{name} {reason}" for name, reason in design.undetermined.items()]
+    verdict = "SOME SPRINGS STAY UNDETERMINED" if undetermined else "These measurements determine every spring"
+    sections = [
+        Section("Measurements to take", [
+            "Apply the force of each row to the tool in the pose of that row, and measure how far the tool's point moves. Forces and "
+            "deviations are along the axes of the base. The expected deviations follow from the prior's stiffness; nothing has been "
+            "measured yet."], measurement_rows(design)),
+        Section("Expected accuracy", design_sentences(design), (), [figure]),
+        Section("Poses", ["The robot goes from pose to pose. Arrows are the forces; their tips are at the tool's point."], (), (), tour),
     ]  # fmt: skip
-    return sheet(f"{springs.robot.name}: optimal experiments", "", not unknown, verdict, unknown, parts)
+    return section_page(
+        f"{springs.robot.name}: optimal experiments", "", not undetermined, verdict, undetermined, sections
+    )

@@ -1,4 +1,4 @@
-"""The result folder of a stiffness identification: result.json, stiffness.csv, campaigns.csv, pictures and a page."""
+"""The result folder of a stiffness identification: result.json, stiffness.csv, campaigns.csv, figures and a page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,81 +6,83 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_pin.elastic.campaigns import Campaign
-from robodyn_pin.elastic.inference import Estimate
-from robodyn_pin.elastic.stiffness import Stiffness
+from robodyn_pin.elastic.inference import StiffnessEstimate
+from robodyn_pin.elastic.stiffness import StiffnessResult
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.output.stiffness_uses import use_summary, use_words, write_uses
+from robodyn_pin.output.stiffness_uses import use_sentences, use_summary, write_uses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Row = dict[str, str]
 MILLION, MICRO = 1e6, 1e-6
 SIMULATED = "SIMULATED measurements: this result says nothing about a real machine."
-WHY = {
-    "compliance": "Inferred is the compliance 1/k: deviations are linear in it, so that a normal prior leaves a normal posterior "
-    "whose ellipsoid holds what it says, also for a wide prior. The interval of k is that of 1/k turned over, hence not symmetric.",
-    "stiffness": "Inferred is the stiffness k, as Stiff-6660 does. Deviations go with 1/k: under a wide prior the posterior is not "
-    "normal, and the covariance (13) is too sure of itself; 'form: compliance' stays honest.",
+FORM_REASONS = {
+    "compliance": "The compliance 1/k was inferred. Deviations are linear in it, so a normal prior gives a normal posterior, and its "
+    "95 % ellipsoid holds the truth in 95 % of cases, also under a wide prior. The interval of k is the interval of 1/k inverted, which "
+    "is why it is not symmetric.",
+    "stiffness": "The stiffness k was inferred, as in Stiff-6660. Deviations are proportional to 1/k, so under a wide prior the posterior "
+    "is not normal and the covariance (13) is too small; 'form: compliance' avoids this.",
 }
 
 
-def write_stiffness(found: Stiffness, folder: Path) -> None:
-    """Write all files of a result; raises BadFile where the folder cannot be written."""
+def write_stiffness(result: StiffnessResult, folder: Path) -> None:
+    """Write all files of a result; raises BadFile if the folder cannot be written."""
     import polars as pl
 
-    note = f"{'SIMULATED measurements, ' if found.simulated else ''}SI units"
-    write_table(folder / "stiffness.csv", pl.DataFrame(table(found)), note)
-    if found.campaigns[:-1]:
-        write_table(folder / "campaigns.csv", pl.DataFrame(campaign_table(found)), note)
-    scene = write_uses(found, folder)
-    write_text(folder / "stiffness.html", page(found, pictures(found, folder), scene))
-    write_json(folder / "result.json", summary(found))
+    note = f"{'SIMULATED measurements, ' if result.simulated else ''}SI units"
+    write_table(folder / "stiffness.csv", pl.DataFrame(stiffness_table(result)), note)
+    if result.campaigns[:-1]:
+        write_table(folder / "campaigns.csv", pl.DataFrame(campaign_table(result)), note)
+    scene = write_uses(result, folder)
+    write_text(folder / "stiffness.html", stiffness_page(result, write_figures(result, folder), scene))
+    write_json(folder / "result.json", stiffness_summary(result))
 
 
-def table(found: Stiffness) -> list[dict[str, Any]]:
+def stiffness_table(result: StiffnessResult) -> list[dict[str, Any]]:
     """One row a spring, SI units; `high` is None where nothing bounds the stiffness."""
-    e = found.estimate
+    e = result.estimate
+    columns = (e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), result.campaigns[-1].stiffness)
     return [
-        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low), "high": float(high) if np.isfinite(high) else None, "prior": float(before),
-         "untold": e.untold.get(name, "")}
-        for name, k, s, (low, high), before in zip(
-            e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), found.campaigns[-1].stiffness, strict=True)
+        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low),
+         "high": float(high) if np.isfinite(high) else None, "prior": float(prior), "untold": e.undetermined.get(name, "")}
+        for name, k, s, (low, high), prior in zip(*columns, strict=True)
     ]  # fmt: skip
 
 
-def campaign_table(found: Stiffness) -> list[dict[str, Any]]:
+def campaign_table(result: StiffnessResult) -> list[dict[str, Any]]:
     """One row a campaign, as table 2 of Stiff-6660 with what it leaves out, SI units."""
-    return [
-        {"campaign": c.name, "measurements": " ".join(map(str, c.rows))}
-        | {f"k_{name}": float(k) for name, k in zip(found.springs.names, c.stiffness, strict=True)}
-        | {f"deviation_{name}": float(s) for name, s in zip(found.springs.names, np.sqrt(np.diag(c.covariance)), strict=True)}
-        | {"trace": c.trace}
-        | ({f"rms_error_{axis}": x for axis, x in c.rms.items()} if c.rms else {})
-        for c in found.campaigns
-    ]  # fmt: skip
+    rows = []
+    for c in result.campaigns:
+        row: dict[str, Any] = {"campaign": c.name, "measurements": " ".join(map(str, c.rows))}
+        deviations = np.sqrt(np.diag(c.covariance))
+        row |= {f"k_{name}": float(k) for name, k in zip(result.springs.names, c.stiffness, strict=True)}
+        row |= {f"deviation_{name}": float(s) for name, s in zip(result.springs.names, deviations, strict=True)}
+        row["trace"] = c.trace
+        rows.append(row | {f"rms_error_{axis}": x for axis, x in (c.rms or {}).items()})
+    return rows
 
 
-def summary(found: Stiffness) -> dict[str, object]:
-    """What result.json holds."""
-    e, run, axes = found.estimate, found.run, found.estimate.posterior.ellipsoid()
+def stiffness_summary(result: StiffnessResult) -> dict[str, object]:
+    """The content of result.json."""
+    e, run, axes = result.estimate, result.run, result.estimate.posterior.ellipsoid()
     return {
-        "robot": found.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "model": run.model,
-        "simulated": found.simulated, "accepted": found.accepted, "complaints": list(found.complaints),
-        "cautions": list(found.cautions), "measurements": e.measurements.name, "rows": list(e.measurements.rows),
-        "form": e.form, "why_this_form": WHY[e.form], "gamma": e.gamma, "names": list(e.names),
+        "robot": result.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "model": run.model,
+        "simulated": result.simulated, "accepted": result.accepted, "complaints": list(result.complaints),
+        "cautions": list(result.cautions), "measurements": e.measurements.name, "rows": list(e.measurements.rows),
+        "form": e.form, "why_this_form": FORM_REASONS[e.form], "gamma": e.gamma, "names": list(e.names),
         "prior": {"mean": e.prior.mean.tolist(), "covariance": e.prior.covariance.tolist()},
         "posterior": {"mean": e.posterior.mean.tolist(), "covariance": e.posterior.covariance.tolist()},
         "ellipsoid_95": {"half_axes": axes[0].tolist(), "directions_in_columns": axes[1].tolist()},
-        "stiffness": table(found), "stiffness_covariance": e.covariance.tolist(),
+        "stiffness": stiffness_table(result), "stiffness_covariance": e.covariance.tolist(),
         "misfit": e.posterior.misfit, "expected_misfit": 3 * len(e.measurements.rows), "plausibility": e.posterior.plausibility,
-        "residuals": found.left.tolist(), "sampling_check": _check(e), "campaigns": [_campaign(c) for c in found.campaigns],
-        **use_summary(found), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
+        "residuals": result.residuals.tolist(), "sampling_check": _sampling_check(e),
+        "campaigns": [_campaign_summary(c) for c in result.campaigns],
+        **use_summary(result), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
     }  # fmt: skip
 
 
-def _check(e: Estimate) -> dict[str, object] | None:
+def _sampling_check(e: StiffnessEstimate) -> dict[str, object] | None:
     if e.check is None:
         return None
     return {
@@ -89,99 +91,107 @@ def _check(e: Estimate) -> dict[str, object] | None:
     }  # fmt: skip
 
 
-def _campaign(c: Campaign) -> dict[str, object]:
+def _campaign_summary(c: Campaign) -> dict[str, object]:
     return {
         "name": c.name, "rows": list(c.rows), "stiffness": c.stiffness.tolist(), "covariance": c.covariance.tolist(), "trace": c.trace,
-        "untold": c.untold, "rms_error": c.rms,
+        "untold": c.undetermined, "rms_error": c.rms,
     }  # fmt: skip
 
 
-def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
-    """<svg> elements by name, each also written as a file."""
-    from robodyn_pin.viz.plots import standing, svg
+def write_figures(result: StiffnessResult, folder: Path) -> dict[str, str]:
+    """Write all figures as SVG files; returns their <svg> elements by name."""
+    from robodyn_pin.viz.plots import svg, svg_document
     from robodyn_pin.viz.stiffness import campaigns_figure, stiffness_figure, validation_figure
-    from robodyn_pin.viz.stiffness_uses import correction_figure, map_figure, task_figure
+    from robodyn_pin.viz.stiffness_uses import correction_figure, map_figure, stiffest_pose_figure
 
-    figures: dict[str, Figure] = {"stiffness": stiffness_figure(found.estimate)}
-    if found.campaigns[:-1]:
-        figures["campaigns"] = campaigns_figure(found.campaigns, found.springs.names)
-    if found.validation is not None:
-        figures["validation"] = validation_figure(found.campaigns, found.validation)
-    if found.map is not None:
-        figures["deviations"] = map_figure(found.map)
-    if found.task is not None:
-        figures["task"] = task_figure(found.task)
-    if found.correction is not None:
-        figures["correction"] = correction_figure(found.correction)
-    drawn = {name: svg(figure, name) for name, figure in figures.items()}
-    for name, element in drawn.items():
-        write_text(folder / f"{name}.svg", standing(element, SIMULATED if found.simulated else ""))
-    return drawn
+    figures: dict[str, Figure] = {"stiffness": stiffness_figure(result.estimate)}
+    if result.campaigns[:-1]:
+        figures["campaigns"] = campaigns_figure(result.campaigns, result.springs.names)
+    if result.validation is not None:
+        figures["validation"] = validation_figure(result.campaigns, result.validation)
+    if result.map is not None:
+        figures["deviations"] = map_figure(result.map)
+    if result.task is not None:
+        figures["task"] = stiffest_pose_figure(result.task)
+    if result.correction is not None:
+        figures["correction"] = correction_figure(result.correction)
+    elements = {name: svg(figure, name) for name, figure in figures.items()}
+    for name, element in elements.items():
+        write_text(folder / f"{name}.svg", svg_document(element, SIMULATED if result.simulated else ""))
+    return elements
 
 
-def page(found: Stiffness, drawn: dict[str, str], scene: str) -> str:
-    """The text of stiffness.html; scene: the page of the deviations in 3D, if there is one."""
-    from robodyn_pin.viz.sheet import Part, sheet
+def stiffness_page(result: StiffnessResult, figures: dict[str, str], scene: str) -> str:
+    """The text of stiffness.html.
 
-    e, run = found.estimate, found.run
-    verdict = "Measurements, model and prior go together" if found.accepted else "NOT ACCEPTED"
-    parts = [
-        Part("Stiffness", [
-            f"{len(e.measurements.rows)} measurements of {e.measurements.name}; springs on the {run.springs}, {run.model} model, prior weight gamma "
-            f"{e.gamma:g}. Misfit {e.posterior.misfit:.3g}, expected {3 * len(e.measurements.rows)} (chance of as much or more {e.posterior.plausibility:.3g}).",
-            WHY[e.form], check_words(e)], stiffness_rows(found), [drawn["stiffness"]]),
+    Args:
+        figures: <svg> elements by name. scene: the page of the deviations in 3D; empty without a map.
+    """
+    from robodyn_pin.viz.sheet import Section, section_page
+
+    e, run = result.estimate, result.run
+    count, misfit, probability = len(e.measurements.rows), e.posterior.misfit, e.posterior.plausibility
+    verdict = "Accepted: measurements, model and prior agree" if result.accepted else "NOT ACCEPTED"
+    texts = [
+        f"Inferred from {count} measurements of {e.measurements.name}, with springs on the {run.springs}, the {run.model} model and a prior "
+        f"of weight gamma = {e.gamma:g}.",
+        f"The squared misfit of measurements and prior together is {misfit:.3g} where {3 * count} is expected; the probability of as much "
+        f"or more by chance is {probability:.3g}.",
+        FORM_REASONS[e.form], sampling_check_sentence(e),
     ]  # fmt: skip
-    if "campaigns" in drawn:
-        words = [
-            "Each campaign is inferred by itself, from the same prior: stiffness ± standard deviation of each spring in 10⁶ N m/rad."
-        ]
-        parts.append(Part("Campaigns", words, campaign_rows(found), [drawn["campaigns"]]))
-    if "validation" in drawn:
-        parts.append(
-            Part(
-                "Validation",
-                ["Predicted deviations of poses that no campaign used."],
-                error_rows(found),
-                [drawn["validation"]],
-            )
+    sections = [Section("Stiffness", texts, stiffness_rows(result), [figures["stiffness"]])]
+    if "campaigns" in figures:
+        text = (
+            "Each campaign is inferred from its own measurements only, with the same prior. The table gives the stiffness ± standard "
+            "deviation of each spring in 10⁶ N m/rad, and the trace of the covariance: the smaller, the better determined."
         )
-    said = use_words(found)
-    drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
-    for (title, sentence), name in zip(said.items(), drawings, strict=True):
-        parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene if name == "deviations" else ""))
-    return sheet(
-        f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else "", found.accepted, verdict,
-        [*found.complaints, *found.cautions], parts,
+        sections.append(Section("Campaigns", [text], campaign_rows(result), [figures["campaigns"]]))
+    if "validation" in figures:
+        text = "Deviations measured in poses that no campaign used, and what each campaign predicts there."
+        sections.append(Section("Validation", [text], validation_rows(result), [figures["validation"]]))
+    names = [name for name in ("deviations", "task", "correction") if name in figures]
+    for (title, text), name in zip(use_sentences(result).items(), names, strict=True):
+        sections.append(Section(title, [text], (), [figures[name]], scene if name == "deviations" else ""))
+    return section_page(
+        f"{result.springs.robot.name}: stiffness", SIMULATED if result.simulated else "", result.accepted, verdict,
+        [*result.complaints, *result.cautions], sections,
     )  # fmt: skip
 
 
-def check_words(e: Estimate) -> str:
-    """The sampling check in a sentence."""
+def sampling_check_sentence(e: StiffnessEstimate) -> str:
+    """The outcome of the sampling check in a sentence."""
     if e.check is None:
-        return "The Gaussian approximation was not checked."
+        return "The Gaussian approximation of the posterior was not checked."
     if not e.check.trusted:
-        return f"The Gaussian approximation could not be checked: samples of the posterior are worth {e.check.effective:.0f} only."
+        return (
+            "The Gaussian approximation of the posterior could not be checked: its samples have an effective number of "
+            f"{e.check.effective:.0f} only."
+        )
     return (
-        f"Checked by samples of the posterior itself, worth {e.check.effective:.0f}: {100 * e.check.inside:.1f} % of it lie in the 95 % ellipsoid of "
-        "its Gaussian approximation."
+        f"Samples of the posterior (effective number {e.check.effective:.0f}) check its Gaussian approximation: the 95 % ellipsoid of the "
+        f"approximation holds {100 * e.check.inside:.1f} % of the posterior."
     )
 
 
-def stiffness_rows(found: Stiffness) -> list[Row]:
-    """The springs for people, 10⁶ N m/rad."""
-    return [
-        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation [10⁶ N m/rad]": f"{row['standard_deviation'] / MILLION:.3f}",
-         "95 % interval [10⁶ N m/rad]": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior [10⁶ N m/rad]": f"{row['prior'] / MILLION:.3f}"}
-        for row in table(found)
-    ]  # fmt: skip
-
-
-def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
-    """The campaigns for people; short: for a terminal."""
+def stiffness_rows(result: StiffnessResult) -> list[dict[str, str]]:
+    """A table of the springs, 10⁶ N m/rad."""
     rows = []
-    for c in found.campaigns:
+    for row in stiffness_table(result):
+        high = "∞" if row["high"] is None else f"{row['high'] / MILLION:.3f}"
+        rows.append({
+            "spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}",
+            "standard deviation [10⁶ N m/rad]": f"{row['standard_deviation'] / MILLION:.3f}",
+            "95 % interval [10⁶ N m/rad]": f"{row['low'] / MILLION:.3f} to {high}", "prior [10⁶ N m/rad]": f"{row['prior'] / MILLION:.3f}",
+        })  # fmt: skip
+    return rows
+
+
+def campaign_rows(result: StiffnessResult, short: bool = False) -> list[dict[str, str]]:
+    """A table of the campaigns; short: for a terminal."""
+    rows = []
+    for c in result.campaigns:
         row = {"campaign": c.name, "measurements": " ".join(map(str, c.rows)) or "none"}
-        for name, k, s in zip(found.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True):
+        for name, k, s in zip(result.springs.names, c.stiffness, np.sqrt(np.diag(c.covariance)), strict=True):
             row[name] = f"{k / MILLION:.2f}" + ("" if short else f" ± {s / MILLION:.2f}")
         row["trace [10¹²]" if short else "trace [10¹² (N m/rad)²]"] = f"{c.trace / MILLION**2:.3g}"
         if c.rms and short:
@@ -190,10 +200,10 @@ def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
     return rows
 
 
-def error_rows(found: Stiffness) -> list[Row]:
-    """Errors of the deviations that each campaign predicts at poses that none used."""
+def validation_rows(result: StiffnessResult) -> list[dict[str, str]]:
+    """A table of the errors of the deviations that each campaign predicts at the validation poses."""
     return [
         {"campaign": c.name} | {f"rms error {axis} [µm]": f"{x / MICRO:.1f}" for axis, x in c.rms.items()}
-        for c in found.campaigns
+        for c in result.campaigns
         if c.rms
     ]

@@ -1,83 +1,92 @@
-"""Files and words of what a stiffness is used for: map, stiffest orientation, corrected path."""
+"""What a stiffness is used for - deviation map, stiffest orientation, corrected path - as files, sentences and JSON."""
 
 from pathlib import Path
 
 import numpy as np
 
 from robodyn_pin.elastic.measurements import AXES
-from robodyn_pin.elastic.path_correction import write_course
-from robodyn_pin.elastic.stiffness import Stiffness
+from robodyn_pin.elastic.path_correction import write_corrected_path
+from robodyn_pin.elastic.stiffness import StiffnessResult
 from robodyn_pin.files import write_text
 from robodyn_pin.logs.writing import write_table
 
 MICRO = 1e-6
 
 
-def write_uses(found: Stiffness, folder: Path) -> str:
-    """Write deviations.csv, deviations.html and corrected.csv, as far as the run asks for them; returns the HTML, or nothing."""
+def write_uses(result: StiffnessResult, folder: Path) -> str:
+    """Write deviations.csv, deviations.html and corrected.csv, as far as the run asks for them.
+
+    Returns:
+        The text of deviations.html; empty without a map.
+    """
     from robodyn_pin.viz.stiffness_uses import map_page
 
     scene = ""
-    if (m := found.map) is not None:
-        named = {axis: m.points[:, i] for i, axis in enumerate(AXES)}
-        named |= {f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)}
-        force, robot = ", ".join(f"{f:g}" for f in m.spec.force), found.springs.robot.name
-        write_table(
-            folder / "deviations.csv", named, f"expected deviations [m] under ({force}) N, axes of the base; {robot}"
-        )
-        scene = map_page(m, found.springs)
+    if (m := result.map) is not None:
+        columns = {axis: m.points[:, i] for i, axis in enumerate(AXES)}
+        columns |= {f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)}
+        force = ", ".join(f"{f:g}" for f in m.spec.force)
+        note = f"expected deviations [m] under ({force}) N, axes of the base; {result.springs.robot.name}"
+        write_table(folder / "deviations.csv", columns, note)
+        scene = map_page(m, result.springs)
         write_text(folder / "deviations.html", scene)
-    if found.correction is not None:
-        write_course(folder / "corrected.csv", found.correction, found.springs)
+    if result.correction is not None:
+        write_corrected_path(folder / "corrected.csv", result.correction, result.springs)
     return scene
 
 
-def use_words(found: Stiffness) -> dict[str, str]:
-    """What came out, in a sentence each, by the heading it belongs to."""
-    words = {}
-    if (m := found.map) is not None:
+def use_sentences(result: StiffnessResult) -> dict[str, str]:
+    """The outcome of each use in sentences, by its heading."""
+    sentences = {}
+    if (m := result.map) is not None:
         best, worst = m.points[m.lengths.argmin()], m.points[m.lengths.argmax()]
-        words["Deviations over the workspace"] = (
-            f"{len(m.points)} of {m.grid.size} places are in reach; deviations from {m.lengths.min() / MICRO:.0f} µm at {_at(best)} to "
-            f"{m.lengths.max() / MICRO:.0f} µm at {_at(worst)}"
+        force = ", ".join(f"{f:g}" for f in m.spec.force)
+        sentences["Deviations over the workspace"] = (
+            f"The robot reaches {len(m.points)} of the {m.grid.size} places of the grid. Under the force ({force}) N the tool deviates "
+            f"by {m.lengths.min() / MICRO:.0f} µm at {_point(best)}, where it is stiffest, and by {m.lengths.max() / MICRO:.0f} µm at "
+            f"{_point(worst)}, where it is softest."
         )
-    if (t := found.task) is not None:
-        motors = ", ".join(
-            f"{name} {np.degrees(x):.2f}°" for name, x in zip(found.springs.robot.motors.names, t.motors, strict=True)
+    if (t := result.task) is not None:
+        names = result.springs.robot.motors.names
+        motors = ", ".join(f"{name} {np.degrees(x):.2f}°" for name, x in zip(names, t.motors, strict=True))
+        force = ", ".join(f"{f:g}" for f in t.spec.force)
+        sentences["Stiffest orientation"] = (
+            f"At {_point(np.array(t.spec.position))} under the force ({force}) N the tool deviates least, by "
+            f"{np.linalg.norm(t.deviation) / MICRO:.0f} µm, with the motors at {motors}. Random orientations that keep the same rules "
+            f"deviate by {np.median(t.random) / MICRO:.0f} µm (median) and up to {t.random.max() / MICRO:.0f} µm."
         )
-        words["Stiffest orientation"] = (
-            f"at {_at(np.array(t.spec.position))} the tool moves {np.linalg.norm(t.deviation) / MICRO:.0f} µm with the motors at {motors}; orientations by "
-            f"chance: {np.median(t.random) / MICRO:.0f} µm in the middle, {t.random.max() / MICRO:.0f} µm at worst"
-        )
-    if (c := found.correction) is not None:
+    if (c := result.correction) is not None:
         length = np.linalg.norm(c.deviation, axis=1)
-        words["Corrected path"] = (
-            f"{len(length)} points, expected deviation up to {length.max() / MICRO:.0f} µm; corrected, its standard deviation is {c.unsure.max() / MICRO:.1f} µm at "
-            "worst, from that of the stiffness"
+        text = (
+            f"Without correction the path of {len(length)} points is expected to deviate by up to {length.max() / MICRO:.0f} µm. With the "
+            f"correction the uncertainty of the stiffness leaves a deviation of standard deviation {c.remaining_deviation.max() / MICRO:.1f} µm "
+            "at the worst point."
         )
-        if c.truth is not None and c.part_left is not None:
-            before, after = (float(np.linalg.norm(x, axis=1).max()) / MICRO for x in c.truth)
-            words["Corrected path"] += (
-                f"; a SIMULATED robot leaves the plan by {before:.0f} µm without and {after:.1f} µm with the correction at most, rms down by "
-                f"{100 * (1 - c.part_left):.1f} %"
+        if c.simulated is not None and c.remaining_share is not None:
+            without, corrected = (float(np.linalg.norm(x, axis=1).max()) / MICRO for x in c.simulated)
+            text += (
+                f" A SIMULATED robot deviates by up to {without:.0f} µm without and {corrected:.1f} µm with the correction, which lowers "
+                f"its rms deviation by {100 * (1 - c.remaining_share):.1f} %."
             )
-    return words
+        sentences["Corrected path"] = text
+    return sentences
 
 
-def use_summary(found: Stiffness) -> dict[str, object]:
-    """What result.json holds of it."""
-    out: dict[str, object] = {}
-    if (m := found.map) is not None:
-        out["map"] = {"force": list(m.spec.force), "places": int(m.grid.size), "in_reach": len(m.points),
-                      "least": float(m.lengths.min()), "largest": float(m.lengths.max())}  # fmt: skip
-    if (t := found.task) is not None:
-        out["task"] = {"motors": t.motors.tolist(), "turn": t.turn.tolist(), "deviation": t.deviation.tolist(),
-                       "median_by_chance": float(np.median(t.random))}  # fmt: skip
-    if (c := found.correction) is not None:
-        out["path"] = {"points": len(c.q), "largest_expected": float(np.linalg.norm(c.deviation, axis=1).max()),
-                       "largest_unsure": float(c.unsure.max()), "simulated_part_left": c.part_left}  # fmt: skip
-    return out
+def use_summary(result: StiffnessResult) -> dict[str, object]:
+    """The entries of result.json about the uses."""
+    summary: dict[str, object] = {}
+    if (m := result.map) is not None:
+        summary["map"] = {"force": list(m.spec.force), "places": int(m.grid.size), "in_reach": len(m.points),
+                          "least": float(m.lengths.min()), "largest": float(m.lengths.max())}  # fmt: skip
+    if (t := result.task) is not None:
+        summary["task"] = {"motors": t.motors.tolist(), "turn": t.rotation.tolist(), "deviation": t.deviation.tolist(),
+                           "median_by_chance": float(np.median(t.random))}  # fmt: skip
+    if (c := result.correction) is not None:
+        largest = float(np.linalg.norm(c.deviation, axis=1).max())
+        summary["path"] = {"points": len(c.q), "largest_expected": largest, "largest_unsure": float(c.remaining_deviation.max()),
+                           "simulated_part_left": c.remaining_share}  # fmt: skip
+    return summary
 
 
-def _at(point: np.ndarray) -> str:
+def _point(point: np.ndarray) -> str:
     return "(" + ", ".join(f"{x:.2f}" for x in point) + ") m"

@@ -1,4 +1,4 @@
-"""A tracked log as files: summary, table over time, plots, and the state to go on from."""
+"""The result folder of online identification: summary, table over time, figures, and the state to continue from."""
 
 from pathlib import Path
 from typing import Any
@@ -7,46 +7,47 @@ import numpy as np
 
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.online.history import Moment
-from robodyn_pin.online.saved_state import save
+from robodyn_pin.online.history import HistoryRow
+from robodyn_pin.online.saved_state import save_state
 from robodyn_pin.online.stream import Stream
 
 
-def write_tracked(folder: Path, stream: Stream, moments: list[Moment], summary: dict[str, Any]) -> list[str]:
-    """Write `track.json`, `history.csv`, three plots and `state.npz` into a folder; their names.
+def write_tracking(folder: Path, stream: Stream, rows: list[HistoryRow], summary: dict[str, Any]) -> list[str]:
+    """Write `track.json`, `history.csv`, three figures and `state.npz` into a folder, and return their names.
 
     Raises:
         BadFile: the folder cannot be written.
     """
-    from robodyn_pin.viz.online import errors_figure, estimates_figure, excitation_figure
+    from robodyn_pin.viz.online import errors_figure, estimates_figure, excited_share_figure
     from robodyn_pin.viz.plots import svg_file
 
     tracker = stream.tracker
     note = f"{summary['robot']} tracked{', SIMULATED log' if summary['simulated'] else ''}"
-    changed = ", dashed a change" if tracker.changes else ""
-    plots = {
-        "estimates": estimates_figure(moments, tracker, f"{note}: estimates, 95 % bands; grey where not excited, dotted the start{changed}"),
-        "excitation": excitation_figure(moments, tracker, f"{note}: what the motion excites{changed}"),
-        "errors": errors_figure(moments, tracker, f"{note}: torque error of each second"),
+    changed = "; dashed: a change begins" if tracker.changes else ""
+    figures = {
+        "estimates": estimates_figure(rows, tracker, f"{note}: estimates with 95 % bands; grey: not excited; dotted: start{changed}"),
+        "excitation": excited_share_figure(rows, tracker, f"{note}: how far the motion excites each parameter{changed}"),
+        "errors": errors_figure(rows, tracker, f"{note}: torque error of each second"),
     }  # fmt: skip
-    write_table(folder / "history.csv", _table(moments, stream), note)
-    for name, figure in plots.items():
+    write_table(folder / "history.csv", _history_columns(rows, stream), note)
+    for name, figure in figures.items():
         write_text(folder / f"{name}.svg", svg_file(figure, name))
-    save(folder / "state.npz", stream)
+    save_state(folder / "state.npz", stream)
     write_json(folder / "track.json", summary)
-    return ["track.json", "history.csv", *(f"{name}.svg" for name in plots), "state.npz"]
+    return ["track.json", "history.csv", *(f"{name}.svg" for name in figures), "state.npz"]
 
 
-def _table(moments: list[Moment], stream: Stream) -> dict[str, np.ndarray]:
+def _history_columns(rows: list[HistoryRow], stream: Stream) -> dict[str, np.ndarray]:
     tracked = stream.tracker.tracked
-    found = {"t": np.array([m.t for m in moments])}
-    for prefix, field, names in (
-        ("", "values", tracked.labels), ("deviation ", "deviations", tracked.labels), ("excited ", "shown", tracked.labels),
-        ("error before ", "before", tracked.robot.coordinates.names), ("error after ", "after", tracked.robot.coordinates.names),
+    labels, names = tracked.labels, tracked.robot.coordinates.names
+    columns = {"t": np.array([row.t for row in rows])}
+    for prefix, field, heads in (
+        ("", "values", labels), ("deviation ", "deviations", labels), ("excited ", "excited_share", labels),
+        ("error before ", "start_error", names), ("error after ", "error", names),
     ):  # fmt: skip
-        columns = np.array([getattr(m, field) for m in moments]).T
-        found |= {f"{prefix}{name}": column for name, column in zip(names, columns, strict=True)}
-    return found | {
-        "carried": np.array([m.carried for m in moments]),
-        "refused": np.array([m.refused for m in moments]),
+        values = np.array([getattr(row, field) for row in rows]).T
+        columns |= {f"{prefix}{head}": x for head, x in zip(heads, values, strict=True)}
+    return columns | {
+        "carried": np.array([row.carried for row in rows]),
+        "refused": np.array([row.refused for row in rows]),
     }

@@ -96,34 +96,43 @@ class Effort:
 
 @dataclass(frozen=True)
 class Stack:
-    """Efforts along r axes whose columns are the same functions: evaluated at once, single samples cost calls only."""
+    """Efforts on joints, motors and combinations that have the same model: one call evaluates them all."""
 
     spec: EffortSpec
-    rows: np.ndarray  # (r, nv)
+    members: tuple[int, ...]  # places of the efforts in the list that was stacked
+    rows: np.ndarray  # (r, nv) of all axes
     shifts: np.ndarray  # (r,)
+    first: np.ndarray  # (members,) number of each effort's first axis
     values: np.ndarray  # (r, k) coefficients
 
+    def basis(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """The model's columns along each axis (N, r, k) at N samples of q, v, a (N, nv)."""
+        return basis(self.spec, q @ self.rows.T + self.shifts, v @ self.rows.T, a @ self.rows.T)
+
     def tree(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """What they ask of the tree's joints (N, nv)."""
-        columns = basis(self.spec, q @ self.rows.T + self.shifts, v @ self.rows.T, a @ self.rows.T)
-        return np.asarray((columns * self.values).sum(axis=-1) @ self.rows)
+        """What the efforts ask of the tree's joints (N, nv)."""
+        return np.asarray((self.basis(q, v, a) * self.values).sum(axis=-1) @ self.rows)
 
 
-def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
-    """Efforts on axes, alike ones together, and those that rub in closures."""
-    alike: dict[str, list[Effort]] = {}
-    for effort in efforts:
-        if not effort.closures:
-            shape = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})
-            alike.setdefault(shape, []).append(effort)
-    found = tuple(
-        Stack(
-            same[0].spec, np.concatenate([e.rows for e in same]), np.concatenate([e.shifts for e in same]),
-            np.concatenate([np.tile(e.initial, (len(e.rows), 1)) for e in same]),
-        )
-        for same in alike.values()
-    )  # fmt: skip
-    return found, tuple(e for e in efforts if e.closures)
+def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
+    """Efforts on axes, those of one model together, and the places of the others: in closures, or derivatives."""
+    alike: dict[str, list[int]] = {}
+    others = []
+    for i, effort in enumerate(efforts):
+        if effort.closures or effort.slope:
+            others.append(i)
+            continue
+        model = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})
+        alike.setdefault(model, []).append(i)
+    return tuple(_stack(efforts, members) for members in alike.values()), tuple(others)
+
+
+def _stack(efforts: Sequence[Effort], members: Sequence[int]) -> Stack:
+    same = [efforts[i] for i in members]
+    rows, shifts = (np.concatenate([getattr(e, name) for e in same]) for name in ("rows", "shifts"))
+    first = np.cumsum([0, *(len(e.rows) for e in same[:-1])])
+    values = np.concatenate([np.tile(e.initial, (len(e.rows), 1)) for e in same])
+    return Stack(same[0].spec, tuple(members), rows, shifts, first, values)
 
 
 def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loops, where: str) -> Effort:

@@ -206,8 +206,9 @@ class Robot:
 
     @cached_property
     def effort_stacks(self) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
-        """Efforts on joints and motors, alike ones together, and those in closures."""
-        return stacks(self.efforts)
+        """Efforts on joints and motors, those of one model together, and those in closures."""
+        found, others = stacks(self.efforts)
+        return found, tuple(self.efforts[i] for i in others)
 
     @property
     def redundancy(self) -> int:

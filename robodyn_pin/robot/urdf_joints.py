@@ -107,7 +107,7 @@ def _unused(root: ET.Element) -> tuple[str, ...]:
         for element in part:
             if element.tag not in USED[part.tag]:
                 owner = "" if part is root else f"{part.tag} {part.get('name')}"
-                found.setdefault(f"<{_local(str(element.tag))}>", []).append(owner)
+                found.setdefault(_named(str(element.tag)), []).append(owner)
     return tuple(_listed(tag, owners) for tag, owners in found.items())
 
 
@@ -119,10 +119,11 @@ def _listed(tag: str, owners: list[str]) -> str:
     return f"{tag} of {named[0]}{more}"
 
 
-def _local(tag: str) -> str:
-    """A tag without the address of its prefix, `{http://drake.mit.edu}joint` as `drake.mit.edu joint`."""
+def _named(tag: str) -> str:
+    """A tag for readers: `{http://drake.mit.edu}joint` becomes `<joint> (namespace drake.mit.edu)`."""
     address, _, name = tag.removeprefix("{").rpartition("}")
-    return f"{address.removeprefix('http://').removeprefix('https://')} {name}" if address else name
+    namespace = address.removeprefix("http://").removeprefix("https://")
+    return f"<{name}> (namespace {namespace})" if namespace else f"<{name}>"
 
 
 def coupled(file: RobotFile, sayings: Sayings, joints: Sequence[str]) -> tuple[RobotFile, tuple[str, ...]]:

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 import yaml
 
-from robodyn_pin.elastic.design import Design, design, tried
+from robodyn_pin.elastic.design import Design, optimal_design, simulate_design
 from robodyn_pin.elastic.design_file import DesignFile, ExperimentsSpec
-from robodyn_pin.elastic.design_problem import Plan, inputs, problem, setting_of
-from robodyn_pin.elastic.inference import estimate, prior_of
-from robodyn_pin.elastic.measurements import simulated
-from robodyn_pin.elastic.pose_rules import turns
-from robodyn_pin.elastic.random_designs import draw, random_plan
-from robodyn_pin.elastic.springs import place, springs_in
+from robodyn_pin.elastic.design_problem import MeasurementPlan, design_inputs, design_problem, design_setting
+from robodyn_pin.elastic.inference import InferenceSettings, estimate_stiffness, stiffness_prior
+from robodyn_pin.elastic.measurements import simulate_measurements
+from robodyn_pin.elastic.pose_rules import random_orientations
+from robodyn_pin.elastic.random_designs import draw_designs, random_plan
+from robodyn_pin.elastic.springs import pose_kinematics, springs_in
 from robodyn_pin.elastic.stiffness import identify_stiffness
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.experiment_design import Problem, objective, posterior, search, size
-from robodyn_pin.output.stiffness import summary
+from robodyn_pin.output.stiffness import stiffness_summary
 from robodyn_pin.robot.robot import load
 
 RUN = Path(__file__).parents[2] / "examples" / "irb6660_design.yaml"
@@ -33,7 +33,7 @@ def run_with(**changes: object) -> DesignFile:
 
 
 def found(**changes: object) -> Design:
-    return design(run_with(**changes), RUN.parent)
+    return optimal_design(run_with(**changes), RUN.parent)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +42,9 @@ def example() -> Design:
 
 
 def test_design_keeps_place_cone_limits_forces_and_sharing(example):
-    at = place(example.springs, example.c)
+    at = pose_kinematics(example.springs, example.c)
     assert np.abs(at.point - [1.3, 0.2, 1.0]).max() < 1e-6
-    axis = at.turn @ np.array([0.2, 0, 0.3]) / np.hypot(0.2, 0.3)
+    axis = at.rotation @ np.array([0.2, 0, 0.3]) / np.hypot(0.2, 0.3)
     level = np.array([1.3, 0.2, 0]) / np.hypot(1.3, 0.2)
     assert (axis @ level >= np.cos(np.radians(80)) - 1e-6).all()
     limits = {name: x.position for name, x in example.springs.robot.file.limits.items() if x.position}
@@ -58,10 +58,10 @@ def test_design_keeps_place_cone_limits_forces_and_sharing(example):
 
 
 def test_design_is_surer_than_any_drawn_by_chance_and_each_direction_alone_is_worse(example):
-    assert example.size < example.random_full.min()
-    assert example.size < np.median(example.random) / 3
-    assert set(example.alone) == {"x", "y"}
-    assert min(example.alone.values()) > 1.8 * example.size
+    assert example.size < example.full_force_sizes.min()
+    assert example.size < np.median(example.random_sizes) / 3
+    assert set(example.direction_sizes) == {"x", "y"}
+    assert min(example.direction_sizes.values()) > 1.8 * example.size
 
 
 @pytest.mark.parametrize("form", ["stiffness", "compliance"])
@@ -71,9 +71,12 @@ def test_expected_posterior_is_what_inference_reports_for_such_measurements(robo
     gamma = 4.0
     plan = found(springs=layout, form=form, prior={"stiffness": k}, gamma=gamma, simulate=None, starts=1, steps=10)
     values = np.array(list(k.values()))
-    m = simulated(plan.springs, "m", plan.q, plan.force, values, 1e-12, 1)  # exact: the estimate stays at the prior
+    m = simulate_measurements(
+        plan.springs, "m", plan.q, plan.force, values, 1e-12, 1
+    )  # exact: the estimate stays at the prior
     m = replace(m, sigma=np.full(5, 5e-6))
-    after = estimate(plan.springs, m, prior_of(plan.run.prior, plan.springs, form), form, gamma, "linear").posterior
+    settings = InferenceSettings(stiffness_prior(plan.run.prior, plan.springs, form), form, gamma, "linear")
+    after = estimate_stiffness(plan.springs, m, settings).posterior
     assert np.allclose(after.deviations, plan.posterior.deviations, rtol=2e-3)  # linear against loaded model: 0.1 %
 
 
@@ -85,9 +88,9 @@ def test_slopes_of_criterion_and_rules_are_exact(layout, criterion):
     run = run_with(springs=layout, prior={"stiffness": k}, experiments={"forces": {"any": 1, "y": 1}}, position=None,
                    region=[[1.0, 1.6], [-0.3, 0.3], [0.7, 1.3]], cone={"angle": 80, "towards": [1, 0, 0]})  # fmt: skip
     springs = springs_in(load("irb6660"), run.tool, layout)
-    setting = setting_of(run, springs, prior_of(run.prior, springs, run.form))
-    drawn = draw(setting, run.experiments.directions, 2, 2, np.random.default_rng(1))
-    task, u, h = problem(setting, drawn.plans[0]), drawn.u[0], 1e-6
+    setting = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form))
+    drawn = draw_designs(setting, run.experiments.directions, 2, 2, np.random.default_rng(1))
+    task, u, h = design_problem(setting, drawn.plans[0]), drawn.u[0], 1e-6
     steps = [h * e for e in np.eye(len(u))]
     slope = [(objective(task, u + e, criterion)[0] - objective(task, u - e, criterion)[0]) / (2 * h) for e in steps]
     assert np.abs(slope - objective(task, u, criterion)[1]).max() < 1e-7
@@ -101,9 +104,9 @@ def test_slopes_hold_on_a_robot_with_curved_loops_and_motors_to_spare():
                    prior={"stiffness": {f"m{i}": 1e4 * i for i in (1, 2, 3, 4)}}, simulate=None,
                    experiments={"forces": {"any": 2}})  # fmt: skip
     springs = springs_in(load("dualv"), run.tool)
-    setting = setting_of(run, springs, prior_of(run.prior, springs, run.form))
-    task, h = problem(setting, Plan(("any", "any"), (0, 1))), 1e-6
-    u = inputs(np.array([[0.02, 0.03, 0.1], [-0.04, 0.01, -0.2]]), np.array([0.5, 0.7, 0.1, -0.6, 0.9, 0.2]))
+    setting = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form))
+    task, h = design_problem(setting, MeasurementPlan(("any", "any"), (0, 1))), 1e-6
+    u = design_inputs(np.array([[0.02, 0.03, 0.1], [-0.04, 0.01, -0.2]]), np.array([0.5, 0.7, 0.1, -0.6, 0.9, 0.2]))
     steps = [h * e for e in np.eye(len(u))]
     slope = [(objective(task, u + e, "A")[0] - objective(task, u - e, "A")[0]) / (2 * h) for e in steps]
     assert np.abs(slope - objective(task, u, "A")[1]).max() < 1e-7
@@ -112,19 +115,19 @@ def test_slopes_hold_on_a_robot_with_curved_loops_and_motors_to_spare():
 @pytest.mark.parametrize("criterion", ["D", "E"])
 def test_other_criteria_beat_chance_in_their_own_sense(criterion):
     got = found(criterion=criterion, simulate=None)
-    assert got.size < got.random_full.min()
+    assert got.size < got.full_force_sizes.min()
     assert got.size == pytest.approx(float(size(got.posterior.covariance / 1e12, criterion)))
 
 
 def test_a_region_and_a_robot_without_closed_form_are_searched_as_well():
     arm = found(position=None, region=[[1.0, 1.6], [-0.3, 0.3], [0.8, 1.2]], cone=None, experiments={"forces": {"any": 2}},
                 simulate=None)  # fmt: skip
-    point = place(arm.springs, arm.c).point
+    point = pose_kinematics(arm.springs, arm.c).point
     assert (np.abs(point - [1.3, 0, 1.0]) <= [0.3 + 1e-6, 0.3 + 1e-6, 0.2 + 1e-6]).all()
     k = {"phi1": 2e4, "phi2": 2e4, "phi3": 2e4, "psi": 1e3}
     delta = found(robot="irb360", tool={"frame": "platform", "at": [0.05, 0, 0]}, prior={"stiffness": k}, position=None, cone=None,
                   experiments={"forces": {"any": 2}, "largest": 20}, simulate=None, random=12, starts=1)  # fmt: skip
-    assert delta.size < delta.random.min()
+    assert delta.size < delta.random_sizes.min()
     assert np.abs(delta.q[:, 3]).max() <= np.pi
 
 
@@ -156,23 +159,23 @@ def test_the_same_seed_gives_the_same_design(example):
 def test_one_more_measurement_takes_the_best_direction_from_where_a_run_stands(tmp_path):
     settings = RUN.parent / "irb6660_stiffness.yaml"
     measured = identify_stiffness(read_yaml(settings, StiffnessFile), settings.parent)
-    (tmp_path / "result.json").write_text(json.dumps(summary(measured)))
+    (tmp_path / "result.json").write_text(json.dumps(stiffness_summary(measured)))
     settings = {"mode": "next", "given": str(tmp_path), "form": "compliance", "simulate": None}
     one = {name: found(**settings, experiments={"forces": {name: 1}}) for name in ("x", "y")}
     both = found(**settings, experiments={"forces": {"x": 1, "y": 1}})
     assert len(both.q) == 1
-    assert both.before == pytest.approx(np.trace(measured.estimate.posterior.covariance) * 1e12)
-    assert both.size < both.before
-    assert not both.untold  # one more measurement need not tell every spring
+    assert both.prior_size == pytest.approx(np.trace(measured.estimate.posterior.covariance) * 1e12)
+    assert both.size < both.prior_size
+    assert not both.undetermined  # one more measurement need not tell every spring
     assert both.size <= 1.02 * min(x.size for x in one.values())  # other starts: the seed goes on from one to the next
 
 
 def test_orientations_are_uniform_within_the_cone():
     run = run_with()
     springs = springs_in(load("irb6660"), run.tool)
-    cone = setting_of(run, springs, prior_of(run.prior, springs, run.form)).where.cone
+    cone = design_setting(run, springs, stiffness_prior(run.prior, springs, run.form)).rules.cone
     assert cone is not None
-    R = turns(cone, 20000, np.random.default_rng(0))
+    R = random_orientations(cone, 20000, np.random.default_rng(0))
     assert np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max() < 1e-12
     cosine = (R @ cone.axis) @ cone.towards
     assert cosine.min() >= cone.cosine - 1e-12
@@ -214,7 +217,7 @@ BAD = [
 @pytest.mark.parametrize(("changes", "words"), BAD, ids=[words for _, words in BAD])
 def test_bad_settings_are_told_in_a_sentence(changes, words):
     with pytest.raises(RobodynError) as error:
-        tried(found(**changes, steps=1))
+        simulate_design(found(**changes, steps=1))
     assert words in str(error.value)
 
 

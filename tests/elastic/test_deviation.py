@@ -7,7 +7,7 @@ from mdh import IRB6660, relative, step
 from scipy.optimize import root
 
 from robodyn_pin.elastic.deviation import compliance, deviation
-from robodyn_pin.elastic.springs import Springs, Tool, coordinates_of, motors_of, place, springs_in
+from robodyn_pin.elastic.springs import Springs, Tool, coordinates_of, motors_of, pose_kinematics, springs_in
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.robot import load
 
@@ -98,7 +98,7 @@ def test_springs_of_any_robot_settle_where_no_virtual_displacement_gives_work(na
     k, force = rng.uniform(0.5, 1, n) * 1e4, rng.normal(size=3) * 60
     at_home = springs.robot.home @ springs.robot.coordinates.S.T + springs.robot.coordinates.offset
     c = at_home + rng.uniform(-0.03, 0.03, len(at_home))
-    rest = place(springs, c[None])
+    rest = pose_kinematics(springs, c[None])
     found = deviation(springs, c[None], force[None], k, "loaded")
     h = 1e-5
     ends = np.concatenate([h * np.eye(len(c)), -h * np.eye(len(c))])
@@ -108,7 +108,7 @@ def test_springs_of_any_robot_settle_where_no_virtual_displacement_gives_work(na
         return np.asarray((value[: len(c)] - value[len(c) :]) / (2 * h))
 
     low = root(slope, c, options={"eps": 1e-4}).x
-    moved = place(springs, low[None]).point - rest.point
+    moved = pose_kinematics(springs, low[None]).point - rest.point
     assert np.linalg.norm(found.values - moved) < 1e-5 * np.linalg.norm(moved)  # the energy's slope is by differences
 
 
@@ -129,13 +129,13 @@ def test_compliance_is_the_slope_of_small_deviations():
     q, _ = poses(1)
     c = coordinates_of(springs, q)
     columns = [deviation(springs, c, np.eye(3)[None, i], PRIOR, "loaded").values[0] for i in range(3)]
-    assert np.allclose(np.array(columns).T, compliance(place(springs, c), PRIOR)[0], rtol=1e-5, atol=1e-12)
+    assert np.allclose(np.array(columns).T, compliance(pose_kinematics(springs, c), PRIOR)[0], rtol=1e-5, atol=1e-12)
 
 
 def test_motors_of_a_pose_come_back():
     springs = springs_in(load("irb6660"), Tool(frame="tcp"), "joints")
     q, _ = poses(3)
-    assert np.allclose(motors_of(springs, place(springs, coordinates_of(springs, q))), q, atol=1e-12)
+    assert np.allclose(motors_of(springs, pose_kinematics(springs, coordinates_of(springs, q))), q, atol=1e-12)
 
 
 def test_relative_angles_are_refused_where_there_is_no_serial_arm():

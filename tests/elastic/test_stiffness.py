@@ -11,10 +11,15 @@ import pytest
 import yaml
 
 from robodyn_pin.commands.elastic import _print_stiffness
-from robodyn_pin.elastic.inference import expected
-from robodyn_pin.elastic.measurements import placed, read_measurements, simulated, write_measurements
-from robodyn_pin.elastic.springs import Tool, coordinates_of, place, springs_in
-from robodyn_pin.elastic.stiffness import Stiffness, identify_stiffness
+from robodyn_pin.elastic.inference import deviation_function
+from robodyn_pin.elastic.measurements import (
+    read_measurements,
+    simulate_measurements,
+    unloaded_poses,
+    write_measurements,
+)
+from robodyn_pin.elastic.springs import Tool, coordinates_of, pose_kinematics, springs_in
+from robodyn_pin.elastic.stiffness import StiffnessResult, identify_stiffness
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
@@ -35,7 +40,7 @@ def desk(tmp_path) -> Path:
     return tmp_path
 
 
-def found(desk: Path, **changes: object) -> Stiffness:
+def found(desk: Path, **changes: object) -> StiffnessResult:
     """The example without its uses, with changes."""
     raw = yaml.safe_load((desk / RUN.name).read_text())
     return identify_stiffness(StiffnessFile.model_validate(raw | dict.fromkeys(USES) | changes), desk)
@@ -94,15 +99,15 @@ def test_weight_of_the_tool_comes_out_of_the_sensor(desk):
 
 def test_a_tool_on_axis_6_leaves_spring_6_unobservable_and_says_so(desk):
     result = found(desk, tool={"frame": "flange", "at": [0, 0, 0.35]}, validation=None)
-    assert "cannot be observed" in result.estimate.untold["m6"]
+    assert "cannot be observed" in result.estimate.undetermined["m6"]
     assert any("m6 cannot be observed" in line for line in result.cautions)
 
 
 def test_springs_that_one_measurement_does_not_tell_keep_their_prior_by_name(desk):
     result = found(desk, use=[1], validation=None)
-    assert result.estimate.untold
-    assert all("prior" in why for why in result.estimate.untold.values())
-    informed = set(result.springs.names) - set(result.estimate.untold)
+    assert result.estimate.undetermined
+    assert all("prior" in why for why in result.estimate.undetermined.values())
+    informed = set(result.springs.names) - set(result.estimate.undetermined)
     left = result.estimate.posterior.deviations / result.estimate.prior.deviations
     for name, part in zip(result.springs.names, left, strict=True):
         assert (part <= 0.9) == (name in informed)
@@ -112,7 +117,7 @@ def test_forces_in_the_axes_of_the_tool_are_told_and_read(desk):
     springs = springs_in(load("irb6660"), Tool(frame="flange"))
     path = desk / FOLDER.name / "measurements.csv"
     m = read_measurements(path, springs.robot, None)
-    turned = np.einsum("nji,nj->ni", place(springs, coordinates_of(springs, m.q)).turn, m.force)
+    turned = np.einsum("nji,nj->ni", pose_kinematics(springs, coordinates_of(springs, m.q)).rotation, m.force)
     plain = found(desk).estimate.stiffness
     rewrite(desk, lambda t: t.with_columns(**{f"f{a}": turned[:, k] for k, a in enumerate("xyz")}))
     assert np.allclose(found(desk, force_frame="flange", validation=None).estimate.stiffness, plain, rtol=1e-9)
@@ -196,9 +201,9 @@ def test_map_task_and_path_come_with_the_run(desk, tmp_path, capsys):
     _print_stiffness(result, tmp_path)
     printed = capsys.readouterr().out
     assert "SIMULATED measurements" in printed
-    assert "rms down by" in printed
+    assert "lowers its rms deviation by" in printed
     assert result.correction is not None
-    assert result.correction.part_left < 0.1
+    assert result.correction.remaining_share < 0.1
 
 
 def test_a_stiffness_without_upper_bound_is_null_and_infinite_in_words(desk, tmp_path):
@@ -216,8 +221,8 @@ def test_axes_in_which_the_forces_would_fit_are_named(desk):
     springs = springs_in(load("irb6660"), Tool.model_validate(tool))
     q = np.array([[0.5, 0, 0.3, 0.3, 0.4, 0.2], [-0.5, 0.2, 0.4, -0.4, 0.3, 0.1], [0.6, -0.1, 0.2, 0.2, -0.5, -0.4]])
     force = np.array([[0, 300.0, 0], [300, 0, 0], [0, 0, 300]])
-    m = simulated(springs, "m", q, force, TRUTH, 5e-6, 1)
-    turn = place(springs, coordinates_of(springs, q)).turn
+    m = simulate_measurements(springs, "m", q, force, TRUTH, 5e-6, 1)
+    turn = pose_kinematics(springs, coordinates_of(springs, q)).rotation
     path = desk / FOLDER.name / "measurements.csv"
     write_measurements(path, replace(m, force=np.einsum("nji,nj->ni", turn, force)), springs.robot, "SIMULATED")
     result = found(desk, tool=tool, validation=None, campaigns={})
@@ -230,8 +235,8 @@ def test_ellipsoid_in_compliance_holds_truths_drawn_from_a_wide_prior(desk):
     """A small version of the study, linear model; 200 campaigns tell 95 % within 4.6 % (three standard deviations)."""
     example = found(desk, validation=None, campaigns={}, samples=100)
     e, springs, rng = example.estimate, example.springs, np.random.default_rng(5)
-    at, force = placed(e.measurements, springs), e.measurements.force
-    model, hits, n = expected(springs, at, force, "compliance", "linear"), 0, 200
+    at, force = unloaded_poses(e.measurements, springs), e.measurements.force
+    model, hits, n = deviation_function(springs, at, force, "compliance", "linear"), 0, 200
     for _ in range(n):
         while (truth := rng.normal(e.prior.mean, e.prior.deviations)).min() <= 0:
             pass

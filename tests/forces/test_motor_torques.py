@@ -88,7 +88,7 @@ def test_torque_that_moves_nothing_counts_as_error_only_until_it_is_taken_from_t
     done = robodyn("simulate", "dualv", "--motion", tmp_path / "motion.yaml", "--out", log, "--internal", 3)
     assert done.returncode == 0, done.stderr
     done = robodyn("predict", "dualv", log, "--out", tmp_path / "torques.csv")
-    assert "counts as error without --internal" in done.stdout
+    assert "without --internal the log's internal torque counts as error" in done.stdout
     done = robodyn("predict", "dualv", log, "--internal", "--out", tmp_path / "torques.csv", "--json")
     found = json.loads(done.stdout)
     assert not found["internal torque left in"]
@@ -113,7 +113,7 @@ def test_a_log_too_short_for_the_filter_to_settle_is_told(robodyn, verified, tmp
     done = robodyn("predict", "irb2400", tmp_path / "log.csv", "--out", tmp_path / "torques.csv")
     assert done.returncode == 0, done.stderr
     assert "4 rows; largest torque" in done.stdout
-    assert "near the ends torques may be far off" in done.stdout
+    assert "near the ends torques and forces may be far off" in done.stdout
 
 
 def test_what_a_robot_carries_is_in_its_predicted_torques(robodyn, tmp_path):

@@ -149,7 +149,7 @@ def test_protocol_simulated_and_measured_by_commands(robodyn, tmp_path):
     )
     done = robodyn("friction", tmp_path / "friction.yaml", "--protocol", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "m2" in done.stdout.split("takes gravity off")[1]
+    assert "m2" in done.stdout.split("removes gravity from")[1]
     assert len(pl.read_csv(tmp_path / "out" / "passages.csv")) == 2 * 2 * 14
     log = tmp_path / "log.parquet"
     done = robodyn(

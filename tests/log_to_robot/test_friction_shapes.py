@@ -66,7 +66,7 @@ def test_the_published_assumptions_leave_29_variables_with_the_model_of_drive_4(
     """18 of the bodies, 8 of linear friction, 3 of drive 4: section 6.3.3 of Gnad et al. (IRB 360)."""
     assert drive_4.variables == 18 + 8 + 3
     print_result(drive_4, tmp_path)
-    assert "29 variables in the fit" in capsys.readouterr().out
+    assert "29 variables in the feasible fit" in capsys.readouterr().out
     assert drive_4.summary()["feasible"]["variables"] == 29  # type: ignore[index]
 
 

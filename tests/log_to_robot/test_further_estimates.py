@@ -86,7 +86,7 @@ def test_every_estimate_is_told_on_the_screen_in_the_page_and_in_the_json(result
         assert name in shown
         assert f"<tr><th>{name}</th>" in page
         assert name in written["errors"]
-    assert f"noise correlated by {result.further.gauss_markov.correlation[0, 1]:.2f}" in shown
+    assert f"the largest correlation of noise is {result.further.gauss_markov.correlation[0, 1]:.2f}" in shown
     assert f"{result.further.log_cholesky.steps} steps" in shown
     assert written["log_cholesky"]["steps"] == result.further.log_cholesky.steps
     assert [p["label"] for p in written["essential"]["parameters"]] == result.further.essential.estimate.base.labels(

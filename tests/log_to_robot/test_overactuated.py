@@ -216,7 +216,7 @@ def test_poor_motions_are_named_as_the_reason():
     )
     log = simulate(ROBOT, motion, Noise(np.zeros(4)))
     found = overconstraint(ROBOT.with_coordinates(CASE_2[3]), [log], Preparation())
-    assert any("coordinates m1, m2, m3" in text and "fall out" in text for text in found.cautions())
+    assert any("coordinates m1, m2, m3" in text and "come out wrong" in text for text in found.cautions())
     level = motion.model_copy(
         update={"sin": {"x": [0.03], "y": [0.03], "phi": [0.001]}, "centre": dict.fromkeys("xy", 0) | {"phi": 0}}
     )

@@ -8,7 +8,7 @@ from simulated import SHORT, SIGMA
 
 from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.log_to_robot.run import identify
-from robodyn_pin.log_to_robot.verdict import unexplained
+from robodyn_pin.log_to_robot.verdict import Coordinates, unexplained
 from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.robot.robot import build, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
@@ -47,8 +47,10 @@ def test_every_motor_of_a_good_log_is_explained(arms):
 def test_a_torque_that_is_little_more_than_its_mean_or_a_motor_at_rest_is_a_caution():
     measured = np.random.default_rng(0).normal([10, 10, 0], [0.1, 0.1, 1], (1000, 3))
     looked = accuracy(measured, np.tile([10.02, 5.0, 0.2], (1000, 1)))
-    reasons, cautions = unexplained(looked, ["held", "wrong", "still"], {"still"})
+    names = ["held", "wrong", "still"]
+    reasons, cautions = unexplained(looked, Coordinates(names, ["N m", "N", "N m"], {"still"}))
     assert ["wrong" in reasons[0], len(reasons)] == [True, 1]
+    assert " N rms" in reasons[0]  # the unit of that coordinate
     assert ["its torque hardly varies" in cautions[0], "it stands still" in cautions[1]] == [True, True]
 
 

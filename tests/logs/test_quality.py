@@ -67,7 +67,7 @@ def test_motor_that_stands_still(robot, exact):
     flicker = STEP * np.random.default_rng(1).integers(-1, 2, SIZE)
     found = quality_of(replace(exact, q=with_column(exact.q, 3, flicker)), robot)
     assert found.still == {"psi": pytest.approx(2 * STEP)}
-    assert "friction and inertia cannot be seen" in found.remarks[0]
+    assert "friction and inertia cannot be identified" in found.remarks[0]
 
 
 @pytest.mark.parametrize("factor", [-1.0, 180 / np.pi, np.pi / 180, 1.3])
@@ -99,7 +99,7 @@ def test_flat_tops_and_torques_at_the_limit(robot, exact):
     np.testing.assert_array_equal(inside, exact.tau[:, 0] >= MOST)
     limited = quality_of(replace(exact, tau=exact.tau * [1, 1, 1, -11 / np.abs(exact.tau[:, 3]).max()]), robot)
     assert limited.saturated.keys() == {"psi"}
-    assert "its limit or a flat top" in limited.remarks[0]
+    assert "its limit or a constant maximum" in limited.remarks[0]
 
 
 def stored(robot: Robot, log: Log, folder, monkeypatch) -> tuple[StoredLog, Log]:

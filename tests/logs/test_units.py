@@ -21,7 +21,7 @@ from robodyn_pin.logs.reading import LogSpec, read_log
 from robodyn_pin.logs.stored_log import StoredLog, log_pieces, open_log
 from robodyn_pin.logs.units import LogKeys, Scale, Units
 from robodyn_pin.logs.writing import write_log
-from robodyn_pin.online.session import start
+from robodyn_pin.online.session import start_session
 from robodyn_pin.online.track_file import TrackFile, reading_as
 from robodyn_pin.robot.robot import Robot, load
 
@@ -110,7 +110,9 @@ def test_every_reader_brings_units_and_scale_to_si(robot, log, folder, monkeypat
     np.testing.assert_allclose(of_poses[0].tau, log.tau[10:400], rtol=1e-11)
     text = yaml.safe_dump({"robot": "crane.urdf", "motor": "hinge", "logs": [{"file": "log.csv"}]} | KEYS)
     same(next(logs_of(parse_yaml(text, FrictionFile, "friction"), folder, robot)), log)
-    tracked = start(robot, [folder / "log.csv"], parse_yaml(yaml.safe_dump({"noise": 0.1} | KEYS), TrackFile, "track"))
+    tracked = start_session(
+        robot, [folder / "log.csv"], parse_yaml(yaml.safe_dump({"noise": 0.1} | KEYS), TrackFile, "track")
+    )
     np.testing.assert_allclose(next(tracked.logs[0]()).q, log.q[:900], rtol=1e-11)
 
 

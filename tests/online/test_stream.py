@@ -20,8 +20,8 @@ from robodyn_pin.logs.writing import write_log
 from robodyn_pin.online.causal_rates import CausalRates
 from robodyn_pin.online.history import History
 from robodyn_pin.online.nearest_consistent import nearest_consistent
-from robodyn_pin.online.saved_state import merge, restore, save
-from robodyn_pin.online.session import start
+from robodyn_pin.online.saved_state import merge_state, restore_state, save_state
+from robodyn_pin.online.session import start_session
 from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.track_file import CausalSpec, TrackFile
 from robodyn_pin.online.tracked import tracked
@@ -81,12 +81,12 @@ def test_gap_is_counted_and_the_window_filled_anew(model):
     keep = np.r_[0:300, 400:600]
     stream = new_stream(model)
     seen = feed(stream, t[keep], q[keep], tau[keep])
-    assert stream.rates.noted["gap"] == 1
+    assert stream.rates.anomalies["gap"] == 1
     assert len(seen) == 500 - 2 * 20
     assert not any(m.update.refused for m in seen)
     history = History(stream.tracker, interval=0.2)
-    moments = [m for m in (history.add(sample) for sample in seen) if m is not None]
-    assert moments[2].t == seen[279].t  # the last sample before the gap, not the one that ends the interval
+    rows = [row for row in (history.add(sample) for sample in seen) if row is not None]
+    assert rows[2].t == seen[279].t  # the last sample before the gap, not the one that ends the interval
 
 
 def test_new_rate_is_noticed_and_rates_are_right_again():
@@ -94,7 +94,7 @@ def test_new_rate_is_noticed_and_rates_are_right_again():
     q = np.sin(t)[:, None]
     rates = CausalRates(100.0, 1, CausalSpec(window=9, degree=4))
     out = rates.push(t, q, q)
-    assert +rates.noted == {"new rate": 1}
+    assert +rates.anomalies == {"new rate": 1}
     assert rates.step == pytest.approx(0.02)
     np.testing.assert_allclose(out.dq[:, 0], np.cos(out.t), atol=1e-6)
     assert out.t[-1] == pytest.approx(t[-5])
@@ -117,8 +117,8 @@ def test_samples_without_a_position_or_out_of_order_are_counted(model):
     q[100, 1], t[150] = np.nan, t[149]
     stream = new_stream(model)
     feed(stream, t, q, tau)
-    assert stream.rates.noted["not a number"] == 1
-    assert stream.rates.noted["time does not increase"] == 1
+    assert stream.rates.anomalies["not a number"] == 1
+    assert stream.rates.anomalies["time does not increase"] == 1
     assert np.isfinite(stream.tracker.estimator.values).all()
 
 
@@ -134,7 +134,7 @@ def test_positions_that_no_motor_can_come_to_are_as_if_they_were_missing(model):
         for part in (kept < 1000, kept >= 1000):
             feed(streams[len(kept) < 1500], t[kept][part], x[kept][part], tau[kept][part])
     jumped, plain = streams
-    assert jumped.rates.noted["position jumps"] == len(bad)
+    assert jumped.rates.anomalies["position jumps"] == len(bad)
     np.testing.assert_array_equal(jumped.tracker.estimator.values, plain.tracker.estimator.values)
 
 
@@ -143,7 +143,7 @@ def test_a_motor_that_stays_elsewhere_is_believed_once_there_was_time_to_get_the
     q[50:] = 1.0
     rates = CausalRates(100.0, 1, CausalSpec(window=5, degree=2), fastest=np.array([2.0]))
     out = rates.push(t, q, q)
-    assert rates.noted["position jumps"] == 49  # 0.5 s at 2 rad/s, of which one step lies before
+    assert rates.anomalies["position jumps"] == 49  # 0.5 s at 2 rad/s, of which one step lies before
     assert np.abs(out.dq).max() < 1e-9
 
 
@@ -154,8 +154,8 @@ def test_two_halves_with_the_state_between_are_one_log(model, tmp_path, cut):
     whole, first, second = (new_stream(model) for _ in range(3))
     feed(whole, t, q, tau)
     feed(first, t[:cut], q[:cut], tau[:cut])
-    save(tmp_path / "state.npz", first)
-    restore(tmp_path / "state.npz", second)
+    save_state(tmp_path / "state.npz", first)
+    restore_state(tmp_path / "state.npz", second)
     feed(second, t[cut:], q[cut:], tau[cut:])
     np.testing.assert_allclose(second.tracker.estimator.values, whole.tracker.estimator.values, rtol=1e-12)
     (change,), (same,) = whole.tracker.changes, second.tracker.changes
@@ -169,9 +169,9 @@ def test_states_of_two_robots_are_merged(model, tmp_path):
     first, second = new_stream(model), new_stream(model)
     feed(first, t, q, tau)
     feed(second, t, q, signals(model, 1500, seed=1)[2])
-    save(tmp_path / "second.npz", second)
+    save_state(tmp_path / "second.npz", second)
     apart = np.sqrt(np.diag(first.tracker.estimator.covariance()))
-    merge(tmp_path / "second.npz", first)
+    merge_state(tmp_path / "second.npz", first)
     together = np.sqrt(np.diag(first.tracker.estimator.covariance()))
     k = model.labels.index("m(platform)")
     assert together[k] == pytest.approx(apart[k] / np.sqrt(2), rel=0.01)  # the same rows, noise of its own
@@ -179,21 +179,21 @@ def test_states_of_two_robots_are_merged(model, tmp_path):
 
 
 def test_state_of_another_robot_is_refused(model, tmp_path):
-    save(tmp_path / "state.npz", new_stream(model))
+    save_state(tmp_path / "state.npz", new_stream(model))
     other = tracked(load("irb2400"), TrackFile())
     stream = Stream(Tracker(other, np.ones(6), RATE), CausalRates(RATE, 6, CausalSpec()))
     with pytest.raises(BadFile, match="state of robot 'delta3', not of 'irb2400'"):
-        restore(tmp_path / "state.npz", stream)
+        restore_state(tmp_path / "state.npz", stream)
     whole = tracked(load("delta3"), TrackFile())
     with pytest.raises(BadFile, match="other parameters"):
-        restore(tmp_path / "state.npz", new_stream(whole))
+        restore_state(tmp_path / "state.npz", new_stream(whole))
     read = dict(np.load(tmp_path / "state.npz"))
     np.savez(tmp_path / "plain.npz", **{k: x for k, x in read.items() if not k.startswith("detector/")})
     with pytest.raises(BadFile, match="payload included"):
-        restore(tmp_path / "plain.npz", new_stream(model))
+        restore_state(tmp_path / "plain.npz", new_stream(model))
     (tmp_path / "broken.npz").write_bytes(b"PK")
     with pytest.raises(BadFile, match="cannot read the state"):
-        restore(tmp_path / "broken.npz", new_stream(model))
+        restore_state(tmp_path / "broken.npz", new_stream(model))
 
 
 def test_robot_without_enough_motors_is_refused():
@@ -291,7 +291,7 @@ def test_a_second_without_a_sample_that_counts_has_no_errors_and_is_json(log_fil
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda q: np.degrees(q), "further on than they can come"),
+        (lambda q: np.degrees(q), "moved further than their speed allows"),
         (lambda q: np.median(q, axis=0) + AWAY + 0 * q, "reaches no position"),
     ],
 )
@@ -299,7 +299,7 @@ def test_another_unit_or_zero_is_told_at_once(log_file, model, tmp_path, change,
     log = read_log(log_file, model.robot)
     write_log(tmp_path / "log.csv", replace(log, q=change(log.q)), model.robot)
     with pytest.raises(BadLog, match=said):
-        start(model.robot, [tmp_path / "log.csv"], read_yaml(SETTINGS, TrackFile))
+        start_session(model.robot, [tmp_path / "log.csv"], read_yaml(SETTINGS, TrackFile))
 
 
 def test_a_stretch_out_of_reach_is_refused_and_the_rest_taken(model):
@@ -318,12 +318,12 @@ def test_a_log_in_pieces_is_the_log(log_file, model, tmp_path, monkeypatch, suff
     whole = read_log(log_file, model.robot)
     write_log(tmp_path / f"log{suffix}", whole, model.robot, "SIMULATED for a test")
     monkeypatch.setattr("robodyn_pin.logs.stored_log.PIECE", 700)  # of 3000 rows
-    run = start(model.robot, [tmp_path / f"log{suffix}"], read_yaml(SETTINGS, TrackFile))
+    run = start_session(model.robot, [tmp_path / f"log{suffix}"], read_yaml(SETTINGS, TrackFile))
     pieces = list(run.logs[0]())
     assert [piece.size for piece in pieces] == [700, 700, 700, 700, 200]
     np.testing.assert_array_equal(np.concatenate([piece.q for piece in pieces]), whole.q)
     assert pieces[1].row(0).startswith(f"row {703 if suffix == '.csv' else 702} ")  # a note before it
-    for _ in run.moments():
+    for _ in run.history_rows():
         pass
     expected = new_stream(model)
     feed(expected, whole.t, whole.q, whole.tau)
@@ -367,13 +367,13 @@ def test_live_page_follows_a_log(log_file, model, browser):
     pytest.importorskip("viser", reason="viser is not installed")
     from robodyn_pin.viz.tracking_page import LivePage
 
-    run = start(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))
+    run = start_session(model.robot, [log_file], read_yaml(SETTINGS, TrackFile))
     with LivePage(run.stream.tracker, run.simulated, port=0) as live:
         page, problems = new_page(browser, viewport={"width": 1000, "height": 900}), []
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: problems.append(request.url) if leaves(request.url) else None)
         page.goto(live.url)
-        for moment in run.moments(live.paced(run.samples(10), speed=20.0)):
+        for moment in run.history_rows(live.paced(run.samples(10), speed=20.0)):
             live.show(moment)
         page.wait_for_function("() => document.querySelector('#tracked')?.dataset.t > 5.9")
         assert "SIMULATED" in page.inner_text("#tracked")

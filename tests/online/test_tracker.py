@@ -74,7 +74,7 @@ def test_tracker_corrects_wrong_parameters_of_any_robot(name):
     updates = [tracker.update(*sample) for sample in zip(c, cd, cdd, measured, strict=True)]
     last = [u for u in updates[200:] if not u.refused]
     assert len(last) > 90
-    before, after = (np.sqrt(np.mean(np.square([getattr(u, k) for u in last]))) for k in ("first", "error"))
+    before, after = (np.sqrt(np.mean(np.square([getattr(u, k) for u in last]))) for k in ("start_error", "error"))
     assert after < before / 5
 
 

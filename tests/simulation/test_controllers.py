@@ -227,7 +227,10 @@ def test_the_command_writes_log_errors_summary_and_plot(simulate, desk):
     assert motor["largest error [rad or m]"] >= table["error_j"].abs().max() >= 0.9 * motor["largest error [rad or m]"]
     assert "SIMULATED" in (desk / "out/log_tracking.svg").read_text()
     printed = simulate("--encoder-bits", 16)
-    assert f"torque limits cut in: j in {motor['samples at the torque limit']} of 100 samples" in printed.stdout
+    assert (
+        f"torque limits cut off the torque of j in {motor['samples at the torque limit']} of 100 samples"
+        in printed.stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import AT_LIMIT, colours, film_of
-from robodyn_pin.viz.film_loads import Loads, motor_loads
+from robodyn_pin.viz.film_loads import Loads, motor_film_loads
 from robodyn_pin.viz.scene import Scene
 
 MOTION = Path(__file__).parents[2] / "examples" / "irb360_motion.yaml"
@@ -201,7 +201,9 @@ def test_motors_carry_arrows_of_their_torques(look, tmp_path):
     page = look((tmp_path / "arm.html").as_uri(), offline=True, size=LAPTOP)
     wait_for_animation(page)
     tau, row = predict(arm, log, Preparation()), 400
-    before = at(page, float(log.t[row] - motor_loads(arm, log, Preparation(), None).t[0]))  # the edges are not shown
+    before = at(
+        page, float(log.t[row] - motor_film_loads(arm, log, Preparation(), None).t[0])
+    )  # the edges are not shown
     for k, name in enumerate(arm.motors.names):
         share = tau[row, k] / arm.file.limits[name].torque
         path = f"['meshcat', 'world', 'loads', '{name}', 'motor', 'turn'"

@@ -142,7 +142,7 @@ def test_every_robot_opens_with_all_its_coordinates(name):
         step = 0.02 * np.eye(len(panel.pose.c))[0]
         panel.move(panel.pose.c + step)
         for choice in panel._choices:
-            panel._lead_by(choice)
+            panel._change_coordinates(choice)
             assert panel.robot.coordinates.names == tuple(choice.split(", "))
             assert gap(robot, panel.pose.state.q[0]) < 1e-9
 
@@ -157,10 +157,10 @@ def test_robot_of_meshes_and_without_inertia_opens_too(tmp_path):
         '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
     )
     with panel_of(load(tmp_path / "mast.urdf"), port=0) as panel:
-        (sail,) = panel._stage._bodies[1]
+        (sail,) = panel._robot_scene._bodies[1]
         assert np.ptp(sail.vertices, axis=0) == pytest.approx([0.4, 0, 0.4])
         panel.move(np.array([0.5]))
-        assert panel._stage._joints[1].wxyz == pytest.approx([np.cos(0.25), 0, 0, np.sin(0.25)])
+        assert panel._robot_scene._joints[1].wxyz == pytest.approx([np.cos(0.25), 0, 0, np.sin(0.25)])
 
 
 def test_a_taken_port_is_told():

@@ -121,19 +121,19 @@ def test_verdict_comes_first_with_its_reasons_and_its_scope(result, seen):
     assert "✓ Accepted" in first
     order = [first.index(x) for x in (result.verdict.scope[1:], *result.verdict.reasons, *result.verdict.cautions)]
     assert order == sorted(order)
-    assert "Fitted on simulated, samples 0 to 279" in first
-    assert "held-out simulated, samples 280 to 399, which neither" in first
+    assert "It was fitted to simulated, samples 0 to 279" in first
+    assert "held-out data simulated, samples 280 to 399, which no estimate" in first
     assert "the same recording" in first
-    heads = ["Measured and predicted", "Base parameters", "Bodies", "Friction", "Choices made", "Data quality"]
-    places = [rest.index(head) for head in [*heads, "What is assumed", "Provenance", "The robot in 3D"]]
+    heads = ["Measured and predicted", "Base parameters", "Bodies", "Friction", "Settings chosen", "Data quality"]
+    places = [rest.index(head) for head in [*heads, "Assumptions The robot file", "Provenance", "The robot in 3D"]]
     assert places == sorted(places)
 
 
 def test_a_result_that_is_not_accepted_says_why(result, tmp_path):
     refused = replace(result, verdict=Verdict(False, ("over-fitted: <3> times & more",)))
     seen = text(refused, tmp_path)
-    assert "✗ Not accepted For what." in seen
-    assert "Why. over-fitted: <3> times & more" in seen
+    assert "✗ Not accepted Where it applies." in seen
+    assert "Reasons. over-fitted: <3> times & more" in seen
     assert "✓" not in seen
 
 
@@ -200,7 +200,7 @@ def test_mass_at_its_bound_is_not_sold_as_measured(result, tmp_path, seen):
 
 def test_masses_come_from_where_the_log_shows_them(seen):
     # The slide feels the tray's mass and nothing else of it; a hinge feels moments, never the mass of the arm.
-    rows = seen[seen.index("what decides the mass") :]
+    rows = seen[seen.index("what determines the mass") :]
     assert re.search(r"arm [^a-z]* to [^a-z]*the prior, not the log", rows)
     assert re.search(r"tray [^a-z]* to [^a-z]*the log x, y, z", rows)
 
@@ -212,10 +212,10 @@ def test_choices_are_drawn_and_one_at_the_end_of_its_candidates_is_flagged(resul
     )
     changed = text(replace(result, choices=choices), tmp_path)
     assert "cutoff of the filter on positions [Hz]" in changed
-    assert "cutoff: 10 , the least error." in changed
-    assert "prior_weight: 0.1 , the strongest whose error counts as equal" in changed
-    assert changed.count("The end of the candidates") == 1
-    assert "None: all settings are those of the run file." in seen
+    assert "cutoff: 10 , the value of the smallest error." in changed
+    assert "prior_weight: 0.1 , the largest weight whose error counts as equal" in changed
+    assert changed.count("It is at the end of the candidates") == 1
+    assert "None was chosen: all settings are those of the run file." in seen
 
 
 def test_the_chosen_candidate_is_the_marked_one():
@@ -461,7 +461,7 @@ def test_robot_without_drawn_bodies_is_called_a_skeleton(result, tmp_path, seen)
 
 def test_choice_at_the_end_of_its_candidates_is_said():
     last = Choice("cutoff", (5.0, 10.0, 20.0), (9.0, 8.0, 7.0), 20.0)
-    assert "cutoff 20 is the greatest of its candidates" in last.remark
-    assert "least" in replace(last, chosen=5.0).remark
+    assert "cutoff 20 is the largest of its candidates" in last.remark
+    assert "cutoff 5 is the smallest of its candidates" in replace(last, chosen=5.0).remark
     assert not replace(last, chosen=10.0).remark
     assert not Choice("cutoff", (5.0,), (9.0,), 5.0).remark  # nothing was chosen from
