@@ -61,7 +61,8 @@ def write(study: str, section: Section) -> None:
 
 def main() -> None:
     tests = HERE.parent / "tests"
-    sys.path[:0] = [str(HERE), str(tests), *map(str, tests.glob("[a-z]*/"))]  # studies share samplers with the tests
+    shared = [tests, *tests.glob("[a-z]*/"), HERE.parent / "benchmarks"]  # samplers of the tests, comparisons
+    sys.path[:0] = [str(HERE), *map(str, shared)]
     for study in sys.argv[1:] or STUDIES:
         write(study, importlib.import_module(study).study())
 

@@ -6,8 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, Equality
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout, smallest_eigenvalues
-from robodyn_pin.identification.prior import LENGTH, UNIT
+from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, UNIT, Layout, smallest_eigenvalues
 
 SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
 INSET = 1e-6  # likewise for masses, in parts of their bounds

@@ -15,8 +15,8 @@ from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.objective import stacked_rows
-from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues
-from robodyn_pin.identification.prior import UNIT, Prior, check_prior
+from robodyn_pin.identification.parameters import UNIT, Layout, pseudo_inertia, smallest_eigenvalues
+from robodyn_pin.identification.prior import Prior, check_prior
 
 SOLVERS = ("CLARABEL", "SCS")
 FINEST = 1e-5  # of the rms torque: less noise is rounding, and leaves the solver no digits for the prior

@@ -20,8 +20,7 @@ from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.constraints import constraints, still_met
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
-from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.prior import UNIT
+from robodyn_pin.identification.parameters import UNIT, Layout
 from robodyn_pin.identification.uncertainty import quantile
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show

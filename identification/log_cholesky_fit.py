@@ -14,8 +14,8 @@ from robodyn_pin.identification.bounds import Bounds, Equality, reduction
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.log_cholesky import curvature, from_log_cholesky, slice_basis, to_log_cholesky
 from robodyn_pin.identification.objective import stacked_rows
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout
-from robodyn_pin.identification.prior import UNIT, Prior, check_prior
+from robodyn_pin.identification.parameters import PSEUDO_INERTIA, UNIT, Layout
+from robodyn_pin.identification.prior import Prior, check_prior
 
 INSIDE = 1e-3  # the start lies so far inside its mass bounds, in parts of their width
 START = 0.01  # where a scalar without prior starts, in units that give its column length one

@@ -6,11 +6,9 @@ from typing import Literal
 import numpy as np
 
 from robodyn_pin.errors import NotPhysical
-from robodyn_pin.identification.parameters import INERTIAL, PSEUDO_INERTIA, unit_scale, why_not_physical
+from robodyn_pin.identification.parameters import INERTIAL, PSEUDO_INERTIA, UNIT, unit_scale, why_not_physical
 from robodyn_pin.identification.simple_bodies import nearest_body
 
-LENGTH = 0.1  # [m] with 1 kg the units of the fit: bodies of robots are then of size one
-UNIT = unit_scale(1.0, LENGTH)
 MARGIN = 1e-6  # the nearest body that is suggested has this smallest eigenvalue, in units of 1 kg and 0.1 m
 
 Distance = Literal["euclidean", "relative", "entropic"]

@@ -176,25 +176,6 @@ def tree_motion(delta: Delta, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> De
     return DeltaMotion(q[:, arms], v[:, arms], a[:, arms], delta.origin + q @ delta.slide.T, a @ delta.slide.T)
 
 
-def arm_motion(delta: Delta, phi: np.ndarray, phid: np.ndarray, phidd: np.ndarray) -> DeltaMotion:
-    """The moving parts from the arms' angles and rates (N, 3) alone, loops closed in closed form.
-
-    Raises:
-        ClosureFailed: the arms stand too far apart for the struts to meet; names the sample.
-    """
-    radius, tangent = delta.arms.at(np.cos(phi), np.sin(phi))
-    centres = radius - delta.hanging[delta.first]
-    x = _meet(delta, centres)
-    struts = x[:, None] - centres
-    rows = np.linalg.inv(struts)  # struts x' = struts . elbows'
-    elbow_rate = tangent * phid[..., None]
-    xd = (rows @ np.vecdot(struts, elbow_rate)[..., None]).transpose(0, 2, 1)
-    rate = xd - elbow_rate
-    elbow_pull = tangent * phidd[..., None] - radius * (phid * phid)[..., None]
-    right = np.vecdot(struts, elbow_pull) - np.vecdot(rate, rate)
-    return DeltaMotion(phi, phid, phidd, x, (rows @ right[..., None])[..., 0])
-
-
 def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:
     """Platform origin (N, 3) [m] from the arms' angles (N, 3) [rad].
 
