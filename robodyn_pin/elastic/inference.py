@@ -16,7 +16,7 @@ from robodyn_pin.elastic.elastic_file import Form, PriorSpec
 from robodyn_pin.elastic.measurements import Measurements, placed
 from robodyn_pin.elastic.springs import Placed, Springs
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer
+from robodyn_pin.identification.bayes import Evidence, Gaussian, Model, Posterior, SamplingCheck, infer, sampling_check
 
 UNTOLD = 0.9  # part of a prior's spread that is left where measurements say next to nothing of a spring
 NO_LEVER = 1e-9  # [m/rad]
@@ -107,12 +107,12 @@ def estimate(
         ClosureFailed, BadFile: a pose out of reach. SolverFailed: no most probable stiffness.
     """
     at = placed(m, springs)
-    z, sigma = m.deviation.ravel(), np.repeat(m.sigma, 3)
-    posterior = infer(expected(springs, at, m.force, form, model), z, sigma, prior, gamma)
+    evidence = Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), prior, gamma)
+    posterior = infer(expected(springs, at, m.force, form, model), evidence)
     check = None
     if samples:
         many = expected_of_many(springs, at, m.force, form, model, posterior.mean)
-        check = check_by_samples(many, z, sigma, prior, posterior, gamma, samples, seed)
+        check = sampling_check(many, evidence, posterior, samples, seed)
     weighed = Gaussian(prior.mean, prior.covariance / gamma)
     return Estimate(
         springs.names, form, gamma, prior, posterior, check, m, untold(springs, at, m.force, weighed, posterior)

@@ -15,7 +15,7 @@ from robodyn_pin.elastic.stiffest_pose import Task, stiffest
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
-from robodyn_pin.identification.bayes import infer
+from robodyn_pin.identification.bayes import Evidence, infer
 from robodyn_pin.robot.robot import load_named
 
 SAME = 1e-4  # [rad or m]
@@ -144,7 +144,7 @@ def _fitting_frame(run: StiffnessFile, springs: Springs, found: Estimate) -> str
     force = np.einsum("nij,nj->ni", at.turn, m.force + weight) - weight
     model = expected(springs, at, force, run.form, "linear")
     try:
-        other = infer(model, m.deviation.ravel(), np.repeat(m.sigma, 3), found.prior, run.gamma)
+        other = infer(model, Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), found.prior, run.gamma))
     except SolverFailed:
         return None
     return frame if other.plausibility >= IMPLAUSIBLE else None

@@ -1,5 +1,6 @@
 """Strut forces of a log as files: a table, a plot, a summary, and the reading of a load cell."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,32 +28,28 @@ INTERVALS = (
 )
 
 
-def forces_of_log(
-    robot: Robot,
-    log: Log,
-    preparation: Preparation,
-    reduced: Lump | None,
-    limit: float | None,
-    out: Path,
-    compare: Path | None = None,
-    cell: str = "",
-    covariance: np.ndarray | None = None,
-) -> dict[str, Any]:
-    """Compute the strut forces of a log, write table, plot and summary, and return the summary.
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the struts."""
 
-    Args:
-        limit: [N]; None: the robot file's. compare: table of a load cell. cell: STRUT or STRUT:END where it sits.
-        covariance: (p, p) of the robot's parameters, for the intervals of the full model; None: they are not known.
+    reduced: Lump | None  # where the reduced model lumps the bar; None: the full multipliers
+    limit: float | None  # [N]; None: the robot file's
+    compare: Path | None  # table of a load cell
+    cell: str  # STRUT or STRUT:END where it sits; empty: the upper end of the first strut
+    covariance: np.ndarray | None = None  # (p, p) of the robot's parameters, for intervals of the full model
+
+
+def forces_of_log(robot: Robot, log: Log, preparation: Preparation, asked: Asked, out: Path) -> dict[str, Any]:
+    """Compute the strut forces of a log, write table, plot and summary, and return the summary.
 
     Raises:
         RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
     """
-    if limit is None:
-        limit = next(iter(strut_limits(robot).values()), None)
-    measured = None if compare is None else _read_cell(compare)
-    whole = strut_history_with_reach(robot, log, preparation, reduced, covariance)
+    limit = next(iter(strut_limits(robot).values()), None) if asked.limit is None else asked.limit
+    measured = None if asked.compare is None else _read_cell(asked.compare)
+    whole = strut_history_with_reach(robot, log, preparation, asked.reduced, asked.covariance)
     history = whole.inside
-    where = _where(history, cell)
+    where = _where(history, asked.cell)
     summary: dict[str, Any] = {
         "robot": robot.name, "model": history.model, "simulated": log.simulated, "rows": len(history.t), "limit [N]": limit,
         "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
