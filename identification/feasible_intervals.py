@@ -37,9 +37,13 @@ class FeasibleIntervals:
 
 
 def feasible_intervals(
-    directions: np.ndarray, feasible: FeasibleEstimate, estimate: BaseEstimate, layout: Layout, bounds: Bounds,
+    directions: np.ndarray,
+    feasible: FeasibleEstimate,
+    estimate: BaseEstimate,
+    layout: Layout,
+    bounds: Bounds,
     freedom: float = np.inf,
-) -> FeasibleIntervals:  # fmt: skip
+) -> FeasibleIntervals:
     """Ranges of directions @ x over all bodies that the rows and the bounds allow.
 
     Args:

@@ -80,10 +80,8 @@ def check_prior(prior: Prior, names: tuple[str, ...]) -> None:
     for name, body in zip(names, prior.bodies, strict=True):
         if why := why_not_physical(body):
             nearest = nearest_body(body / UNIT, MARGIN) * UNIT
-            changed = [
-                f"{label}: {new:.6g}" for label, old, new in zip(INERTIAL, body, nearest, strict=True)
-                if abs(new - old) > 1e-9 * abs(body).max()
-            ]  # fmt: skip
+            moved = np.flatnonzero(abs(nearest - body) > 1e-9 * abs(body).max())
+            changed = [f"{INERTIAL[k]}: {nearest[k]:.6g}" for k in moved]
             raise NotPhysical(
                 f"the prior of body {name!r} is none that can exist: {why}. The nearest one that can has "
                 f"{{{', '.join(changed)}}}"

@@ -67,11 +67,10 @@ def predict(
     kept, said = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
-    summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": said, "largest torque": largest,
-        "columns not used": list(data.quality.unused),
-        "beyond limits": [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)],
-    }  # fmt: skip
+    beyond = [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)]
+    summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short}
+    summary |= {"edge": said, "largest torque": largest, "columns not used": list(data.quality.unused)}
+    summary["beyond limits"] = beyond
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)

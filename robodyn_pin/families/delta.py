@@ -15,10 +15,8 @@ from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.robot.robot import Robot
 
-AFTER, BEFORE = (
-    [1, 2, 0],
-    [2, 0, 1],
-)  # a cross product in two steps: np.cross costs more than all the rest of one sample
+# A cross product in two steps: np.cross costs more than all the rest of one sample.
+AFTER, BEFORE = [1, 2, 0], [2, 0, 1]
 SAME = 1e-9  # [m] by which geometry may miss a parallelogram
 
 
@@ -108,12 +106,12 @@ def delta_parts(robot: Robot) -> Delta:
     data = _placed(model, robot.home)
     turn = data.oMi[platform].rotation
     origin, slide = _translation(model, platform)
-    arm_of = np.array([order.index(arm) for arm in arms])
-    found = Delta(
-        tuple(robot.file.struts), tuple(joints), order, arm_of, np.array([arms.index(arm) for arm in order]), platform,
-        origin, slide, turning(model, arms, joints, [np.zeros(3)] * 6), np.array([turn @ f.placement.translation for f in on_platform]),
-        np.array([np.linalg.norm(f.placement.translation) for f in lower]), 1.0,
-    )  # fmt: skip
+    struts = tuple(robot.file.struts), tuple(joints)
+    arm_of, first = np.array([order.index(arm) for arm in arms]), np.array([arms.index(arm) for arm in order])
+    elbow = turning(model, arms, joints, [np.zeros(3)] * 6)
+    ball = np.array([turn @ f.placement.translation for f in on_platform])
+    length = np.array([np.linalg.norm(f.placement.translation) for f in lower])
+    found = Delta(*struts, order, arm_of, first, platform, origin, slide, elbow, ball, length, 1.0)
     _check_parallel(found, refused)
     phi, x = robot.home[None, found.arm_columns], data.oMi[platform].translation
     return found if np.allclose(platform_position(found, phi), x, atol=1e-6) else replace(found, side=-1.0)

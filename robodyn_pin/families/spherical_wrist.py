@@ -87,9 +87,8 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
     tree, rest = _linear(robot, index, where)
     pin.computeJointJacobians(model, data, rest)
     pin.updateFramePlacement(model, data, number)
-    screws = [
-        pin.getJointJacobian(model, data, j, pin.ReferenceFrame.WORLD)[:, i] for j, i in zip(chain, index, strict=True)
-    ]
+    world = pin.ReferenceFrame.WORLD
+    screws = [pin.getJointJacobian(model, data, j, world)[:, i] for j, i in zip(chain, index, strict=True)]
     axes, moments = np.array([s[3:] for s in screws]), np.array([s[:3] for s in screws])
     if np.abs(np.linalg.norm(axes, axis=1) - 1).max() > EXACT:
         raise NoClosedForm(
@@ -109,9 +108,7 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
     for what, miss in found.items():
         if abs(miss) > EXACT:
             raise NoClosedForm(f"{where} has no inverse kinematics in closed form: the axes of {what}")
-    return SphericalWrist(
-        robot, frame, names, axes, points, centre, data.oMf[number].homogeneous.copy(), tree, rest
-    )  # fmt: skip
+    return SphericalWrist(robot, frame, names, axes, points, centre, data.oMf[number].homogeneous.copy(), tree, rest)
 
 
 def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
     from robodyn_pin.log_to_robot.compare import Compared
+    from robodyn_pin.log_to_robot.payload import Quantity
     from robodyn_pin.log_to_robot.result import Result
 
 
@@ -65,12 +66,8 @@ def print_result(result: "Result", folder: Path) -> None:
     if result.bandwidths:
         print(result.bandwidths)
     if payload := result.robot_before.payload:
-        print_table(f"Payload {payload.name!r}, in the frame of {payload.link}", [
-            {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}",
-             "WLS": "not shown" if q.wls is None else f"{q.wls:.4g}",
-             "standard deviation": "" if q.deviation is None else f"{q.deviation:.2g}"}
-            for q in result.payload
-        ])  # fmt: skip
+        title = f"Payload {payload.name!r}, in the frame of {payload.link}"
+        print_table(title, [_payload_row(q) for q in result.payload])
     base = result.wls.base
     print(
         f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the fit"
@@ -94,6 +91,13 @@ def print_result(result: "Result", folder: Path) -> None:
     print(f"report: {folder / 'report.html'}")
 
 
+def _payload_row(q: "Quantity") -> dict[str, str]:
+    wls = "not shown" if q.wls is None else f"{q.wls:.4g}"
+    deviation = "" if q.deviation is None else f"{q.deviation:.2g}"
+    known = {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}"}
+    return known | {"WLS": wls, "standard deviation": deviation}
+
+
 def _together(e: "Errors", unit: str | None) -> float | str:
     """Rms error of all coordinates, where they have one unit."""
     return e.rmse_all if unit else "—"
@@ -104,16 +108,13 @@ def print_further(result: "Result", unit: str | None) -> None:
     further, names = result.further, result.layout.labels
     if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
         return
-    print_table(
-        "All estimates, all coordinates in one norm",
-        [
-            {
-                "estimate": name, f"fit RMSE [{unit or 'N m and N'}]": _together(s.fit, unit), "fit [%]": s.fit.percent_all,
-                f"held-out RMSE [{unit or 'N m and N'}]": _together(s.held_out, unit), "held-out [%]": s.held_out.percent_all,
-            }
-            for name, s in result.scored.items()
-        ],
-    )  # fmt: skip
+    rows = []
+    for name, s in result.scored.items():
+        row: dict[str, Any] = {"estimate": name}
+        for part, e in (("fit", s.fit), ("held-out", s.held_out)):
+            row |= {f"{part} RMSE [{unit or 'N m and N'}]": _together(e, unit), f"{part} [%]": e.percent_all}
+        rows.append(row)
+    print_table("All estimates, all coordinates in one norm", rows)
     if found := further.essential:
         from robodyn_pin.identification.essential import relative_deviations
 
@@ -147,22 +148,20 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
     for c in copies:
         values = zip(c.bodies, c.values, c.deviations, strict=True)
         equal = ("no" if c.significant else "yes") if c.tested else "not comparable"
-        rows.append({
-            "base parameter": c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ...",
-            "of each copy, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
-            "chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal,
-        })  # fmt: skip
+        label = c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ..."
+        each = "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values)
+        row = {"base parameter": label, "of each copy, with standard deviation [SI]": each}
+        rows.append(row | {"chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal})
     print_table("Identical bodies, estimated separately", rows)
     print(f"not equal: noise alone would make equal bodies differ as much with a probability below {SIGNIFICANT:g}")
 
 
 def print_excitation(found: "Excitation", folder: Path) -> None:
-    closest = sorted(found.loads, key=lambda load: -load["used_percent"])[:8]
-    rows = [
-        {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"],
-         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}
-        for load in closest
-    ]  # fmt: skip
+    rows = []
+    for load in sorted(found.loads, key=lambda load: -load["used_percent"])[:8]:
+        row = {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"]}
+        allowed = " to ".join(f"{x:.3f}" for x in load["allowed"])
+        rows.append(row | {"allowed": allowed, "used [%]": load["used_percent"]})
     if rows:
         print_table(f"Limits that bind the motion of {found.robot.name} (SI units, margin taken off)", rows)
     else:
@@ -179,19 +178,17 @@ def print_comparison(found: "Compared") -> None:
     from robodyn_pin.log_to_robot.verdict import short
 
     change = found.change
-    rows: list[dict[str, Any]] = [
-        {"what": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change in deviations": f"{(b - a) / s:+.1f}",
-         "probability": f"{p:.2g}", "changed": "yes" if yes else ""}
-        for label, a, b, s, p, yes in zip(
-            found.labels, change.first, change.second, change.deviations, change.probability, change.significant, strict=True
-        )
-    ]  # fmt: skip
-    rows += [
-        {"what": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
-         "change in deviations": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
-        for name, (a, b) in found.errors.items()
-    ]  # fmt: skip
-    print_table(f"{found.robot}: first and second result (weighted least squares)", rows)
+    columns = (change.first, change.second, change.deviations, change.probability, change.significant)
+    heads = ("what", "first", "second", "change in deviations", "probability", "changed")
+    rows = [
+        (short(label, 44), f"{a:.4g}", f"{b:.4g}", f"{(b - a) / s:+.1f}", f"{p:.2g}", "yes" if yes else "")
+        for label, a, b, s, p, yes in zip(found.labels, *columns, strict=True)
+    ]
+    for name, (a, b) in found.errors.items():
+        more = f"{100 * (b / a - 1):+.1f} %" if a else ""
+        rows.append((f"held-out RMSE of {name} [N m or N]", f"{a:.4g}", f"{b:.4g}", "", "", more))
+    title = f"{found.robot}: first and second result (weighted least squares)"
+    print_table(title, [dict(zip(heads, row, strict=True)) for row in rows])
     many = int(change.significant.sum())
     print(
         f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, probability {change.joint:.2g} by chance; "
@@ -206,15 +203,12 @@ def print_comparison(found: "Compared") -> None:
 
 
 def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
-    rows = [
-        {"motor": m["motor"], "largest error [1e-3 rad or m]": 1e3 * m["largest error [rad or m]"],
-         "rms error [1e-3 rad or m]": 1e3 * m["rms error [rad or m]"],
-         "largest torque [N m or N]": m["largest torque [N m or N]"]}
-        for m in summary["motors"]
-    ]  # fmt: skip
-    print_table(
-        f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}", rows
-    )
+    rows, torque = [], "largest torque [N m or N]"
+    for m in summary["motors"]:
+        errors = {f"{what} error [1e-3 rad or m]": 1e3 * m[f"{what} error [rad or m]"] for what in ("largest", "rms")}
+        rows.append({"motor": m["motor"]} | errors | {torque: m[torque]})
+    title = f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}"
+    print_table(title, rows)
     cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]
     if cut:
         print(f"torque limits cut in: {', '.join(cut)} of {summary['samples']} samples")

@@ -46,35 +46,50 @@ def write_design(found: Design, folder: Path) -> None:
 def summary(found: Design) -> dict[str, object]:
     """What result.json holds."""
     run, (before, after) = found.run, found.deviations
-    return {
-        "robot": found.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "names": list(found.springs.names),
-        "form": run.form, "criterion": run.criterion, "mode": run.mode, "seed": run.seed,
-        "unit": "stiffness in 1e6 N m/rad" if run.form == "stiffness" else "compliance in 1e-6 rad/(N m)",
-        "size": found.size, "prior_size": found.before, "only": found.alone,
-        "random_designs": len(found.random), "median_random": float(np.median(found.random)),
-        "median_random_full_force": float(np.median(found.random_full)), "best_random_full_force": float(found.random_full.min()),
-        "gain": float(np.median(found.random) / found.size), "gain_full_force": float(np.median(found.random_full) / found.size),
-        "reached": [float(x) for x in found.reached],
-        "expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": found.untold,
-        "measurements": [
-            {"orientation": g + 1, "direction": name, "q": q.tolist(), "force": f.tolist(), "expected_deviation": d.tolist()}
-            for g, name, q, f, d in zip(found.plan.pose, found.plan.directions, found.q, found.force, found.deviation, strict=True)
-        ],
-        "posterior": {"mean": found.posterior.mean.tolist(), "covariance": found.posterior.covariance.tolist()},
+    tool, median, full = run.tool.model_dump(), float(np.median(found.random)), float(np.median(found.random_full))
+    robot = {
+        "robot": found.springs.robot.name,
+        "tool": tool,
+        "springs": run.springs,
+        "names": list(found.springs.names),
+    }
+    asked = {"form": run.form, "criterion": run.criterion, "mode": run.mode, "seed": run.seed}
+    unit = "stiffness in 1e6 N m/rad" if run.form == "stiffness" else "compliance in 1e-6 rad/(N m)"
+    size = {"unit": unit, "size": found.size, "prior_size": found.before, "only": found.alone}
+    chance = {"random_designs": len(found.random), "median_random": median, "median_random_full_force": full}
+    best = {"best_random_full_force": float(found.random_full.min())}
+    gain = {"gain": median / found.size, "gain_full_force": full / found.size, "reached": found.reached.tolist()}
+    told = {"expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": found.untold}
+    plan, posterior = found.plan, found.posterior
+    measurements = [
+        {
+            "orientation": g + 1,
+            "direction": name,
+            "q": q.tolist(),
+            "force": f.tolist(),
+            "expected_deviation": d.tolist(),
+        }
+        for g, name, q, f, d in zip(plan.pose, plan.directions, found.q, found.force, found.deviation, strict=True)
+    ]
+    return {**robot, **asked, **size, **chance, **best, **gain, **told} | {
+        "measurements": measurements,
+        "posterior": {"mean": posterior.mean.tolist(), "covariance": posterior.covariance.tolist()},
         "note": "planned with the prior's stiffness; nothing was measured",
-    }  # fmt: skip
+    }
 
 
 def measurement_rows(found: Design) -> list[Row]:
     """The measurements for people: degrees as a controller shows them (metres of a sliding motor in mm)."""
     robot = found.springs.robot
     slides = robot.slides(robot.motors.S)
-    return [
-        {"measurement": str(i + 1), "orientation": str(g + 1)}
-        | {f"{name} [{'mm' if s else '°'}]": f"{1000 * x if s else np.degrees(x):.2f}" for name, s, x in zip(robot.motors.names, slides, q, strict=True)}
-        | {"force x, y, z [N]": " ".join(f"{x:.0f}" for x in f), "expected deviation [µm]": " ".join(f"{x / MICRO:.0f}" for x in d)}
-        for i, (g, q, f, d) in enumerate(zip(found.plan.pose, found.q, found.force, found.deviation, strict=True))
-    ]  # fmt: skip
+    heads = [f"{name} [{'mm' if s else '°'}]" for name, s in zip(robot.motors.names, slides, strict=True)]
+    rows = []
+    for i, (g, q, f, d) in enumerate(zip(found.plan.pose, found.q, found.force, found.deviation, strict=True)):
+        row = {"measurement": str(i + 1), "orientation": str(g + 1)}
+        shown = (f"{1000 * x if s else np.degrees(x):.2f}" for s, x in zip(slides, q, strict=True))
+        row |= dict(zip(heads, shown, strict=True)) | {"force x, y, z [N]": " ".join(f"{x:.0f}" for x in f)}
+        rows.append(row | {"expected deviation [µm]": " ".join(f"{x / MICRO:.0f}" for x in d)})
+    return rows
 
 
 def words(found: Design) -> list[str]:
@@ -84,7 +99,7 @@ def words(found: Design) -> list[str]:
         f"{what} of the expected posterior ({run.form}) {found.size:.4g}, of the prior {found.before:.4g}; {len(found.random)} designs by chance "
         f"that keep the same rules: median {np.median(found.random):.4g} ({np.median(found.random) / found.size:.3g} times as much), with full forces "
         f"{np.median(found.random_full):.4g} ({np.median(found.random_full) / found.size:.3g} times), the best of them {found.random_full.min():.4g}"
-    ]  # fmt: skip
+    ]
     if len(found.alone) > 1:
         lines += [
             f"only the measurements along {name}: {x:.4g}, {x / found.size:.3g} times all"
@@ -112,10 +127,12 @@ def page(found: Design, drawn: str) -> str:
         tour = scene.html()
     unknown = [f"{name} {why}" for name, why in found.untold.items()]
     verdict = "Every spring is told" if not unknown else "NOT EVERY SPRING IS TOLD"
+    planned = (
+        "Planned with the prior's stiffness; nothing was measured. Forces act on the tool, along the axes of the base."
+    )
     parts = [
-        Part("Measurements", ["Planned with the prior's stiffness; nothing was measured. Forces act on the tool, along the axes of the base."],
-             measurement_rows(found)),
+        Part("Measurements", [planned], measurement_rows(found)),
         Part("Worth", words(found), (), [drawn]),
         Part("Poses", ["Arrows: forces, their tips at the tool's point."], (), (), tour),
-    ]  # fmt: skip
+    ]
     return sheet(f"{springs.robot.name}: optimal experiments", "", not unknown, verdict, unknown, parts)

@@ -45,10 +45,8 @@ def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
     """Write why there is no motion, and return it as `result.json` holds it."""
-    found = {
-        "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
-        "excess": error.excess,
-    }  # fmt: skip
+    found = {"robot": settings.robot, "feasible": False, "reason": str(error)}
+    found |= {"s": error.s, "limit": " ".join(error.label), "excess": error.excess}
     _clear(folder)
     _write_settings(settings, folder)
     write_json(folder / "result.json", found)
@@ -60,27 +58,24 @@ def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
     task, plan, motion = planned.task, planned.plan, planned.motion
     settings = task.settings
     held, used, unit_of = [label for at in plan.active for label in at], planned.used, units(planned)
-    return {
-        "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
-        "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
-        "intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle,
-        "planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged,
-        "time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1),
-        "limits": [
-            {"kind": kind, "name": name, "least": float(low), "greatest": float(high), "unit": unit_of[kind, name],
-             "largest use [%]": 100 * used[kind, name],
-             "active [% of the path's points]": 100 * held.count((kind, name)) / len(plan.active)}
-            for (kind, name), (low, high) in zip(task.limits.labels, task.limits.ranges, strict=True)
-        ],
-        "struts": [
-            {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at,
-             "margin to the limit [N]": use.margin}
-            for use in planned.struts
-        ],
-        "costs [s]": planned.costs,
-        "cautions": _cautions(planned),
-        "simulation": None if simulated is None else simulated.summary(),
-    }  # fmt: skip
+    found = {"robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time}
+    found |= {"path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective}
+    found |= {"intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle}
+    found |= {"planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged}
+    found |= {"time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1)}
+    limits, active = [], "active [% of the path's points]"
+    for label, (low, high) in zip(task.limits.labels, task.limits.ranges.tolist(), strict=True):
+        limit = {"kind": label[0], "name": label[1], "least": low, "greatest": high, "unit": unit_of[label]}
+        use = {"largest use [%]": 100 * used[label], active: 100 * held.count(label) / len(plan.active)}
+        limits.append(limit | use)
+    struts = [
+        {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at}
+        | {"margin to the limit [N]": use.margin}
+        for use in planned.struts
+    ]
+    simulation = None if simulated is None else simulated.summary()
+    found |= {"limits": limits, "struts": struts, "costs [s]": planned.costs, "cautions": _cautions(planned)}
+    return found | {"simulation": simulation}
 
 
 def _cautions(planned: Planned) -> list[str]:
@@ -148,14 +143,8 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
-        figures["acceleration"] = acceleration_figure(
-            simulated.names,
-            simulated.units,
-            simulated.t,
-            simulated.planned,
-            simulated.accelerations,
-            f"{name}: acceleration",
-        )
+        s, said = simulated, f"{name}: acceleration"
+        figures["acceleration"] = acceleration_figure(s.names, s.units, s.t, s.planned, s.accelerations, said)
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 

@@ -63,17 +63,15 @@ def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking,
     """What the summary file holds."""
     values = (found.largest, found.rms, np.abs(found.tau).max(axis=0), found.saturated.sum(axis=0))
     rows = zip(robot.motors.names, *(x.tolist() for x in values), strict=True)
-    return {
-        "robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate,
-        "delay [samples]": spec.delay, "samples": len(found.t),
-        "motors": [
-            {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms, "largest torque [N m or N]": tau,
-             "samples at the torque limit": cut}
-            for m, most, rms, tau, cut in rows
-        ],
-        "stable": found.stability.stable, "stability": found.stability.sentence(spec),
-        "files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")],
-    }  # fmt: skip
+    motors = [
+        {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms}
+        | {"largest torque [N m or N]": tau, "samples at the torque limit": cut}
+        for m, most, rms, tau, cut in rows
+    ]
+    about = {"robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate}
+    about |= {"delay [samples]": spec.delay, "samples": len(found.t), "motors": motors}
+    about |= {"stable": found.stability.stable, "stability": found.stability.sentence(spec)}
+    return about | {"files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")]}
 
 
 def _write(
@@ -86,10 +84,8 @@ def _write(
     tau = found.tau[kept]
     tau = tau + noise.of(len(tau), np.random.default_rng(noise.seed))
     log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
-    named, columns = (
-        {"t": log.t},
-        {"reference": found.reference, "error": found.error, "disturbance": found.disturbance},
-    )
+    named = {"t": log.t}
+    columns = {"reference": found.reference, "error": found.error, "disturbance": found.disturbance}
     for prefix, x in columns.items():
         named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
     beside = [out.with_name(name) for name in summary["files"]]

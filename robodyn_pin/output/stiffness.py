@@ -41,59 +41,59 @@ def write_stiffness(found: Stiffness, folder: Path) -> None:
 
 def table(found: Stiffness) -> list[dict[str, Any]]:
     """One row a spring, SI units; `high` is None where nothing bounds the stiffness."""
-    e = found.estimate
-    return [
-        {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low), "high": float(high) if np.isfinite(high) else None, "prior": float(before),
-         "untold": e.untold.get(name, "")}
-        for name, k, s, (low, high), before in zip(
-            e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), found.campaigns[-1].stiffness, strict=True)
-    ]  # fmt: skip
+    e, rows = found.estimate, []
+    columns = (e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), found.campaigns[-1].stiffness)
+    for name, k, s, (low, high), before in zip(e.names, *(x.tolist() for x in columns), strict=True):
+        row = {"spring": name, "stiffness": k, "standard_deviation": s, "low": low}
+        row |= {"high": high if np.isfinite(high) else None, "prior": before, "untold": e.untold.get(name, "")}
+        rows.append(row)
+    return rows
 
 
 def campaign_table(found: Stiffness) -> list[dict[str, Any]]:
     """One row a campaign, as table 2 of Stiff-6660 with what it leaves out, SI units."""
-    return [
-        {"campaign": c.name, "measurements": " ".join(map(str, c.rows))}
-        | {f"k_{name}": float(k) for name, k in zip(found.springs.names, c.stiffness, strict=True)}
-        | {f"deviation_{name}": float(s) for name, s in zip(found.springs.names, np.sqrt(np.diag(c.covariance)), strict=True)}
-        | {"trace": c.trace}
-        | ({f"rms_error_{axis}": x for axis, x in c.rms.items()} if c.rms else {})
-        for c in found.campaigns
-    ]  # fmt: skip
+    names, rows = found.springs.names, []
+    for c in found.campaigns:
+        row = {"campaign": c.name, "measurements": " ".join(map(str, c.rows))}
+        for prefix, x in (("k_", c.stiffness), ("deviation_", np.sqrt(np.diag(c.covariance)))):
+            row |= {f"{prefix}{name}": value for name, value in zip(names, x.tolist(), strict=True)}
+        rows.append(row | {"trace": c.trace} | {f"rms_error_{axis}": x for axis, x in (c.rms or {}).items()})
+    return rows
 
 
 def summary(found: Stiffness) -> dict[str, object]:
     """What result.json holds."""
     e, run, axes = found.estimate, found.run, found.estimate.posterior.ellipsoid()
-    return {
-        "robot": found.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs, "model": run.model,
-        "simulated": found.simulated, "accepted": found.accepted, "complaints": list(found.complaints),
-        "cautions": list(found.cautions), "measurements": e.measurements.name, "rows": list(e.measurements.rows),
-        "form": e.form, "why_this_form": WHY[e.form], "gamma": e.gamma, "names": list(e.names),
-        "prior": {"mean": e.prior.mean.tolist(), "covariance": e.prior.covariance.tolist()},
-        "posterior": {"mean": e.posterior.mean.tolist(), "covariance": e.posterior.covariance.tolist()},
-        "ellipsoid_95": {"half_axes": axes[0].tolist(), "directions_in_columns": axes[1].tolist()},
-        "stiffness": table(found), "stiffness_covariance": e.covariance.tolist(),
-        "misfit": e.posterior.misfit, "expected_misfit": 3 * len(e.measurements.rows), "plausibility": e.posterior.plausibility,
-        "residuals": found.left.tolist(), "sampling_check": _check(e), "campaigns": [_campaign(c) for c in found.campaigns],
-        **use_summary(found), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
-    }  # fmt: skip
+    rows, tool = e.measurements.rows, run.tool.model_dump()
+    robot = {"robot": found.springs.robot.name, "tool": tool, "springs": run.springs, "model": run.model}
+    verdict = {"simulated": found.simulated, "accepted": found.accepted, "complaints": list(found.complaints)}
+    measured = {"cautions": list(found.cautions), "measurements": e.measurements.name, "rows": list(rows)}
+    form = {"form": e.form, "why_this_form": WHY[e.form], "gamma": e.gamma, "names": list(e.names)}
+    inferred = {
+        what: {"mean": x.mean.tolist(), "covariance": x.covariance.tolist()}
+        for what, x in (("prior", e.prior), ("posterior", e.posterior))
+    }
+    ellipsoid = {"ellipsoid_95": {"half_axes": axes[0].tolist(), "directions_in_columns": axes[1].tolist()}}
+    stiffness = {"stiffness": table(found), "stiffness_covariance": e.covariance.tolist()}
+    misfit = {"misfit": e.posterior.misfit, "expected_misfit": 3 * len(rows), "plausibility": e.posterior.plausibility}
+    checks = {"residuals": found.left.tolist(), "sampling_check": _check(e)}
+    return {**robot, **verdict, **measured, **form, **inferred, **ellipsoid, **stiffness, **misfit, **checks} | {
+        "campaigns": [_campaign(c) for c in found.campaigns],
+        **use_summary(found),
+        "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
+    }
 
 
 def _check(e: Estimate) -> dict[str, object] | None:
     if e.check is None:
         return None
-    return {
-        "trusted": e.check.trusted, "effective_samples": e.check.effective, "in_ellipsoid_95": e.check.inside,
-        "mean": e.check.mean.tolist(), "deviations": e.check.deviations.tolist(),
-    }  # fmt: skip
+    worth = {"trusted": e.check.trusted, "effective_samples": e.check.effective, "in_ellipsoid_95": e.check.inside}
+    return worth | {"mean": e.check.mean.tolist(), "deviations": e.check.deviations.tolist()}
 
 
 def _campaign(c: Campaign) -> dict[str, object]:
-    return {
-        "name": c.name, "rows": list(c.rows), "stiffness": c.stiffness.tolist(), "covariance": c.covariance.tolist(), "trace": c.trace,
-        "untold": c.untold, "rms_error": c.rms,
-    }  # fmt: skip
+    found = {"name": c.name, "rows": list(c.rows), "stiffness": c.stiffness.tolist()}
+    return found | {"covariance": c.covariance.tolist(), "trace": c.trace, "untold": c.untold, "rms_error": c.rms}
 
 
 def pictures(found: Stiffness, folder: Path) -> dict[str, str]:
@@ -125,34 +125,26 @@ def page(found: Stiffness, drawn: dict[str, str], scene: str) -> str:
 
     e, run = found.estimate, found.run
     verdict = "Measurements, model and prior go together" if found.accepted else "NOT ACCEPTED"
-    parts = [
-        Part("Stiffness", [
-            f"{len(e.measurements.rows)} measurements of {e.measurements.name}; springs on the {run.springs}, {run.model} model, prior weight gamma "
-            f"{e.gamma:g}. Misfit {e.posterior.misfit:.3g}, expected {3 * len(e.measurements.rows)} (chance of as much or more {e.posterior.plausibility:.3g}).",
-            WHY[e.form], check_words(e)], stiffness_rows(found), [drawn["stiffness"]]),
-    ]  # fmt: skip
+    count = len(e.measurements.rows)
+    measured = (
+        f"{count} measurements of {e.measurements.name}; springs on the {run.springs}, {run.model} model, prior weight gamma "
+        f"{e.gamma:g}. Misfit {e.posterior.misfit:.3g}, expected {3 * count} (chance of as much or more {e.posterior.plausibility:.3g})."
+    )
+    said = [measured, WHY[e.form], check_words(e)]
+    parts = [Part("Stiffness", said, stiffness_rows(found), [drawn["stiffness"]])]
     if "campaigns" in drawn:
         words = [
             "Each campaign is inferred by itself, from the same prior: stiffness ± standard deviation of each spring in 10⁶ N m/rad."
         ]
         parts.append(Part("Campaigns", words, campaign_rows(found), [drawn["campaigns"]]))
     if "validation" in drawn:
-        parts.append(
-            Part(
-                "Validation",
-                ["Predicted deviations of poses that no campaign used."],
-                error_rows(found),
-                [drawn["validation"]],
-            )
-        )
-    said = use_words(found)
+        words = ["Predicted deviations of poses that no campaign used."]
+        parts.append(Part("Validation", words, error_rows(found), [drawn["validation"]]))
     drawings = [name for name in ("deviations", "task", "correction") if name in drawn]
-    for (title, sentence), name in zip(said.items(), drawings, strict=True):
+    for (title, sentence), name in zip(use_words(found).items(), drawings, strict=True):
         parts.append(Part(title, [f"{sentence}."], (), [drawn[name]], scene if name == "deviations" else ""))
-    return sheet(
-        f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else "", found.accepted, verdict,
-        [*found.complaints, *found.cautions], parts,
-    )  # fmt: skip
+    title, note = f"{found.springs.robot.name}: stiffness", SIMULATED if found.simulated else ""
+    return sheet(title, note, found.accepted, verdict, [*found.complaints, *found.cautions], parts)
 
 
 def check_words(e: Estimate) -> str:
@@ -169,11 +161,15 @@ def check_words(e: Estimate) -> str:
 
 def stiffness_rows(found: Stiffness) -> list[Row]:
     """The springs for people, 10⁶ N m/rad."""
-    return [
-        {"spring": str(row["spring"]), "k [10⁶ N m/rad]": f"{row['stiffness'] / MILLION:.3f}", "standard deviation [10⁶ N m/rad]": f"{row['standard_deviation'] / MILLION:.3f}",
-         "95 % interval [10⁶ N m/rad]": f"{row['low'] / MILLION:.3f} to {'∞' if row['high'] is None else format(row['high'] / MILLION, '.3f')}", "prior [10⁶ N m/rad]": f"{row['prior'] / MILLION:.3f}"}
-        for row in table(found)
-    ]  # fmt: skip
+    rows = []
+    for row in table(found):
+        k, s, low, high, prior = (
+            "∞" if row[key] is None else f"{row[key] / MILLION:.3f}"
+            for key in ("stiffness", "standard_deviation", "low", "high", "prior")
+        )
+        named = {"k": k, "standard deviation": s, "95 % interval": f"{low} to {high}", "prior": prior}
+        rows.append({"spring": str(row["spring"])} | {f"{name} [10⁶ N m/rad]": x for name, x in named.items()})
+    return rows
 
 
 def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:

@@ -68,14 +68,15 @@ def use_summary(found: Stiffness) -> dict[str, object]:
     """What result.json holds of it."""
     out: dict[str, object] = {}
     if (m := found.map) is not None:
-        out["map"] = {"force": list(m.spec.force), "places": int(m.grid.size), "in_reach": len(m.points),
-                      "least": float(m.lengths.min()), "largest": float(m.lengths.max())}  # fmt: skip
+        reach = {"force": list(m.spec.force), "places": int(m.grid.size), "in_reach": len(m.points)}
+        out["map"] = reach | {"least": float(m.lengths.min()), "largest": float(m.lengths.max())}
     if (t := found.task) is not None:
-        out["task"] = {"motors": t.motors.tolist(), "turn": t.turn.tolist(), "deviation": t.deviation.tolist(),
-                       "median_by_chance": float(np.median(t.random))}  # fmt: skip
+        pose = {"motors": t.motors.tolist(), "turn": t.turn.tolist(), "deviation": t.deviation.tolist()}
+        out["task"] = pose | {"median_by_chance": float(np.median(t.random))}
     if (c := found.correction) is not None:
-        out["path"] = {"points": len(c.q), "largest_expected": float(np.linalg.norm(c.deviation, axis=1).max()),
-                       "largest_unsure": float(c.unsure.max()), "simulated_part_left": c.part_left}  # fmt: skip
+        largest = float(np.linalg.norm(c.deviation, axis=1).max())
+        path = {"points": len(c.q), "largest_expected": largest, "largest_unsure": float(c.unsure.max())}
+        out["path"] = path | {"simulated_part_left": c.part_left}
     return out
 
 

@@ -24,11 +24,12 @@ def write_tracked(folder: Path, stream: Stream, moments: list[Moment], summary: 
     tracker = stream.tracker
     note = f"{summary['robot']} tracked{', SIMULATED log' if summary['simulated'] else ''}"
     changed = ", dashed a change" if tracker.changes else ""
+    bands = f"{note}: estimates, 95 % bands; grey where not excited, dotted the start{changed}"
     plots = {
-        "estimates": estimates_figure(moments, tracker, f"{note}: estimates, 95 % bands; grey where not excited, dotted the start{changed}"),
+        "estimates": estimates_figure(moments, tracker, bands),
         "excitation": excitation_figure(moments, tracker, f"{note}: what the motion excites{changed}"),
         "errors": errors_figure(moments, tracker, f"{note}: torque error of each second"),
-    }  # fmt: skip
+    }
     write_table(folder / "history.csv", _table(moments, stream), note)
     for name, figure in plots.items():
         write_text(folder / f"{name}.svg", svg_file(figure, name))
@@ -40,10 +41,15 @@ def write_tracked(folder: Path, stream: Stream, moments: list[Moment], summary: 
 def _table(moments: list[Moment], stream: Stream) -> dict[str, np.ndarray]:
     tracked = stream.tracker.tracked
     found = {"t": np.array([m.t for m in moments])}
-    for prefix, field, names in (
-        ("", "values", tracked.labels), ("deviation ", "deviations", tracked.labels), ("excited ", "shown", tracked.labels),
-        ("error before ", "before", tracked.robot.coordinates.names), ("error after ", "after", tracked.robot.coordinates.names),
-    ):  # fmt: skip
+    prefixes = {
+        "values": "",
+        "deviations": "deviation ",
+        "shown": "excited ",
+        "before": "error before ",
+        "after": "error after ",
+    }
+    for field, prefix in prefixes.items():
+        names = tracked.robot.coordinates.names if prefix.startswith("error") else tracked.labels
         columns = np.array([getattr(m, field) for m in moments]).T
         found |= {f"{prefix}{name}": column for name, column in zip(names, columns, strict=True)}
     return found | {

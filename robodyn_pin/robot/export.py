@@ -40,10 +40,8 @@ def urdf_with(robot: Robot, wanted: dict[str, np.ndarray], eigenvalue: float) ->
     """
     root = ET.fromstring(robot.urdf_xml)
     # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
-    merged = {
-        f.name for f in robot.model.frames
-        if f.type == pin.FrameType.BODY and f.parentJoint > 0 and body_name(robot.model, f.parentJoint) in wanted
-    }  # fmt: skip
+    bodies = [f for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0]
+    merged = {f.name for f in bodies if body_name(robot.model, f.parentJoint) in wanted}
     for link in root.findall("link"):
         old = link.find("inertial")
         if link.get("name") in merged and old is not None:

@@ -132,10 +132,8 @@ def coupled(file: RobotFile, sayings: Sayings, joints: Sequence[str]) -> tuple[R
     """
     own = {joint for spec in file.closures if isinstance(spec, CouplingSpec) for joint in spec.of}
     mimics = [mimic for mimic in sayings.mimics if mimic.joint not in own]
-    unused = [
-        f"<mimic> of joint {mimic.joint}, which a closure of the robot file couples"
-        for mimic in sayings.mimics if mimic.joint in own
-    ]  # fmt: skip
+    replaced = [mimic.joint for mimic in sayings.mimics if mimic.joint in own]
+    unused = [f"<mimic> of joint {joint}, which a closure of the robot file couples" for joint in replaced]
     if not mimics:
         return file, tuple(unused)
     following = {mimic.joint for mimic in mimics}

@@ -92,9 +92,14 @@ class Reference:
 
 
 def follow(
-    model: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, fed: bool, inner: np.ndarray,
+    model: Robot,
+    c: np.ndarray,
+    cd: np.ndarray,
+    cdd: np.ndarray,
+    fed: bool,
+    inner: np.ndarray,
     label: Callable[[int], str] = str,
-) -> Reference:  # fmt: skip
+) -> Reference:
     """The reference of coordinates (N, d).
 
     Args:

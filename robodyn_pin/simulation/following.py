@@ -47,9 +47,12 @@ class Simulated:
 
 
 def simulate_planned(
-    robot: Robot, course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile, model: Robot | None = None,
+    robot: Robot,
+    course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    spec: ControllerFile,
+    model: Robot | None = None,
     progress: Callable[[float], None] = lambda share: None,
-) -> Simulated:  # fmt: skip
+) -> Simulated:
     """Simulate a robot under a controller that follows a planned motion.
 
     Args:
@@ -64,15 +67,12 @@ def simulate_planned(
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
     cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
-    names, units = (
-        robot.coordinates.names,
-        tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(robot.coordinates.S)),
-    )
+    names = robot.coordinates.names
+    units = tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(S))
     frame = next((name for name in LAST if robot.model.existFrame(name)), None)
     if names != robot.motors.names or frame is None:
         return Simulated(tracking, robot.motors.names, names, units, course[3], cdd)
     states = (robot.close(*course[1:]), robot.close(c, cd, cdd))
+    moves = (frame_accelerations(robot, state, frame) for state in states)
     names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
-    return Simulated(
-        tracking, robot.motors.names, names, units, *(frame_accelerations(robot, state, frame) for state in states)
-    )
+    return Simulated(tracking, robot.motors.names, names, units, *moves)
