@@ -131,9 +131,8 @@ def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.
 def _meeting_point(axes: np.ndarray, points: np.ndarray) -> np.ndarray:
     """The point (3,) nearest to all axes."""
     across_axes = np.eye(3) - axes[:, :, None] * axes[:, None, :]
-    return np.asarray(
-        np.linalg.lstsq(across_axes.sum(axis=0), np.einsum("kij,kj->i", across_axes, points), rcond=None)[0]
-    )
+    right = np.einsum("kij,kj->i", across_axes, points)
+    return np.asarray(np.linalg.lstsq(across_axes.sum(axis=0), right, rcond=None)[0])
 
 
 def across(axis: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -106,9 +106,8 @@ def plan_sweeps(run: FrictionFile, robot: Robot) -> Protocol:
     note = f"sweeps of {robot.name} past reference angles, one motor at a time, the others where gravity loads it least"
     motion = SweepMotion(sweeps=[p.sweep for p in posed], note=note, **settings)
     for p in posed:
-        _check_limits(
-            robot, motion.model_copy(update={"sweeps": [p.sweep]}), f"the sweep of {p.sweep.of!r} at {p.sweep.at:g}"
-        )
+        alone = motion.model_copy(update={"sweeps": [p.sweep]})
+        _check_limits(robot, alone, f"the sweep of {p.sweep.of!r} at {p.sweep.at:g}")
     _check_limits(robot, motion, "the way between the sweeps")
     return Protocol(robot.name, motion, posed, float(polynomial(motion, names).x[-1]))
 

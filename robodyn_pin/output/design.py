@@ -1,6 +1,7 @@
 """The result folder of optimal experiments: design.csv, result.json, a picture, a page with the poses in 3D."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,9 +10,11 @@ from robodyn_pin.elastic.measurements import AXES, motor_headers, write_measurem
 from robodyn_pin.elastic.springs import place
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.output.stiffness_uses import MICRO
 
-Row = dict[str, str]
-MILLION, MICRO = 1e6, 1e-6
+if TYPE_CHECKING:
+    from robodyn_pin.viz.sheet import Row
+
 NAMES = {"A": "trace", "D": "determinant", "E": "largest eigenvalue"}
 FORCE_ARROW, FORCE_COLOUR = 0.35, 0x0072B2  # [m] of the largest force
 
@@ -78,7 +81,7 @@ def summary(found: Design) -> dict[str, object]:
     }
 
 
-def measurement_rows(found: Design) -> list[Row]:
+def measurement_rows(found: Design) -> "list[Row]":
     """The measurements for people: degrees as a controller shows them (metres of a sliding motor in mm)."""
     robot = found.springs.robot
     slides = robot.slides(robot.motors.S)

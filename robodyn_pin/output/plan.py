@@ -156,10 +156,9 @@ def _film(planned: Planned) -> Any:
 
     robot, motion = planned.task.robot, planned.motion
     if motion.struts is not None:
-        k, ends = len(motion.struts.names), np.stack([motion.struts.upper, motion.struts.lower])
-        loads = Loads(
-            "axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, planned.task.strut_limits
-        )
+        names, ends = motion.struts.names, np.stack([motion.struts.upper, motion.struts.lower])
+        unit, limits = ("N",) * len(names), planned.task.strut_limits
+        loads = Loads("axial strut force, full model", names, unit, motion.t, ends, limits)
     else:
         names = robot.motors.names
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)

@@ -10,13 +10,14 @@ from robodyn_pin.elastic.inference import Estimate
 from robodyn_pin.elastic.stiffness import Stiffness
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.output.stiffness_uses import use_summary, use_words, write_uses
+from robodyn_pin.output.stiffness_uses import MICRO, use_summary, use_words, write_uses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Row = dict[str, str]
-MILLION, MICRO = 1e6, 1e-6
+    from robodyn_pin.viz.sheet import Row
+
+MILLION = 1e6
 SIMULATED = "SIMULATED measurements: this result says nothing about a real machine."
 WHY = {
     "compliance": "Inferred is the compliance 1/k: deviations are linear in it, so that a normal prior leaves a normal posterior "
@@ -66,8 +67,9 @@ def summary(found: Stiffness) -> dict[str, object]:
     e, run, axes = found.estimate, found.run, found.estimate.posterior.ellipsoid()
     rows, tool = e.measurements.rows, run.tool.model_dump()
     robot = {"robot": found.springs.robot.name, "tool": tool, "springs": run.springs, "model": run.model}
-    verdict = {"simulated": found.simulated, "accepted": found.accepted, "complaints": list(found.complaints)}
-    measured = {"cautions": list(found.cautions), "measurements": e.measurements.name, "rows": list(rows)}
+    verdict = {"simulated": found.simulated, "accepted": found.accepted}
+    why = {"complaints": list(found.complaints), "cautions": list(found.cautions)}
+    measured = {"measurements": e.measurements.name, "rows": list(rows)}
     form = {"form": e.form, "why_this_form": WHY[e.form], "gamma": e.gamma, "names": list(e.names)}
     inferred = {
         what: {"mean": x.mean.tolist(), "covariance": x.covariance.tolist()}
@@ -77,7 +79,7 @@ def summary(found: Stiffness) -> dict[str, object]:
     stiffness = {"stiffness": table(found), "stiffness_covariance": e.covariance.tolist()}
     misfit = {"misfit": e.posterior.misfit, "expected_misfit": 3 * len(rows), "plausibility": e.posterior.plausibility}
     checks = {"residuals": found.left.tolist(), "sampling_check": _check(e)}
-    return {**robot, **verdict, **measured, **form, **inferred, **ellipsoid, **stiffness, **misfit, **checks} | {
+    return {**robot, **verdict, **why, **measured, **form, **inferred, **ellipsoid, **stiffness, **misfit, **checks} | {
         "campaigns": [_campaign(c) for c in found.campaigns],
         **use_summary(found),
         "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
@@ -159,7 +161,7 @@ def check_words(e: Estimate) -> str:
     )
 
 
-def stiffness_rows(found: Stiffness) -> list[Row]:
+def stiffness_rows(found: Stiffness) -> "list[Row]":
     """The springs for people, 10⁶ N m/rad."""
     rows = []
     for row in table(found):
@@ -172,7 +174,7 @@ def stiffness_rows(found: Stiffness) -> list[Row]:
     return rows
 
 
-def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
+def campaign_rows(found: Stiffness, short: bool = False) -> "list[Row]":
     """The campaigns for people; short: for a terminal."""
     rows = []
     for c in found.campaigns:
@@ -186,7 +188,7 @@ def campaign_rows(found: Stiffness, short: bool = False) -> list[Row]:
     return rows
 
 
-def error_rows(found: Stiffness) -> list[Row]:
+def error_rows(found: Stiffness) -> "list[Row]":
     """Errors of the deviations that each campaign predicts at poses that none used."""
     return [
         {"campaign": c.name} | {f"rms error {axis} [µm]": f"{x / MICRO:.1f}" for axis, x in c.rms.items()}

@@ -22,9 +22,8 @@ def write_uses(found: Stiffness, folder: Path) -> str:
         named = {axis: m.points[:, i] for i, axis in enumerate(AXES)}
         named |= {f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)}
         force, robot = ", ".join(f"{f:g}" for f in m.spec.force), found.springs.robot.name
-        write_table(
-            folder / "deviations.csv", named, f"expected deviations [m] under ({force}) N, axes of the base; {robot}"
-        )
+        note = f"expected deviations [m] under ({force}) N, axes of the base; {robot}"
+        write_table(folder / "deviations.csv", named, note)
         scene = map_page(m, found.springs)
         write_text(folder / "deviations.html", scene)
     if found.correction is not None:

@@ -83,18 +83,16 @@ def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated:
     origin = "simulated logs" if simulated else "measured logs"
     now = {"masses, centres of mass, inertias and efforts that are not known: true": f"identified from {origin}"}
     sources = now | {f"before identification: {what}": source for what, source in robot.file.sources.items()}
-    return robot.file.model_copy(
-        update={"urdf": Path(f"{robot.name}_identified.urdf"), "efforts": efforts, "sources": sources}
-    )
+    urdf = Path(f"{robot.name}_identified.urdf")
+    return robot.file.model_copy(update={"urdf": urdf, "efforts": efforts, "sources": sources})
 
 
 def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> str:
     """The text of NAME_identified.yaml."""
     file = identified_file(robot, layout, values, simulated)
     content = file.model_dump(mode="json", exclude_defaults=True)
-    note = (
-        f"# {robot.name}, identified from {'SIMULATED' if simulated else 'measured'} logs; see result.json beside it.\n"
-    )
+    kind = "SIMULATED" if simulated else "measured"
+    note = f"# {robot.name}, identified from {kind} logs; see result.json beside it.\n"
     return note + yaml.safe_dump(content, sort_keys=False, width=120)
 
 

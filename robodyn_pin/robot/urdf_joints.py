@@ -81,10 +81,8 @@ def _mimic(element: ET.Element, name: str, moving: Sequence[str], path: Path) ->
         raise BadFile(f"{path}: joint {name!r} mimics itself; name the joint that it follows")
     if other not in moving:
         raise UnknownName("moving joint", other, f"{path}, which joint {name!r} mimics", moving)
-    where = f"joint {name!r}"
-    return Mimic(
-        name, other, number(element, "multiplier", 1.0, where, path), number(element, "offset", 0.0, where, path)
-    )
+    factor = number(element, "multiplier", 1.0, f"joint {name!r}", path)
+    return Mimic(name, other, factor, number(element, "offset", 0.0, f"joint {name!r}", path))
 
 
 def _losses(element: ET.Element, name: str, path: Path) -> list[EffortSpec]:
@@ -159,7 +157,6 @@ def rubbing(model: pin.Model, efforts: Sequence[Effort], sayings: Sayings) -> tu
         str(spec.of): any(effort.rows[:, joint_index(model, str(spec.of))].any() for effort in efforts)
         for spec in sayings.losses
     }
-    unused = [
-        f"<dynamics> of joint {joint}, of which the robot file names efforts" for joint, named in taken.items() if named
-    ]
+    named = [joint for joint, acting in taken.items() if acting]
+    unused = [f"<dynamics> of joint {joint}, of which the robot file names efforts" for joint in named]
     return [spec for spec in sayings.losses if not taken[str(spec.of)]], tuple(unused)

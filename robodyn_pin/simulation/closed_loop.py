@@ -208,9 +208,8 @@ def integration_steps(robot: Robot, controller: Controller) -> int:
     fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
     steps = max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
     if steps > MOST_STEPS:
-        steepest = np.argmax(
-            np.abs(np.diagonal(change, axis1=1, axis2=2) / np.diagonal(M, axis1=1, axis2=2)).max(axis=0)
-        )
+        slope, inertia = (np.diagonal(x, axis1=1, axis2=2) for x in (change, M))
+        steepest = np.argmax(np.abs(slope / inertia).max(axis=0))
         raise RobodynError(
             f"robot {robot.name!r}: friction of {robot.coordinates.names[steepest]} near standstill is so steep against its inertia "
             f"that a sample would take {steps} steps of integration, at most {MOST_STEPS} are done; give it the rotor's inertia "

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -13,10 +13,9 @@ from scipy.optimize import nnls
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
-from robodyn_pin.files import Positive, Strict, resolve
+from robodyn_pin.files import NotNegative, Positive, Strict, resolve
 from robodyn_pin.robot.robot import Robot, load
 
-NotNegative = Annotated[float, Field(ge=0)]
 LONGEST_DELAY = 50  # samples: who waits longer may sample less often
 STABLE = 1 + 1e-9  # largest growth a sample
 
