@@ -16,14 +16,13 @@ from robodyn_pin.simulation.controllers import (
     Controller,
     ControllerFile,
     DisturbanceSpec,
-    Stability,
     by_motor,
     filtered_rate,
     follow,
-    stability,
 )
 from robodyn_pin.simulation.forward import runge_kutta
 from robodyn_pin.simulation.simulated_log import encoded
+from robodyn_pin.simulation.stability import Stability, stability
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
