@@ -6,18 +6,19 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robodyn_pin.closures.kernel_tables import CODES, LoopTable, Tree
-
-POINT, PLANAR, ROD, FRAME, REVOLUTE, COUPLING = CODES.values()
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 
 @dataclass(frozen=True)
 class Group:
     """Closures of one kind, and their joints."""
 
-    kind: int
+    formula: int
+    coincident: bool
     index: np.ndarray  # (k,) which closures
-    axes: np.ndarray  # rows of a frame anchor (linear, angular) that the kind keeps
+    kept: np.ndarray  # which of the six rows of frame b against frame a
+    turns: int  # how many of them are rotations
     rows: np.ndarray  # (k, m) their equations
     owner: np.ndarray  # (e,) position in `index`, for each joint of each closure
     joint: np.ndarray  # (e,)
@@ -36,19 +37,20 @@ class Batch:
         for joint in range(1, len(depth)):
             depth[joint] = depth[tree.parent[joint]] + 1
         self.levels = [np.flatnonzero(needed & (depth == k)) for k in range(1, depth.max(initial=0) + 1)]
-        self.groups = [self._group(kind) for kind in np.unique(loops.kind)]
+        kinds, which = np.unique(np.column_stack([loops.formula, loops.held]), axis=0, return_inverse=True)
+        self.groups = [self._group(np.flatnonzero(which.ravel() == k)) for k in range(len(kinds))]
 
-    def _group(self, kind: int) -> Group:
-        loops = self.loops
-        index = np.flatnonzero(loops.kind == kind)
+    def _group(self, index: np.ndarray) -> Group:
+        loops, first = self.loops, index[0]
         joints = [np.arange(loops.start[k], loops.start[k + 1]) for k in index]
         entries = np.concatenate(joints)
-        axes = {PLANAR: [0, 1], FRAME: [0, 1, 2, 3, 4, 5], REVOLUTE: [0, 1, 2, 4, 5]}.get(kind, [0, 1, 2])
-        rows = loops.first_row[index][:, None] + np.arange(loops.n_rows[index[0]])
+        kept = np.flatnonzero(loops.held[first] >= 0)
+        rows = loops.first_row[index][:, None] + np.arange(loops.n_rows[first])
         owner = np.repeat(np.arange(len(index)), [len(x) for x in joints])
         return Group(
-            int(kind), index, np.array(axes), rows, owner, loops.joint[entries], loops.sign[entries, None, None]
-        )
+            int(loops.formula[first]), bool(loops.coincident[first]), index, kept, int((kept >= 3).sum()), rows, owner,
+            loops.joint[entries], loops.sign[entries, None, None],
+        )  # fmt: skip
 
     def at(self, q: np.ndarray) -> "Placed":
         """The joints placed at q (N, nv)."""
@@ -108,26 +110,33 @@ class Placed:
         axes, x, y = self.ends
         for group in self.batch.groups:
             k, first = group.index, group.rows[:, 0]
-            if group.kind == COUPLING:
+            if group.formula == COUPLING:
                 phi[first] = -loops.length[k, None]
                 np.add.at(phi, first[group.owner], group.sign[:, 0] * self.q[group.joint - 1])
                 continue
             d = y[k] - x[k]
-            if group.kind == ROD:
+            if group.formula == DISTANCE:
                 phi[first] = np.sqrt((d * d).sum(axis=1)) - loops.length[k, None]
                 continue
-            linear = group.rows[:, :3]
-            phi[linear] = _apply_back(axes[k], d)[:, : linear.shape[1]]
-            if group.kind == REVOLUTE:  # cross components of b's x axis
-                b = _apply(self.R[loops.b[k]], loops.turn_b[k, :, 0, None])
-                b = _apply_back(axes[k], b)
-                phi[group.rows[:, 3]], phi[group.rows[:, 4]] = -b[:, 2], b[:, 1]
-            elif group.kind == FRAME:
+            d = _apply_back(axes[k], d)
+            for row, i in zip(group.rows.T, group.kept[: len(group.kept) - group.turns], strict=False):
+                phi[row] = d[:, i]
+            if group.turns == 1:
+                phi[group.rows[:, -1]] = -_dot(axes[k, :, 0], self.axis_of_b(k, 1))
+            elif group.turns == 2:
+                b = _apply_back(axes[k], self.axis_of_b(k, 0))
+                phi[group.rows[:, -2]], phi[group.rows[:, -1]] = -b[:, 2], b[:, 1]
+            elif group.turns == 3:
                 B = _product(self.R[loops.b[k]], loops.turn_b[k][..., None])
                 C = _product(axes[k].swapaxes(1, 2), B).transpose(0, 3, 1, 2)
                 turn = Rotation.from_matrix(C.reshape(-1, 3, 3)).as_rotvec()
-                phi[group.rows[:, 3:]] = turn.reshape(len(k), -1, 3).transpose(0, 2, 1)
+                phi[group.rows[:, -3:]] = turn.reshape(len(k), -1, 3).transpose(0, 2, 1)
         return phi.T
+
+    def axis_of_b(self, k: np.ndarray, i: int) -> np.ndarray:
+        """Axis i of frame b of the closures k in the world, (k, 3, N)."""
+        loops = self.batch.loops
+        return _apply(self.R[loops.b[k]], loops.turn_b[k, :, i, None])
 
     def jacobian(self) -> np.ndarray:
         """J (N, m, nv), a view with the samples last in memory."""
@@ -136,21 +145,23 @@ class Placed:
         axes, x, y = self.ends
         for group in self.batch.groups:
             own, column = group.index[group.owner], group.joint - 1
-            if group.kind == COUPLING:
+            if group.formula == COUPLING:
                 J[group.rows[group.owner, 0], column] = group.sign[:, 0]
                 continue
             s, R = self.s[group.joint], axes[own]
-            # Pinocchio's frame anchor compares velocities at frame a.
-            t = s[:, :3] + _cross(s[:, 3:], (x if group.kind >= FRAME else y)[own])
+            t = s[:, :3] + _cross(s[:, 3:], (x if group.coincident else y)[own])
             t *= group.sign
-            if group.kind == ROD:
+            if group.formula == DISTANCE:
                 d = y[own] - x[own]
                 J[group.rows[group.owner, 0], column] = (d * t).sum(axis=1) / _length(d)
                 continue
             t = _apply_back(R, t)
-            if group.kind >= FRAME:
-                t = np.concatenate([t, _apply_back(R, group.sign * s[:, 3:])], axis=1)
-            J[group.rows[group.owner], column[:, None]] = t[:, group.axes]
+            if group.turns:
+                w = group.sign * s[:, 3:]
+                t = np.concatenate([t, _apply_back(R, w)], axis=1)
+                if group.turns == 1:
+                    t[:, 5] = _dot(_cross(R[:, :, 0], self.axis_of_b(own, 1)), w)
+            J[group.rows[group.owner], column[:, None]] = t[:, group.kept]
         return J.transpose(2, 0, 1)
 
     def motions(self, v: np.ndarray, a: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -174,27 +185,38 @@ class Placed:
         axes, x, y = self.ends
         for group in self.batch.groups:
             k = group.index
-            if group.kind == COUPLING:
+            if group.formula == COUPLING:
                 continue
             Va, Vb = V[loops.a[k]], V[loops.b[k]]
             e = A[loops.b[k]] - A[loops.a[k]]
-            if group.kind >= FRAME:
-                e -= _cross_motion(Va, Vb)  # the twist of b against a, seen from a, at frame a
-                t = _apply_back(axes[k], e[:, :3] + _cross(e[:, 3:], x[k]))
-                t = np.concatenate([t, _apply_back(axes[k], e[:, 3:])], axis=1)
-                drift[group.rows] = t[:, group.axes]
-                continue
-            of_b = Vb[:, :3] + _cross(Vb[:, 3:], y[k])
-            u = of_b - Va[:, :3] - _cross(Va[:, 3:], y[k])
-            t = e[:, :3] + _cross(e[:, 3:], y[k]) + _cross(Vb[:, 3:] - Va[:, 3:], of_b) - _cross(Va[:, 3:], u)
-            if group.kind == ROD:
+            w = Vb[:, 3:] - Va[:, 3:]
+            if group.turns:
+                seen = e - _cross_motion(Va, Vb)  # of b against a, as a sees it
+            if group.coincident:
+                t = seen[:, :3] + _cross(seen[:, 3:], x[k])
+            else:
+                of_b = Vb[:, :3] + _cross(Vb[:, 3:], y[k])
+                u = of_b - Va[:, :3] - _cross(Va[:, 3:], y[k])
+                t = e[:, :3] + _cross(e[:, 3:], y[k]) + _cross(w, of_b) - _cross(Va[:, 3:], u)
+            if group.formula == DISTANCE:
                 d = y[k] - x[k]
                 length = _length(d)
                 across = (u * u).sum(axis=1) - ((d * u).sum(axis=1) / length) ** 2
                 drift[group.rows[:, 0]] = ((d * t).sum(axis=1) + across) / length
                 continue
-            drift[group.rows] = _apply_back(axes[k], t)[:, group.axes]
+            t = _apply_back(axes[k], t)
+            if group.turns:
+                t = np.concatenate([t, _apply_back(axes[k], seen[:, 3:])], axis=1)
+                if group.turns == 1:
+                    a, b = axes[k, :, 0], self.axis_of_b(k, 1)
+                    t[:, 5] = _dot(_cross(a, b), seen[:, 3:]) + _dot(w, w) * _dot(a, b) - _dot(w, a) * _dot(w, b)
+            drift[group.rows] = t[:, group.kept]
         return drift.T
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a . b, (k, 3, N) both."""
+    return (a * b).sum(axis=1)
 
 
 def _length(d: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
@@ -106,65 +107,96 @@ def move(tree: Tree, v, a, at: Posture):
 @inlined
 def residual(loops: LoopTable, q, at: Posture, phi):
     """phi (m,) after `place`, as kinds.py defines it."""
-    for k in range(len(loops.kind)):
-        kind, row = loops.kind[k], loops.first_row[k]
-        if kind == 5:
+    for k in range(len(loops.formula)):
+        formula, row = loops.formula[k], loops.first_row[k]
+        if formula == COUPLING:
             phi[row] = -loops.length[k]
             for e in range(loops.start[k], loops.start[k + 1]):
                 phi[row] += loops.sign[e] * q[loops.joint[e] - 1]
             continue
         (a00, a01, a02, a10, a11, a12, a20, a21, a22), (x0, x1, x2), (y0, y1, y2) = ends(loops, k, at)
         d0, d1, d2 = y0 - x0, y1 - x1, y2 - x2
-        if kind == 2:
+        if formula == DISTANCE:
             phi[row] = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2) - loops.length[k]
             continue
-        phi[row] = a00 * d0 + a10 * d1 + a20 * d2
-        phi[row + 1] = a01 * d0 + a11 * d1 + a21 * d2
-        if kind != 1:
-            phi[row + 2] = a02 * d0 + a12 * d1 + a22 * d2
-        if kind == 4:  # cross components of b's x axis
-            R, b = at.R[loops.b[k]], loops.turn_b[k, :, 0]
-            x0, x1, x2 = (R[0, 0] * b[0] + R[0, 1] * b[1] + R[0, 2] * b[2], R[1, 0] * b[0] + R[1, 1] * b[1] + R[1, 2] * b[2],
-                          R[2, 0] * b[0] + R[2, 1] * b[1] + R[2, 2] * b[2])  # fmt: skip
-            phi[row + 3] = -(a02 * x0 + a12 * x1 + a22 * x2)
-            phi[row + 4] = a01 * x0 + a11 * x1 + a21 * x2
-        elif kind == 3:
+        y, z, rx, ry, rz = held(loops, k)[1:]
+        phi[row] = a00 * d0 + a10 * d1 + a20 * d2  # where x is free, the first row that is kept is written over it
+        if y >= 0:
+            phi[row + y] = a01 * d0 + a11 * d1 + a21 * d2
+        if z >= 0:
+            phi[row + z] = a02 * d0 + a12 * d1 + a22 * d2
+        if rx >= 0:
             A, B = at.R[loops.a[k]] @ loops.turn_a[k], at.R[loops.b[k]] @ loops.turn_b[k]
-            phi[row + 3], phi[row + 4], phi[row + 5] = rotation_vector(np.ascontiguousarray(A.T) @ B)
+            phi[row + rx], phi[row + ry], phi[row + rz] = rotation_vector(np.ascontiguousarray(A.T) @ B)
+        elif ry >= 0:
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 0)
+            phi[row + ry] = -(a02 * b0 + a12 * b1 + a22 * b2)
+            phi[row + rz] = a01 * b0 + a11 * b1 + a21 * b2
+        elif rz >= 0:
+            a0, a1, a2 = axis(at.R, loops.a[k], loops.turn_a, k, 0)
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 1)
+            phi[row + rz] = -(a0 * b0 + a1 * b1 + a2 * b2)
 
 
 @inlined
 def jacobian(loops: LoopTable, at: Posture, A):
     """Rows of closure k in A[k] (rows, its joints), after `place`."""
-    for k in range(len(loops.kind)):
-        kind, start, chain = loops.kind[k], loops.start[k], range(loops.start[k], loops.start[k + 1])
-        if kind == 5:
+    for k in range(len(loops.formula)):
+        start, chain = loops.start[k], range(loops.start[k], loops.start[k + 1])
+        if loops.formula[k] == COUPLING:
             for e in chain:
                 A[k, 0, e - start] = loops.sign[e]
             continue
         (a00, a01, a02, a10, a11, a12, a20, a21, a22), (x0, x1, x2), (y0, y1, y2) = ends(loops, k, at)
-        if kind == 2:
+        x, y, z, rx, ry, rz = held(loops, k)
+        if loops.formula[k] == DISTANCE:
             d0, d1, d2 = y0 - x0, y1 - x1, y2 - x2
             distance = max(np.sqrt(d0 * d0 + d1 * d1 + d2 * d2), 1e-12)
             a00, a10, a20 = d0 / distance, d1 / distance, d2 / distance  # the one row is along the rod
-        elif kind >= 3:
-            y0, y1, y2 = x0, x1, x2  # Pinocchio's frame anchor compares velocities at frame a
+        elif loops.coincident[k]:
+            y0, y1, y2 = x0, x1, x2
+        n0, n1, n2 = a02, a12, a22
+        if rz >= 0 and ry < 0:
+            n0, n1, n2 = cross((a00, a10, a20), axis(at.R, loops.b[k], loops.turn_b, k, 1))
         for e in chain:
             j, sign, c = loops.joint[e], loops.sign[e], e - start
             s0, s1, s2, w0, w1, w2 = at.s[j, 0], at.s[j, 1], at.s[j, 2], at.s[j, 3], at.s[j, 4], at.s[j, 5]
             t0, t1, t2 = s0 + w1 * y2 - w2 * y1, s1 + w2 * y0 - w0 * y2, s2 + w0 * y1 - w1 * y0
-            A[k, 0, c] = sign * (a00 * t0 + a10 * t1 + a20 * t2)
-            if kind != 2:
-                A[k, 1, c] = sign * (a01 * t0 + a11 * t1 + a21 * t2)
-                if kind != 1:
-                    A[k, 2, c] = sign * (a02 * t0 + a12 * t1 + a22 * t2)
-            if kind >= 3:
-                first = 3
-                if kind == 3:
-                    A[k, first, c] = sign * (a00 * w0 + a10 * w1 + a20 * w2)
-                    first += 1
-                A[k, first, c] = sign * (a01 * w0 + a11 * w1 + a21 * w2)
-                A[k, first + 1, c] = sign * (a02 * w0 + a12 * w1 + a22 * w2)
+            if x >= 0:
+                A[k, x, c] = sign * (a00 * t0 + a10 * t1 + a20 * t2)
+            if y >= 0:
+                A[k, y, c] = sign * (a01 * t0 + a11 * t1 + a21 * t2)
+            if z >= 0:
+                A[k, z, c] = sign * (a02 * t0 + a12 * t1 + a22 * t2)
+            if rz >= 0:
+                if rx >= 0:
+                    A[k, rx, c] = sign * (a00 * w0 + a10 * w1 + a20 * w2)
+                if ry >= 0:
+                    A[k, ry, c] = sign * (a01 * w0 + a11 * w1 + a21 * w2)
+                A[k, rz, c] = sign * (n0 * w0 + n1 * w1 + n2 * w2)
+
+
+@inlined
+def held(loops: LoopTable, k):
+    """Which rows of closure k hold x, y, z, rx, ry, rz of frame b against frame a; -1: none."""
+    h = loops.held
+    return h[k, 0], h[k, 1], h[k, 2], h[k, 3], h[k, 4], h[k, 5]
+
+
+@inlined
+def axis(R, j, turn, k, i):
+    """Axis i of an end of closure k in the world, joint j having that end."""
+    x, y, z = turn[k, 0, i], turn[k, 1, i], turn[k, 2, i]
+    return (
+        R[j, 0, 0] * x + R[j, 0, 1] * y + R[j, 0, 2] * z,
+        R[j, 1, 0] * x + R[j, 1, 1] * y + R[j, 1, 2] * z,
+        R[j, 2, 0] * x + R[j, 2, 1] * y + R[j, 2, 2] * z,
+    )
+
+
+@inlined
+def cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @inlined
@@ -216,14 +248,15 @@ def rotation_vector(C):
     return factor * x, factor * y, factor * z
 
 
-@compiled
+@inlined
 def loop_drift(loops: LoopTable, at: Posture, drift):
     """Accelerations (m,) of the rows where the joints' accelerations are zero, after `place` and `move` with a = 0."""
-    for k in range(len(loops.kind)):
-        kind, row = loops.kind[k], loops.first_row[k]
-        if kind == 5:
+    for k in range(len(loops.formula)):
+        row = loops.first_row[k]
+        if loops.formula[k] == COUPLING:
             drift[row] = 0.0
             continue
+        x, y, z, rx, ry, rz = held(loops, k)
         (a00, a01, a02, a10, a11, a12, a20, a21, a22), (x0, x1, x2), (y0, y1, y2) = ends(loops, k, at)
         Va, Vb, Aa, Ab = at.V[loops.a[k]], at.V[loops.b[k]], at.A[loops.a[k]], at.A[loops.b[k]]
         e0, e1, e2, e3, e4, e5 = (
@@ -235,21 +268,14 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
             Ab[5] - Aa[5],
         )
         w0, w1, w2 = Va[3], Va[4], Va[5]
-        if kind >= 3:
-            # Pinocchio's frame anchor: the twist of b against a, seen from a, at frame a.
+        g0, g1, g2 = Vb[3] - w0, Vb[4] - w1, Vb[5] - w2
+        # Rotation of b against a, as a sees it.
+        r0, r1, r2 = e3 - (w1 * Vb[5] - w2 * Vb[4]), e4 - (w2 * Vb[3] - w0 * Vb[5]), e5 - (w0 * Vb[4] - w1 * Vb[3])
+        if loops.coincident[k]:
             e0 -= w1 * Vb[2] - w2 * Vb[1] + Va[1] * Vb[5] - Va[2] * Vb[4]
             e1 -= w2 * Vb[0] - w0 * Vb[2] + Va[2] * Vb[3] - Va[0] * Vb[5]
             e2 -= w0 * Vb[1] - w1 * Vb[0] + Va[0] * Vb[4] - Va[1] * Vb[3]
-            e3 -= w1 * Vb[5] - w2 * Vb[4]
-            e4 -= w2 * Vb[3] - w0 * Vb[5]
-            e5 -= w0 * Vb[4] - w1 * Vb[3]
-            t0, t1, t2 = e0 + e4 * x2 - e5 * x1, e1 + e5 * x0 - e3 * x2, e2 + e3 * x1 - e4 * x0
-            first = row + 3
-            if kind == 3:
-                drift[first] = a00 * e3 + a10 * e4 + a20 * e5
-                first += 1
-            drift[first] = a01 * e3 + a11 * e4 + a21 * e5
-            drift[first + 1] = a02 * e3 + a12 * e4 + a22 * e5
+            t0, t1, t2 = e0 + r1 * x2 - r2 * x1, e1 + r2 * x0 - r0 * x2, e2 + r0 * x1 - r1 * x0
         else:
             b0, b1, b2 = (
                 Vb[0] + Vb[4] * y2 - Vb[5] * y1,
@@ -257,21 +283,33 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
                 Vb[2] + Vb[3] * y1 - Vb[4] * y0,
             )
             u0, u1, u2 = b0 - Va[0] - w1 * y2 + w2 * y1, b1 - Va[1] - w2 * y0 + w0 * y2, b2 - Va[2] - w0 * y1 + w1 * y0
-            g0, g1, g2 = Vb[3] - w0, Vb[4] - w1, Vb[5] - w2
             t0 = e0 + e4 * y2 - e5 * y1 + g1 * b2 - g2 * b1 - w1 * u2 + w2 * u1
             t1 = e1 + e5 * y0 - e3 * y2 + g2 * b0 - g0 * b2 - w2 * u0 + w0 * u2
             t2 = e2 + e3 * y1 - e4 * y0 + g0 * b1 - g1 * b0 - w0 * u1 + w1 * u0
-            if kind == 2:
+            if loops.formula[k] == DISTANCE:
                 d0, d1, d2 = y0 - x0, y1 - x1, y2 - x2
                 distance = max(np.sqrt(d0 * d0 + d1 * d1 + d2 * d2), 1e-12)
                 along = (d0 * u0 + d1 * u1 + d2 * u2) / distance
                 across = u0 * u0 + u1 * u1 + u2 * u2 - along * along
                 drift[row] = (d0 * t0 + d1 * t1 + d2 * t2 + across) / distance
                 continue
-        drift[row] = a00 * t0 + a10 * t1 + a20 * t2
-        drift[row + 1] = a01 * t0 + a11 * t1 + a21 * t2
-        if kind != 1:
-            drift[row + 2] = a02 * t0 + a12 * t1 + a22 * t2
+        if x >= 0:
+            drift[row + x] = a00 * t0 + a10 * t1 + a20 * t2
+        if y >= 0:
+            drift[row + y] = a01 * t0 + a11 * t1 + a21 * t2
+        if z >= 0:
+            drift[row + z] = a02 * t0 + a12 * t1 + a22 * t2
+        if rx >= 0:
+            drift[row + rx] = a00 * r0 + a10 * r1 + a20 * r2
+        if ry >= 0:
+            drift[row + ry] = a01 * r0 + a11 * r1 + a21 * r2
+            drift[row + rz] = a02 * r0 + a12 * r1 + a22 * r2
+        elif rz >= 0:
+            b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 1)
+            n0, n1, n2 = cross((a00, a10, a20), (b0, b1, b2))
+            of_a, of_b = g0 * a00 + g1 * a10 + g2 * a20, g0 * b0 + g1 * b1 + g2 * b2
+            drift[row + rz] = n0 * r0 + n1 * r1 + n2 * r2 - of_a * of_b
+            drift[row + rz] += (g0 * g0 + g1 * g1 + g2 * g2) * (a00 * b0 + a10 * b1 + a20 * b2)
 
 
 @compiled
@@ -282,7 +320,7 @@ def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
         place(tree, q[i], at)
         residual(loops, q[i], at, phi[i])
         jacobian(loops, at, A)
-        for k in range(len(loops.kind)):
+        for k in range(len(loops.formula)):
             for r in range(loops.n_rows[k]):
                 for e in range(loops.start[k], loops.start[k + 1]):
                     J[i, loops.first_row[k] + r, loops.joint[e] - 1] = A[k, r, e - loops.start[k]]
@@ -294,6 +332,6 @@ def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
 def new_blocks(loops: LoopTable):
     """Room for the rows of every closure over its joints, and for the shared system as last block."""
     rows, columns = loops.n_left, len(loops.shared)
-    for k in range(len(loops.kind)):
+    for k in range(len(loops.formula)):
         rows, columns = max(rows, loops.n_rows[k]), max(columns, loops.start[k + 1] - loops.start[k])
-    return np.zeros((len(loops.kind) + 1, rows, columns))
+    return np.zeros((len(loops.formula) + 1, rows, columns))

@@ -29,7 +29,7 @@ def new_legs(loops: LoopTable):
 @inlined
 def reduce(loops: LoopTable, S, legs: Legs):
     """Triangulate [J; S] leg by leg, J in the blocks as `jacobian` leaves it; False where it is singular."""
-    A, last, n, left = legs.A, len(loops.kind), len(loops.shared), 0
+    A, last, n, left = legs.A, len(loops.formula), len(loops.shared), 0
     low, high = np.inf, 0.0
     for k in range(last):
         m, own, start = loops.n_rows[k], loops.n_own[k], loops.start[k]
@@ -104,7 +104,7 @@ def turn(legs: Legs, k, m, own):
 @inlined
 def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
     """x (nv,) with J x = right (m,) and S x = rates (d,), after `reduce`."""
-    A, y, last, n, left = legs.A, legs.y, len(loops.kind), len(loops.shared), 0
+    A, y, last, n, left = legs.A, legs.y, len(loops.formula), len(loops.shared), 0
     for i in range(len(loops.known)):
         x[loops.known[i]] = rates[loops.known_row[i]] / S[loops.known_row[i], loops.known[i]]
     for k in range(last):
@@ -142,7 +142,7 @@ def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
 @inlined
 def tangent(loops: LoopTable, S, legs: Legs, T):
     """T (nv, d) with J T = 0 and S T = I, after `reduce`; four columns at once, held in registers."""
-    A, H, last, n, d = legs.A, legs.H, len(loops.kind), len(loops.shared), len(S)
+    A, H, last, n, d = legs.A, legs.H, len(loops.formula), len(loops.shared), len(S)
     for i in range(len(loops.known)):
         for m in range(d):
             T[loops.known[i], m] = 0.0

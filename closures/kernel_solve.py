@@ -5,16 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, LOST, MOST_STRIDES, SMALL_MOVE, TOLERANCE
-from robodyn_pin.closures.kernel import (  # fmt: skip
+from robodyn_pin.closures.kernel import (
     Posture,
     compiled,
+    inlined,
     jacobian,
     loop_drift,
     move,
     new_posture,
     place,
     residual,
-)
+)  # fmt: skip
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve, tangent
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
@@ -131,11 +132,11 @@ def predict(c, q, i, known):
             q[i, j] += WEIGHTS[best, k] * q[i - 1 - k, j]
 
 
-@compiled
+@inlined
 def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
     """Newton from q (nv,), in place, each step bounded; whether it closes."""
     at, legs, phi, away, step = work
-    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.kind)
+    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.formula)
     for m in range(len(c)):
         enough = max(enough, TOLERANCE * abs(c[m]))
     for _ in range(steps):

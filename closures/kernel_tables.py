@@ -7,9 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.elimination import Plan
-from robodyn_pin.closures.kinds import Closure, Coupling
-
-CODES = {"point": 0, "planar_point": 1, "rod": 2, "frame": 3, "revolute": 4, "coupling": 5}
+from robodyn_pin.closures.kinds import KINDS, Closure, Coupling
 
 
 class Tree(NamedTuple):
@@ -26,7 +24,9 @@ class Tree(NamedTuple):
 class LoopTable(NamedTuple):
     """Closures; the joints of closure k are those between start[k] and start[k + 1], its own first (elimination.py)."""
 
-    kind: np.ndarray  # (k,) values of CODES
+    formula: np.ndarray  # (k,) FRAMES, DISTANCE or COUPLING of kinds.py
+    held: np.ndarray  # (k, 6) which row of the closure holds x, y, z, rx, ry, rz of b against a; -1: none
+    coincident: np.ndarray  # (k,) velocities of points are compared at a, else at b
     first_row: np.ndarray  # (k,)
     n_rows: np.ndarray  # (k,)
     n_own: np.ndarray  # (k,) joints that no other closure and no coordinate sees
@@ -102,7 +102,7 @@ def loop_table(
     closures: Sequence[Closure | Coupling], anchors: Sequence[object], signs: Sequence[dict[int, float]], plan: Plan
 ) -> LoopTable:
     """The closures for the kernels; `signs` as `chains` finds them."""
-    k, remaining = len(closures), iter(anchors)
+    k, remaining, kinds = len(closures), iter(anchors), [KINDS[c.kind] for c in closures]
     joints, turn, at, length = np.zeros((2, k), np.int64), np.zeros((2, k, 3, 3)), np.zeros((2, k, 3)), np.zeros(k)
     for i, closure in enumerate(closures):
         if isinstance(closure, Coupling):
@@ -112,12 +112,16 @@ def loop_table(
         ends = (anchor.joint1_id, anchor.joint1_placement), (anchor.joint2_id, anchor.joint2_placement)  # type: ignore[attr-defined]
         for side, (joint, placement) in enumerate(ends):
             joints[side, i], turn[side, i], at[side, i] = joint, placement.rotation, placement.translation
+    held = np.full((k, 6), -1)
+    for row, kind in zip(held, kinds, strict=True):
+        row[kind.kept] = np.arange(len(kind.rows))
     order = [
         [(int(c) + 1, int(p)) for c, p in zip(plan.columns[i, :n], plan.place[i], strict=False)]
         for i, n in enumerate(plan.n_columns)
     ]
     return LoopTable(
-        kind=np.array([CODES["coupling" if isinstance(c, Coupling) else c.kind] for c in closures], np.int64),
+        formula=np.array([kind.formula for kind in kinds], np.int64), held=held,
+        coincident=np.array([kind.coincident for kind in kinds], bool),
         first_row=np.cumsum([0, *plan.n_rows[:-1]])[:k].astype(np.int64), n_rows=plan.n_rows, n_own=plan.n_own,
         a=joints[0], b=joints[1], turn_a=turn[0], at_a=at[0], turn_b=turn[1], at_b=at[1], length=length,
         start=np.cumsum([0, *plan.n_columns]).astype(np.int64),

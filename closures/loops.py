@@ -11,7 +11,7 @@ from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.batch import Batch, Placed
 from robodyn_pin.closures.elimination import Plan, plan, unreduced
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree, chains, loop_table, tree_table
-from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling
+from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling, equations
 from robodyn_pin.errors import RobodynError, UnknownName
 
 
@@ -29,10 +29,12 @@ class Loops:
 
     def __init__(self, model: pin.Model, closures: Sequence[Closure | Coupling]):
         self.model, self.closures = model, tuple(closures)
-        self.row_names = [f"{c.name}.{row}" for c in closures for row in _row_labels(c)]
-        self.row_owner = [c.name for c in closures for _ in _row_labels(c)]
+        self.row_names = [f"{c.name}.{row}" for c in closures for row in KINDS[c.kind].rows]
+        self.row_owner = [c.name for c in closures for _ in KINDS[c.kind].rows]
         self.data = model.createData()  # anyone's workspace
         self._framed = [c for c in closures if isinstance(c, Closure)]
+        self._full = [KINDS[c.kind].turns > 0 for c in self._framed]  # needs the rotation of b in a
+        self._ends = np.cumsum([0, *(6 if full else 3 for full in self._full)]).tolist()
         self._models, self._datas = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
         for closure in self._framed:
             self._models.append(pin.ConstraintModel(self._anchor(closure)))
@@ -60,7 +62,7 @@ class Loops:
 
     def _anchor(self, closure: Closure) -> object:
         a, b = (self._frame(name) for name in (closure.frame_a, closure.frame_b))
-        anchor = pin.FrameAnchorConstraintModel if KINDS[closure.kind].full_frame else pin.PointAnchorConstraintModel
+        anchor = pin.FrameAnchorConstraintModel if KINDS[closure.kind].turns else pin.PointAnchorConstraintModel
         placement_a, placement_b = a.placement * closure.placement_a, b.placement * closure.placement_b
         return anchor(self.model, a.parentJoint, placement_a, b.parentJoint, placement_b)
 
@@ -108,10 +110,7 @@ class Loops:
         phi, J, drift = [np.empty((len(q), 0))], [np.empty((len(q), 0, q.shape[1]))], [np.empty((len(q), 0))]
         anchors = iter(self._sample(q, v))
         for closure in self.closures:
-            if isinstance(closure, Coupling):
-                rows = self._coupling(closure, q)
-            else:
-                rows = KINDS[closure.kind].select(closure, next(anchors))
+            rows = self._coupling(closure, q) if isinstance(closure, Coupling) else equations(closure, next(anchors))
             phi.append(rows[0])
             J.append(rows[1])
             drift.append(rows[2])
@@ -123,11 +122,10 @@ class Loops:
         if not live:
             return []
         n, nv = q.shape
-        full = [KINDS[c.kind].full_frame for c in self._framed]
-        sizes = [6 if f else 3 for f in full]
-        J, d = np.empty((n, sum(sizes), nv)), np.zeros((len(live), n, 3))
+        full, ends = self._full, self._ends
+        J, d = np.empty((n, ends[-1], nv)), np.zeros((len(live), n, 3))
         R = [np.empty((n if f else 0, 3, 3)) for f in full]
-        rate, drift = ([np.zeros((n, size)) for size in sizes] for _ in range(2))
+        rate, drift = ([np.zeros((n, 6 if f else 3)) for f in full] for _ in range(2))
         zero = np.zeros(nv)
         for i in range(n):
             if v is not None:
@@ -146,7 +144,6 @@ class Loops:
                     d[k, i], R[k][i] = at.c1Mc2.translation, at.c1Mc2.rotation
                 else:
                     d[k, i] = at.constraint_position_error
-        ends = np.cumsum([0, *sizes])
         return [Anchors(d[k], R[k], J[:, ends[k] : ends[k + 1]], rate[k], drift[k]) for k in range(len(live))]
 
     def turning(self, name: str) -> np.ndarray:
@@ -191,14 +188,14 @@ class Loops:
         """How [J; S] is eliminated leg by leg; None where it cannot be."""
         key = S.tobytes()
         if key not in self._plans:
-            self._plans[key] = plan([len(_row_labels(c)) for c in self.closures], self._pattern, S)
+            self._plans[key] = plan([len(KINDS[c.kind].rows) for c in self.closures], self._pattern, S)
         return self._plans[key]
 
     def compiled(self, S: np.ndarray | None = None) -> tuple[Tree, LoopTable] | None:
         """The arrays that kernels work on, prepared for coordinates S (d, nv); None where kernels cannot serve."""
         key = None if S is None else S.tobytes()
         if key not in self._compiled:
-            sizes = [len(_row_labels(c)) for c in self.closures]
+            sizes = [len(KINDS[c.kind].rows) for c in self.closures]
             tree, order = tree_table(self.model), unreduced(sizes, self._pattern) if S is None else self.plan(S)
             anchors = [anchor.extract() for anchor in self._models]
             self._compiled[key] = (
@@ -229,7 +226,3 @@ class Anchored:
     def drift(self, v: np.ndarray) -> np.ndarray:
         """Drift (N, m) at rates v (N, nv)."""
         return self.loops.by_anchors(self.q, v).drift
-
-
-def _row_labels(closure: Closure | Coupling) -> tuple[str, ...]:
-    return ("coupling",) if isinstance(closure, Coupling) else KINDS[closure.kind].rows

@@ -17,7 +17,7 @@ import robodyn_pin as rp
 from robodyn_pin.files import read_yaml
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.motions.fourier import FourierMotion
-from robodyn_pin.output.plan import write_planned
+from robodyn_pin.output.plan import write_plan
 from robodyn_pin.planning.plan_file import PlanFile
 from robodyn_pin.planning.task import plan_task, read_task
 from robodyn_pin.simulation.simulated_log import Noise, simulate
@@ -60,7 +60,7 @@ def picture_plan(browser: Browser, scratch: Path) -> None:
     """The phase plane of the planned U-turn."""
     example = OUT.parents[1] / "examples/irb360_u_turn.yaml"
     settings = read_yaml(example, PlanFile).model_copy(update={"costs": False})
-    write_planned(plan_task(read_task(settings, example.parent)), None, scratch)
+    write_plan(plan_task(read_task(settings, example.parent)), None, scratch)
     page = browser.new_page(viewport={"width": 920, "height": 620}, device_scale_factor=1.2)
     page.goto((scratch / "phase_plane.svg").as_uri())
     page.locator("svg").screenshot(path=OUT / "phase_plane.png")

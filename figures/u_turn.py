@@ -16,7 +16,7 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.plan_file import Margins, PlanFile, PointsSpec
 from robodyn_pin.planning.table import motion_at
-from robodyn_pin.planning.task import Task, fastest_within, plan_task, read_task
+from robodyn_pin.planning.task import PlanTask, fastest_within, plan_task, read_task
 from robodyn_pin.planning.tightening import OVER
 from robodyn_pin.robot.robot_file import Limit
 from robodyn_pin.simulation.controllers import ControllerFile
@@ -55,7 +55,7 @@ class Setting:
         return ", ".join(said[key] for key in asdict(self) if key in said)
 
 
-def task(setting: Setting) -> Task:
+def task(setting: Setting) -> PlanTask:
     """The plan that a setting asks for."""
     file = read_yaml(EXAMPLE, PlanFile)
     z, (kind, size, _) = SHOULDERS - setting.height, setting.corners.split()

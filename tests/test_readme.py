@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot_file import RobotFile
 
@@ -49,6 +50,10 @@ def test_python_blocks_run(desk, number):
     code = blocks("python")[number]
     done = subprocess.run([sys.executable, "-c", code], cwd=desk, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_closure_kind_is_named():
+    assert not [kind for kind in KINDS if f"`{kind}` (" not in README]
 
 
 def test_yaml_blocks_are_files_as_they_are_read():

@@ -1,4 +1,4 @@
-"""Pictures of a planned motion: the phase plane, what is asked of every limit over time, what each limit costs."""
+"""Figures of a planned motion: phase plane, use of every limit over time, time that each kind of limit costs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -15,58 +15,60 @@ from robodyn_pin.viz.plots import MEASURED, STYLE, thinned
 
 Label = tuple[str, str]
 
-# Okabe and Ito's colours: which kind of limit is active.
+# Colours of the kinds of limits, from the palette of Okabe and Ito.
 COLOURS = {
     "velocity": "#56B4E9", "acceleration": "#009E73", "jerk": "#E69F00", "torque": "#0072B2", "force": "#D55E00",
     "end_effector": "#CC79A7",
 }  # fmt: skip
-FREE = "#9aa3ad"  # no limit is active
-WORDS = {"force": "strut force", "end_effector": "end-effector"}
-AXES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6b7480", "#222222")
+FREE = "#9aa3ad"  # where no limit is active
+KIND_NAMES = {"force": "strut force", "end_effector": "end-effector"}
+AXIS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6b7480", "#222222")
 LIMIT = "#B00020"
-SMALL = 10.0  # [%] of its limit: what stays below has no name
-LETTER = 0.006  # of the width of the phase plane, of a letter of its labels
-ROOM = 1.6  # of the largest z, that the phase plane shows
+SMALL = 10.0  # [%] of its limit; a quantity that stays below is drawn without a name
+LETTER = 0.006  # width of a letter of the labels, as a share of the figure's width
+ROOM = 1.6  # upper end of the phase plane, times the largest z
 
 
-def words(label: Label) -> str:
-    """How a limit is called: kind and axis."""
-    return f"{WORDS.get(label[0], label[0])} {label[1].removeprefix('strut_')}"
+def limit_name(label: Label) -> str:
+    """Return the name of a limit: its kind and axis."""
+    return f"{KIND_NAMES.get(label[0], label[0])} {label[1].removeprefix('strut_')}"
 
 
 @matplotlib.rc_context(STYLE)
 def phase_figure(
-    s: np.ndarray, z: np.ndarray, most: np.ndarray, active: Sequence[Sequence[Label]], title: str
+    s: np.ndarray, z: np.ndarray, max_z: np.ndarray, active: Sequence[Sequence[Label]], title: str
 ) -> Figure:
-    """z = (ds/dt)^2 over s, coloured by the limit that is active; the maximum velocity curve; below, when each limit is.
+    """Draw z = (ds/dt)^2 over s, coloured by the active limit, and the maximum velocity curve; below: active limits.
 
     Args:
-        s, z: (N,) of the motion. most: (N,) largest z at which any acceleration keeps the limits.
-        active: limits that hold the motion at each point.
+        s, z: (N,) of the motion. max_z: (N,) the maximum velocity curve.
+        active: limits that are active at each point.
     """
     named = sorted(
-        {label for held in active for label in held}, key=lambda label: (list(COLOURS).index(label[0]), label[1])
+        {label for limits in active for label in limits}, key=lambda label: (list(COLOURS).index(label[0]), label[1])
     )
     rows = 0.17 * max(len(named), 1)
     height = 3.2 + rows + 1.1
-    longest = max((len(words(label)) for label in named), default=0)
+    longest = max((len(limit_name(label)) for label in named), default=0)
     figure = Figure(figsize=(9.5, height))
     figure.subplots_adjust(
         left=max(0.2, 0.03 + LETTER * longest), right=0.98, top=1 - 0.55 / height, bottom=0.45 / height, hspace=0.08
     )
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3.2, rows])
     top = ROOM * float(z.max())
-    upper.fill_between(s, np.minimum(most, top), top, color="#eceff2", linewidth=0)
-    upper.plot(s, np.minimum(most, 2 * top), color=MEASURED, linewidth=1.0)
-    ends = np.stack([s, z], axis=1)
-    colours = [COLOURS[held[0][0]] if held else FREE for held in active]
-    upper.add_collection(LineCollection([*np.stack([ends[:-1], ends[1:]], axis=1)], colors=colours[:-1], linewidth=2.4))
+    upper.fill_between(s, np.minimum(max_z, top), top, color="#eceff2", linewidth=0)
+    upper.plot(s, np.minimum(max_z, 2 * top), color=MEASURED, linewidth=1.0)
+    points = np.stack([s, z], axis=1)
+    colours = [COLOURS[limits[0][0]] if limits else FREE for limits in active]
+    upper.add_collection(
+        LineCollection([*np.stack([points[:-1], points[1:]], axis=1)], colors=colours[:-1], linewidth=2.4)
+    )
     upper.set_ylim(0, top)
     upper.set_xlim(0, 1)
     upper.set_ylabel("z = (ds/dt)²  [1/s²]")
-    upper.set_title(title, pad=20)  # the line of the legend is below
+    upper.set_title(title, pad=20)  # leaves a line for the legend
     kinds = [kind for kind in COLOURS if kind in {label[0] for label in named}]
-    drawn = [Line2D([], [], color=COLOURS[kind], linewidth=2.4, label=WORDS.get(kind, kind)) for kind in kinds]
+    drawn = [Line2D([], [], color=COLOURS[kind], linewidth=2.4, label=KIND_NAMES.get(kind, kind)) for kind in kinds]
     if not all(active):
         drawn.append(Line2D([], [], color=FREE, linewidth=2.4, label="no limit"))
     drawn.append(Line2D([], [], color=MEASURED, linewidth=1.0, label="maximum velocity"))
@@ -75,18 +77,20 @@ def phase_figure(
         columnspacing=1.2,
     )  # fmt: skip
     for row, label in enumerate(named):
-        lower.broken_barh(_stretches(s, [label in held for held in active]), (row - 0.4, 0.8), color=COLOURS[label[0]])
-    lower.set_yticks(range(len(named)), [words(label) for label in named])
+        lower.broken_barh(
+            _active_ranges(s, [label in limits for limits in active]), (row - 0.4, 0.8), color=COLOURS[label[0]]
+        )
+    lower.set_yticks(range(len(named)), [limit_name(label) for label in named])
     lower.set_ylim(len(named) - 0.4, -0.6)
     lower.set_xlabel("path parameter s")
     return figure
 
 
-def _stretches(s: np.ndarray, held: Sequence[bool]) -> list[tuple[float, float]]:
-    """Begin and width of the stretches of s where something holds, half way to the neighbours."""
+def _active_ranges(s: np.ndarray, active: Sequence[bool]) -> list[tuple[float, float]]:
+    """Return begin and width of the ranges of s where a limit is active; a point reaches half way to the next."""
     edges = np.concatenate([s[:1], (s[1:] + s[:-1]) / 2, s[-1:]])
     found, k = [], 0
-    for value, group in groupby(held):
+    for value, group in groupby(active):
         count = len(list(group))
         if value:
             found.append((float(edges[k]), float(edges[k + count] - edges[k])))
@@ -98,7 +102,7 @@ def _stretches(s: np.ndarray, held: Sequence[bool]) -> list[tuple[float, float]]
 def quantities_figure(
     t: np.ndarray, values: np.ndarray, limits: Limits, units: Mapping[Label, str], title: str
 ) -> Figure:
-    """Every limited quantity over time in per cent of its limit, one line of axes a kind; positions are left out.
+    """Draw every limited quantity over time in per cent of its limit, a subplot for each kind except positions.
 
     Args:
         t: (N,) [s]. values: (N, m), columns as `limits.labels`. units: of the labels.
@@ -115,22 +119,26 @@ def quantities_figure(
             for k in range(len(labels))
             if labels[k][0] == kind
         }
-        _shares(ax, t, shares)
-        ax.set_ylabel(f"{WORDS.get(kind, kind)}\n[% of limit]")
+        _draw_shares(ax, t, shares)
+        ax.set_ylabel(f"{KIND_NAMES.get(kind, kind)}\n[% of limit]")
     axes[0].set_title(title)
     axes[-1].set_xlabel("time [s]")
     return figure
 
 
-def _shares(ax: Axes, t: np.ndarray, shares: Mapping[str, tuple[np.ndarray, str]]) -> None:
-    """Quantities over their limits; the eight that come closest have names, the others and what is small are pale."""
+def _draw_shares(ax: Axes, t: np.ndarray, shares: Mapping[str, tuple[np.ndarray, str]]) -> None:
+    """Draw shares [%] of limits: the eight largest in colours with their names, the others and small ones pale.
+
+    Args:
+        shares: by name of the quantity, the share (N,) and the text of its limit.
+    """
     most = {name: float(np.abs(share).max()) for name, (share, _) in shares.items()}
-    near = [name for name in sorted(most, key=lambda name: -most[name])[: len(AXES)] if most[name] >= SMALL]
-    for name in most.keys() - near:
+    near = [name for name in sorted(most, key=lambda name: -most[name])[: len(AXIS_COLOURS)] if most[name] >= SMALL]
+    for name in [name for name in most if name not in near]:
         ax.plot(*thinned(t, shares[name][0]), color="#c9ced4", linewidth=0.6)
     for k, name in enumerate(name for name in shares if name in near):
         share, limit = shares[name]
-        ax.plot(*thinned(t, share), color=AXES[k], linewidth=1.0, label=f"{name}, ±{limit}")
+        ax.plot(*thinned(t, share), color=AXIS_COLOURS[k], linewidth=1.0, label=f"{name}, ±{limit}")
     for bound in (-100, 100):
         ax.axhline(bound, color=LIMIT, linewidth=0.9, linestyle=":")
     ax.margins(x=0)
@@ -141,13 +149,13 @@ def _shares(ax: Axes, t: np.ndarray, shares: Mapping[str, tuple[np.ndarray, str]
 
 @matplotlib.rc_context(STYLE)
 def costs_figure(costs: Mapping[str, float], time: float) -> Figure:
-    """How much shorter the motion would be without each kind of limit."""
+    """Draw how much shorter [s] the motion would be without each kind of limit."""
     kinds = sorted(costs, key=lambda kind: costs[kind])
     height = 0.3 * len(kinds) + 0.8
     figure = Figure(figsize=(6.0, height))
     figure.subplots_adjust(left=0.24, right=0.9, top=1 - 0.3 / height, bottom=0.42 / height)
     ax = figure.subplots()
-    bars = ax.barh([WORDS.get(kind, kind) for kind in kinds], [1e3 * costs[kind] for kind in kinds],
+    bars = ax.barh([KIND_NAMES.get(kind, kind) for kind in kinds], [1e3 * costs[kind] for kind in kinds],
                    color=[COLOURS.get(kind, FREE) for kind in kinds], height=0.65)  # fmt: skip
     ax.bar_label(bars, [f"{1e3 * costs[kind]:.3g} ms" for kind in kinds], padding=3)
     ax.grid(axis="y", visible=False)
@@ -161,7 +169,7 @@ def costs_figure(costs: Mapping[str, float], time: float) -> Figure:
 def acceleration_figure(
     names: Sequence[str], units: Sequence[str], t: np.ndarray, planned: np.ndarray, simulated: np.ndarray, title: str
 ) -> Figure:
-    """Accelerations as planned and under a controller, as Gnad et al. (IRB 360), Fig. 17.
+    """Draw the accelerations as planned and as simulated under a controller, as in Gnad et al. (IRB 360), Fig. 17.
 
     Args:
         planned, simulated: (N, d) at times t (N,).
@@ -172,7 +180,7 @@ def acceleration_figure(
     figure.subplots_adjust(left=0.085, right=0.985, top=1 - 0.35 / height, bottom=0.45 / height, hspace=0.16)
     axes = np.atleast_1d(figure.subplots(len(moved), 1, sharex=True))
     for ax, k in zip(axes, moved, strict=True):
-        ax.plot(*thinned(t, planned[:, k]), color=AXES[5], linewidth=2.6, label="planned")
+        ax.plot(*thinned(t, planned[:, k]), color=AXIS_COLOURS[5], linewidth=2.6, label="planned")
         ax.plot(*thinned(t, simulated[:, k]), color=MEASURED, linewidth=0.8, label="under the controller (SIMULATED)")
         ax.set_ylabel(f"{names[k]}\n[{units[k]}]")
         ax.margins(x=0)

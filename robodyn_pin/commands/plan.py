@@ -1,4 +1,4 @@
-"""The fastest motion that a robot survives."""
+"""The command `plan`: the fastest motion along a path within the limits of a robot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +10,7 @@ from robodyn_pin.output.console import bar, print_table, status
 
 if TYPE_CHECKING:
     from robodyn_pin.errors import InfeasiblePlan
-    from robodyn_pin.planning.task import Planned
+    from robodyn_pin.planning.task import PlanResult
 
 
 def plan(
@@ -18,47 +18,47 @@ def plan(
     out: OutOption = None,
     controller: Annotated[
         Path | None,
-        typer.Option(help="Controller (.yaml) under which the motion is simulated, too; as for simulate."),
+        typer.Option(help="Controller file (.yaml) under which the motion is also simulated; as for simulate."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Plan the fastest motion along a path that keeps all limits: joints, motors, struts, end-effector.
 
-    Writes a table for the controller (a log, too: for show and forces), result.json, pictures and a film. Ends with exit
-    code 3 if no motion keeps the limits, and says where on the path and which limit forbids it.
+    Writes a table for the controller (it is also a log, for show and forces), result.json, figures and a film. If no
+    motion keeps the limits, it says where on the path and which limit forbids it, and ends with exit code 3.
 
     Example: robodyn plan examples/irb360_u_turn.yaml --out results/irb360_u_turn
     """
     from robodyn_pin.errors import InfeasiblePlan
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.output.plan import summary, write_infeasible, write_planned
+    from robodyn_pin.output.plan import summary, write_infeasible, write_plan
     from robodyn_pin.planning.plan_file import PlanFile
     from robodyn_pin.planning.task import plan_task, read_task
     from robodyn_pin.simulation.controllers import ControllerFile, known_model
     from robodyn_pin.simulation.following import simulate_planned
 
     settings = read_yaml(run, PlanFile)
-    law = None if controller is None else read_yaml(controller, ControllerFile)
+    controller_file = None if controller is None else read_yaml(controller, ControllerFile)
     task = read_task(settings, run.parent)
     folder = folder_of(run, settings, out)
     try:
-        with status() as say:
-            planned = plan_task(task, say)
+        with status() as progress:
+            result = plan_task(task, progress)
     except InfeasiblePlan as error:
-        found = write_infeasible(settings, error, folder)
-        answer(as_json, found, _print_infeasible, error, folder)
+        report = write_infeasible(settings, error, folder)
+        answer(as_json, report, _print_infeasible, error, folder)
         verdict(False)
         return
     simulated = None
-    if law is not None and controller is not None:
-        if law.torque_limits is True:  # the robot's, where the plan file gives none
-            law = law.model_copy(update={"torque_limits": planned.torque_limits})
+    if controller_file is not None and controller is not None:
+        if controller_file.torque_limits is True:  # the robot's, where the plan file gives none
+            controller_file = controller_file.model_copy(update={"torque_limits": result.torque_limits})
         with bar("simulating") as step:
-            model = known_model(law, controller.parent, task.robot)
-            simulated = simulate_planned(task.robot, planned.course(law.rate), law, model, step)
-    write_planned(planned, simulated, folder)
-    found = summary(planned, simulated)
-    answer(as_json, found, _print_planned, planned, found, folder)
+            model = known_model(controller_file, controller.parent, task.robot)
+            simulated = simulate_planned(task.robot, result.course(controller_file.rate), controller_file, model, step)
+    write_plan(result, simulated, folder)
+    report = summary(result, simulated)
+    answer(as_json, report, _print_result, result, report, folder)
 
 
 def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
@@ -66,39 +66,39 @@ def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
     print(f"result: {folder / 'result.json'}")
 
 
-def _print_planned(planned: "Planned", found: dict[str, Any], folder: Path) -> None:
+def _print_result(result: "PlanResult", report: dict[str, Any], folder: Path) -> None:
     closest = sorted(
-        found["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
+        report["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
     )
-    print_table(f"Limits that hold the motion of {found['robot']} (margins taken off)", closest[:10])
-    if planned.costs is not None:
-        costs = sorted(((kind, x) for kind, x in planned.costs.items() if x is not None), key=lambda cost: -cost[1])
+    print_table(f"Limits that hold the motion of {report['robot']} (margins taken off)", closest[:10])
+    if result.costs is not None:
+        costs = sorted(((kind, x) for kind, x in result.costs.items() if x is not None), key=lambda cost: -cost[1])
         print("time that each kind of limit costs: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs))
-    for use in found["struts"]:
+    for use in report["struts"]:
         print(
             f"largest strut force, {use['model']} model: {use['largest force [N]']:.4g} N in {use['strut']}"
-            + _against(use["margin to the limit [N]"])
+            + _margin_text(use["margin to the limit [N]"])
         )
-    if (simulated := found["simulation"]) is not None:
-        robot = planned.task.robot
+    if (simulated := report["simulation"]) is not None:
+        robot = result.task.robot
         slides = dict(zip(robot.motors.names, robot.slides(robot.motors.S), strict=True))
         errors = ", ".join(
             f"{motor} {1e3 * x:.2g} {'mm' if slides[motor] else 'mrad'}"
             for motor, x in simulated["largest error [rad or m]"].items()
         )
         print(f"SIMULATED under the controller: largest errors {errors}")
-        missed = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
-        print(f"SIMULATED under the controller: rms error of accelerations {missed}")
+        deviations = ", ".join(f"{name} {x:.2g}" for name, x in simulated["rms acceleration error"].items())
+        print(f"SIMULATED under the controller: rms error of accelerations {deviations}")
     print(
-        f"{found['time [s]']:.4f} s, planned in {found['planning [s]']:.2f} s; largest violation of a limit "
-        f"{max(0.0, found['largest violation [%]']):.2g} % between the points"
+        f"{report['time [s]']:.4f} s, planned in {report['planning [s]']:.2f} s; largest violation of a limit "
+        f"{max(0.0, report['largest violation [%]']):.2g} % between the points"
     )
-    for caution in found["cautions"]:
+    for caution in report["cautions"]:
         print(f"caution: {caution}")
     print(f"table for the controller, pictures and film: {folder}")
 
 
-def _against(margin: float | None) -> str:
+def _margin_text(margin: float | None) -> str:
     if margin is None:
         return ""
     return f", {margin:.3g} N below the limit" if margin >= 0 else f", {-margin:.3g} N OVER the limit"

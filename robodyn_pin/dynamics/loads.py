@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_torques, tree_efforts
-from robodyn_pin.dynamics.multipliers import closure_forces, multipliers
+from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
+from robodyn_pin.dynamics.multipliers import torques_and_multipliers
 from robodyn_pin.dynamics.struts import strut_loads
 from robodyn_pin.errors import BeyondLimits
 from robodyn_pin.robot.limits import Bounds, Limits, limits_of, said
@@ -30,15 +30,12 @@ def loads(
     `internal` and `label` as in `motor_torques`, raises as that.
     """
     found: dict[str, np.ndarray] = {}
-    if not {"torque", "force"} & set(kinds):
-        return found
-    asked = tree_efforts(robot, state)
-    efforts = np.einsum("nij,ni->nj", state.T, asked)
-    found["torque"] = motor_torques(robot, state, efforts, internal, label)
     if "force" in kinds:
-        lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
-        struts = strut_loads(robot, state, closure_forces(robot, lam))
+        found["torque"], lam = torques_and_multipliers(robot, state, None, internal, label)
+        struts = strut_loads(robot, state, lam)
         found["force"] = np.hstack([struts.lower, struts.upper])
+    elif "torque" in kinds:
+        found["torque"] = motor_torques(robot, state, coordinate_efforts(robot, state), internal, label)
     return found
 
 

@@ -1,15 +1,17 @@
 """Forces in the loops: multipliers of every closure, reactions in every joint, tension in every strut.
 
 J'lam = (what the tree asks) - S'tau: a multiplier is the force (moment) on the closure's second member, along the axes
-of its first member's frame; for `revolute` and `planar_point` that frame is turned so that x is the free axis, z the normal.
+of its first member's frame. That frame is turned where a kind has a direction: x is the free axis, or the normal of `planar`,
+z the normal of `planar_point`; the moment of a `universal` joint is about the normal of its cross.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import Closure, held_by
 from robodyn_pin.dynamics.equations import Wrench, motor_torques, tree_efforts, tree_load
 from robodyn_pin.dynamics.struts import axial_forces
 from robodyn_pin.robot.robot import Robot, State
@@ -44,11 +46,24 @@ def constraint_forces_at(
     robot: Robot, state: State, wrench: Wrench | None = None, internal: np.ndarray | None = None
 ) -> ConstraintForces:
     """As `constraint_forces`, at closed states."""
+    tau, lam = torques_and_multipliers(robot, state, wrench, internal)
+    return ConstraintForces(lam, axial_forces(robot, state, lam), tau)
+
+
+def torques_and_multipliers(
+    robot: Robot,
+    state: State,
+    wrench: Wrench | None = None,
+    internal: np.ndarray | None = None,
+    label: Callable[[int], str] = lambda i: f"sample {i}",
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Motor torques (N, n_motors) and the multipliers (N, rows) of each closure, at closed states.
+
+    `internal` and `label` as in `motor_torques`, raises as that.
+    """
     asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
-    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal)
-    lam = multipliers(robot, state, asked - tau @ robot.motors.S)
-    named = closure_forces(robot, lam)
-    return ConstraintForces(named, axial_forces(robot, state, named), tau)
+    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal, label)
+    return tau, closure_forces(robot, multipliers(robot, state, asked - tau @ robot.motors.S))
 
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
@@ -113,15 +128,7 @@ def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, 
     a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
     in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
     a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
-    values = np.zeros(6)
-    match closure.kind:
-        case "rod":
-            values[:3] = a_to_b.translation / np.linalg.norm(a_to_b.translation) * lam[0]
-        case "revolute":
-            values[[0, 1, 2, 4, 5]] = lam
-        case _:
-            values[: len(lam)] = lam
-    force = pin.Force(values)  # on b, along a's axes, at b's point
+    force = pin.Force(held_by(closure.kind, a_to_b, lam))  # on b, along a's axes, at b's point
     at_a = pin.SE3(np.eye(3), a_to_b.translation).act(force)
     outside[b.parentJoint] += in_b.act(pin.SE3(a_to_b.rotation, np.zeros(3)).actInv(force))
     outside[a.parentJoint] -= in_a.act(at_a)

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.batch import Placed
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.multipliers import multipliers
 from robodyn_pin.dynamics.regressor import columns, neighbours
@@ -45,9 +46,10 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
 
 def _closed_end(robot: Robot, placed: Placed, strut: Held, lam: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Force along a strut at its closed end per parameter (N, p), from multipliers (N, m, p)."""
-    name = robot.loops.closures[strut.closure].name
-    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == name][:3]
-    axes = placed.ends[0][strut.closure][:, : len(rows)]
+    closure = robot.loops.closures[strut.closure]
+    kind = KINDS[closure.kind]
+    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name][: kind.moves]
+    axes = placed.ends[0][strut.closure][:, kind.linear]
     return strut.sign * np.einsum("ijn,in,njp->np", axes, along, lam[:, rows], optimize=True)
 
 

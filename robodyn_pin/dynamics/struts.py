@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures.batch import Placed
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.robot.robot import Robot, State
 
@@ -104,17 +104,17 @@ def along_strut(placed: Placed, strut: Held) -> np.ndarray:
 
 def _closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
     """Force on the strut at its closed end, world axes (3, N)."""
-    components = named[robot.loops.closures[strut.closure].name][
-        :, :3
-    ].T  # of a planar point two: none along its normal
-    axes = placed.ends[0][strut.closure][:, : len(components)]
+    closure = robot.loops.closures[strut.closure]
+    kind = KINDS[closure.kind]
+    components = named[closure.name][:, : kind.moves].T  # of a planar point two: none along its normal
+    axes = placed.ends[0][strut.closure][:, kind.linear]
     return strut.sign * np.einsum("ijn,jn->in", axes, components)
 
 
 def held_struts(robot: Robot) -> list[Held]:
     ends: dict[str, tuple[int, float]] = {}
     for k, closure in enumerate(robot.loops.closures):
-        if isinstance(closure, Closure) and closure.kind != "rod":
+        if isinstance(closure, Closure) and KINDS[closure.kind].formula != DISTANCE:
             ends[closure.frame_a], ends[closure.frame_b] = (k, -1.0), (k, 1.0)
     model, found = robot.model, []
     for name, (near, far) in robot.file.struts.items():

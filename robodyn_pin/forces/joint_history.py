@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import KINDS, Closure
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import ConstraintForces, constraint_forces_at, reactions
@@ -22,7 +22,8 @@ SIX = ("fx", "fy", "fz", "mx", "my", "mz")
 class JointHistory:
     """Wrenches at the rows of a log: force [N] and moment [N m] on a joint's body at the joint, along the body's axes.
 
-    Of a closure: on its second member, along the axes of its first; those of a rod along x.
+    Of a closure: on its second member, along the axes of its first; those of a rod along x, the moment of a universal
+    joint, which is about the normal of its cross, along z.
     """
 
     t: np.ndarray  # (N,) [s]
@@ -50,9 +51,8 @@ def _in_closures(robot: Robot, forces: ConstraintForces) -> dict[str, np.ndarray
     for closure in robot.loops.closures:
         if isinstance(closure, Closure):
             lam = forces.multipliers[closure.name]
-            place = [0, 1, 2, 4, 5] if closure.kind == "revolute" else range(lam.shape[1])
             found[closure.name] = np.zeros((len(lam), 6))
-            found[closure.name][:, list(place)] = lam
+            found[closure.name][:, KINDS[closure.kind].kept] = lam
     return found
 
 

@@ -1,4 +1,4 @@
-"""The result folder of a plan: result.json, the table, pictures, a film, and the plan file as it was used."""
+"""The result folder of a plan: result.json, the table, figures, a film, and a copy of the plan file."""
 
 from pathlib import Path
 from typing import Any
@@ -11,40 +11,41 @@ from robodyn_pin.files import write_json, write_text
 from robodyn_pin.forces.strut_history import StrutHistory
 from robodyn_pin.planning.plan_file import PlanFile
 from robodyn_pin.planning.table import write_motion
-from robodyn_pin.planning.task import Planned
-from robodyn_pin.simulation.following import Simulated
+from robodyn_pin.planning.task import PlanResult
+from robodyn_pin.simulation.following import SimulatedPlan
 
 Label = tuple[str, str]
-PICTURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
-SLOW = 20.0  # times slower than the motion is its film
-OVER = 0.001  # share of a limit by which a motion may be over it between its points without a word
-SCALED = 0.005  # share of the time that slowing all of the motion may take without a word
-FRAMES = 400  # that a film draws at most
+FIGURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
+SLOW_MOTION = 20.0  # the film is so many times slower than the motion
+OVER = 0.001  # largest violation of a limit, as a share of it, without a caution
+SCALED = 0.005  # largest share of the time by which the whole motion may be slowed without a caution
+FRAMES = 400  # of the film at most
 
 
-def write_planned(planned: Planned, simulated: Simulated | None, folder: Path) -> None:
+def write_plan(result: PlanResult, simulated: SimulatedPlan | None, folder: Path) -> None:
     """Write all files of a planned motion.
 
     Raises:
         BadFile: the folder cannot be written.
     """
-    settings, robot = planned.task.settings, planned.task.robot
+    settings, robot = result.task.settings, result.task.robot
     _clear(folder)
     note = (
-        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, SI units; "
-        "c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, tension positive"
+        f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, "
+        "SI units; c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, "
+        "tension positive"
     )
-    write_motion(folder / f"table.{settings.table}", robot, planned.motion, note)
-    for name, text in _pictures(planned, simulated).items():
+    write_motion(folder / f"table.{settings.table}", robot, result.motion, note)
+    for name, text in _figures(result, simulated).items():
         write_text(folder / f"{name}.svg", text)
-    with _film(planned) as scene:
+    with _film(result) as scene:
         scene.write_html(folder / "film.html")
     _write_settings(settings, folder)
-    write_json(folder / "result.json", summary(planned, simulated))
+    write_json(folder / "result.json", summary(result, simulated))
 
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
-    """Write why there is no motion, and return it as `result.json` holds it."""
+    """Write and return the result of a task without motion: where on the path, which limit, by how much."""
     found = {"robot": settings.robot, "feasible": False, "reason": str(error)}
     found |= {"s": error.s, "limit": " ".join(error.label), "excess": error.excess}
     _clear(folder)
@@ -53,53 +54,54 @@ def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) ->
     return found
 
 
-def summary(planned: Planned, simulated: Simulated | None) -> dict[str, Any]:
-    """What `result.json` holds."""
-    task, plan, motion = planned.task, planned.plan, planned.motion
+def summary(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, Any]:
+    """Return what `result.json` holds."""
+    task, plan, motion = result.task, result.plan, result.motion
     settings = task.settings
-    held, used, unit_of = [label for at in plan.active for label in at], planned.used, units(planned)
+    active = [label for at_knot in plan.active for label in at_knot]
+    used, unit_of = result.largest_use, units(result)
     found = {"robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time}
     found |= {"path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective}
     found |= {"intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle}
-    found |= {"planning [s]": planned.seconds, "iterations": len(plan.history), "converged": plan.converged}
+    found |= {"planning [s]": result.seconds, "iterations": len(plan.history), "converged": plan.converged}
     found |= {"time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1)}
-    limits, active = [], "active [% of the path's points]"
+    limits, share = [], "active [% of the path's points]"
     for label, (low, high) in zip(task.limits.labels, task.limits.ranges.tolist(), strict=True):
         limit = {"kind": label[0], "name": label[1], "least": low, "greatest": high, "unit": unit_of[label]}
-        use = {"largest use [%]": 100 * used[label], active: 100 * held.count(label) / len(plan.active)}
+        use = {"largest use [%]": 100 * used[label], share: 100 * active.count(label) / len(plan.active)}
         limits.append(limit | use)
     struts = [
         {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at}
         | {"margin to the limit [N]": use.margin}
-        for use in planned.struts
+        for use in result.struts
     ]
     simulation = None if simulated is None else simulated.summary()
-    found |= {"limits": limits, "struts": struts, "costs [s]": planned.costs, "cautions": _cautions(planned)}
+    found |= {"limits": limits, "struts": struts, "costs [s]": result.costs, "cautions": _cautions(result)}
     return found | {"simulation": simulation}
 
 
-def _cautions(planned: Planned) -> list[str]:
-    plan, found = planned.plan, []
+def _cautions(result: PlanResult) -> list[str]:
+    plan, found = result.plan, []
     if not plan.converged:
         found.append("the search ended before the optimum: the motion keeps all limits, but may not be the fastest")
-    over = max(planned.used.values()) - 1
+    over = max(result.largest_use.values()) - 1
     if over > OVER:
         found.append(
-            f"a limit is exceeded by {100 * over:.2g} % between the points of the plan; more 'points' may lessen that"
+            f"a limit is exceeded by {100 * over:.2g} % between the points of the plan; more 'points' may reduce that"
         )
     if plan.scaling_cost > SCALED:
         found.append(
-            f"all of the motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of the plan; "
-            "more 'points' may save that"
+            f"the whole motion was slowed by {100 * plan.scaling_cost:.2g} % to keep the limits between the points of "
+            "the plan; more 'points' may avoid that"
         )
     return found
 
 
-def units(planned: Planned) -> dict[Label, str]:
-    """Unit of every limited quantity."""
+def units(result: PlanResult) -> dict[Label, str]:
+    """Return the unit of every limited quantity."""
     from robodyn_pin.robot.units import effort_unit
 
-    robot = planned.task.robot
+    robot = result.task.robot
 
     def unit(kind: str, name: str, row: np.ndarray) -> str:
         if kind == "force" or (kind == "end_effector" and "force" in name):
@@ -108,39 +110,40 @@ def units(planned: Planned) -> dict[Label, str]:
             return "N m"
         if kind == "torque" and name in robot.motors.names:
             return effort_unit(robot.model, robot.motors.S[robot.motors.names.index(name)])
-        if kind == "torque":  # of a joint, by the motors (n_motors,) that drive it
+        if kind == "torque":  # of a joint; its row (n_motors,) names the motors that drive it
             return "N" if robot.slides(robot.motors.S[row != 0]).all() else "N m"
         base = "m" if robot.slides(row[None])[0] else "rad"
         return base + {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}[kind]
 
     return {
         (b.kind, name): unit(b.kind, name, row)
-        for b in planned.task.limits.bounds
+        for b in result.task.limits.bounds
         for name, row in zip(b.names, b.S, strict=True)
     }
 
 
-def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
+def _figures(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, str]:
     from robodyn_pin.viz.planning import acceleration_figure, costs_figure, phase_figure, quantities_figure
     from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.struts import force_figure
 
-    task, plan, name = planned.task, planned.plan, planned.task.robot.name
+    task, plan, name = result.task, result.plan, result.task.robot.name
     profile = plan.profile
     t = np.linspace(0.0, plan.time, 1201)
     title = f"{name}, planned: {plan.time:.4g} s"
     figures = {
         "phase_plane": phase_figure(profile.s, profile.z_knots, plan.max_velocity, plan.active, title),
         "quantities": quantities_figure(
-            t, plan.quantities(profile.at_time(t)[0]), task.limits, units(planned), f"{title}, share of the limits"
+            t, plan.quantities(profile.at_time(t)[0]), task.limits, units(result), f"{title}, share of the limits"
         ),
     }
-    if (struts := planned.motion.struts) is not None:
+    if (struts := result.motion.struts) is not None:
         kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
-        history = StrutHistory("full", planned.motion.t, struts.names, struts.lower, struts.upper)
-        limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None  # one line, where all have the same
+        history = StrutHistory("full", result.motion.t, struts.names, struts.lower, struts.upper)
+        # The limit is drawn if it is the same for all struts.
+        limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None
         figures["strut_forces"] = force_figure(history, limit, f"{name}, planned{kept}")
-    if costs := {kind: cost for kind, cost in (planned.costs or {}).items() if cost is not None}:
+    if costs := {kind: cost for kind, cost in (result.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
         s, said = simulated, f"{name}: acceleration"
@@ -148,28 +151,28 @@ def _pictures(planned: Planned, simulated: Simulated | None) -> dict[str, str]:
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 
-def _film(planned: Planned) -> Any:
-    """The motion with the forces in its struts, or the torques of its motors."""
+def _film(result: PlanResult) -> Any:
+    """Return a film of the motion with its strut forces, or with its motor torques if it has no struts."""
     from robodyn_pin.robot.units import effort_unit
     from robodyn_pin.viz.film import motion_film
     from robodyn_pin.viz.film_loads import Loads
 
-    robot, motion = planned.task.robot, planned.motion
+    robot, motion = result.task.robot, result.motion
     if motion.struts is not None:
         names, ends = motion.struts.names, np.stack([motion.struts.upper, motion.struts.lower])
-        unit, limits = ("N",) * len(names), planned.task.strut_limits
+        unit, limits = ("N",) * len(names), result.task.strut_limits
         loads = Loads("axial strut force, full model", names, unit, motion.t, ends, limits)
     else:
         names = robot.motors.names
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
-        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], planned.task.torque_limits)
+        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], result.task.torque_limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
-    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW)
+    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW_MOTION)
 
 
 def _clear(folder: Path) -> None:
-    """Take away what an earlier plan left: its table must not stand beside another plan's result."""
-    for name in ("table.csv", "table.parquet", "film.html", *(f"{picture}.svg" for picture in PICTURES)):
+    """Delete the files of an earlier plan: its table must not stand beside another plan's result."""
+    for name in ("table.csv", "table.parquet", "film.html", *(f"{figure}.svg" for figure in FIGURES)):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -1,103 +1,108 @@
-"""How much of every limit a motion uses, by the model itself, between the points of the plan, too."""
+"""The share of every limit that a motion uses, by the inverse dynamics themselves, at the knots and between them."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.planning.path_dynamics import Model, Posture, blocks
+from robodyn_pin.planning.grid import beside_knots
+from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics, blocks
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.terms import Terms, values
+from robodyn_pin.planning.terms import PerLimit, Rates, Terms, limited_quantities
 from robodyn_pin.robot.limits import Limits
 
-STEEP = 0.9  # shares from here on are compared with the terms: at standstill friction is not yet Coulomb's
+NEAR_LIMIT = 0.9  # share of a limit from which on terms are corrected; where motion is slow, friction is not saturated
 
 
 @dataclass(frozen=True)
-class Check:
-    """Shares of m limits at P places of K intervals, both ends of each among them: motions may jump at knots."""
+class LimitCheck:
+    """Shares of m limits at P places of K intervals, both ends of each among them: rates may jump at knots."""
 
-    at: np.ndarray  # (P,) which of the posture's places; the last K are the ends of the intervals, seen from before
+    points: np.ndarray  # (P,) index of each place in the joint path; the last K places are the intervals' ends
     begins: np.ndarray  # (K,) first place of each interval
     s: np.ndarray  # (P,)
-    rates: tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its derivatives (P,)
+    rates: Rates  # (P,) each
     labels: tuple[tuple[str, str], ...]  # (m,) kind and axis
     shares: np.ndarray  # (P, m) 1 at the limit
 
     @property
     def worst(self) -> float:
-        """Largest share over a limit; negative where all have room."""
+        """Largest violation of any limit, as a share of it; negative where all have room."""
         return float(self.shares.max()) - 1
 
     @property
     def excess(self) -> dict[tuple[str, str], float]:
-        """Largest share over each limit."""
+        """Largest violation of each limit, as a share of it."""
         return {label: float(most) - 1 for label, most in zip(self.labels, self.shares.max(axis=0), strict=True)}
 
     @property
     def in_intervals(self) -> np.ndarray:
-        """Largest shares in the intervals (K, m)."""
+        """Largest shares in each interval (K, m)."""
         K = len(self.begins)
         return np.maximum(np.maximum.reduceat(self.shares[:-K], self.begins), self.shares[-K:])
 
     @property
     def at_knots(self) -> np.ndarray:
-        """Shares at the knots (K + 1, m), the larger of both sides."""
+        """Shares at the knots (K + 1, m), the larger one of both sides."""
         begin, end = self.shares[self.begins], self.shares[-len(self.begins) :]
         return np.vstack([begin[:1], np.maximum(begin[1:], end[:-1]), end[-1:]])
 
 
-def check(model: Model, posture: Posture, limits: Limits, profile: Profile, steps: np.ndarray) -> Check:
-    """Shares of all limits by the model itself, at a posture's places: `steps` (K,) to the intervals."""
+def check_profile(
+    dynamics: PathDynamics, joint_path: JointPath, limits: Limits, profile: Profile, steps: np.ndarray
+) -> LimitCheck:
+    """Return the shares of all limits at the points of a joint path, of which the intervals have `steps` (K,) each."""
     K, knots = len(steps), np.append(0, np.cumsum(steps))
     k = np.repeat(np.arange(K), steps)
     x = (np.arange(len(k)) - knots[k]) / steps[k]
     sides = []
-    for at, places in ((slice(None, -1), (k, x)), (knots[1:], (np.arange(K), np.ones(K)))):  # slices copy no posture
-        here, rates = posture.at(at), profile.rates_in(*places)
-        sides.append((here.s, *rates, shares_at(model, here, limits, rates)))
+    for points, places in ((slice(None, -1), (k, x)), (knots[1:], (np.arange(K), np.ones(K)))):  # slices copy nothing
+        part, rates = joint_path.at(points), profile.rates_in(*places)
+        sides.append((part.s, *rates, shares_at(dynamics, part, limits, rates)))
     s, sd, sdd, sddd, shares = (np.concatenate(both) for both in zip(*sides, strict=True))
-    at = np.append(np.arange(len(k)), knots[1:])
-    return Check(at, knots[:-1], s, (sd, sdd, sddd), tuple(limits.labels), shares)
+    points = np.append(np.arange(len(k)), knots[1:])
+    return LimitCheck(points, knots[:-1], s, (sd, sdd, sddd), tuple(limits.labels), shares)
 
 
-def shares_at(
-    model: Model, posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """Shares (N, m) of the limits that a motion uses at N places with ds/dt and its derivatives (N,)."""
+def shares_at(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: Rates) -> np.ndarray:
+    """Return the shares (N, m) of the limits that a motion with these rates (N,) uses at N points."""
     centre, half = limits.scale
     sd, sdd, sddd = rates
-    parts = [values(model, posture.at(at), limits, (sd[at], sdd[at], sddd[at])) for at in blocks(len(sd))]
-    found = np.concatenate(parts)
-    return np.asarray(np.abs(found - centre) / half)
+    parts = [
+        limited_quantities(dynamics, joint_path.at(part), limits, (sd[part], sdd[part], sddd[part]))
+        for part in blocks(len(sd))
+    ]
+    return np.asarray(np.abs(np.concatenate(parts) - centre) / half)
 
 
-def corrected(terms: Terms, seen: Check, rows: slice, at: np.ndarray, both: bool) -> tuple[Terms, float]:
-    """The terms with what the model says beyond them at a motion nearly at its limits, and the largest such difference.
+def corrected_terms(
+    terms: Terms, checked: LimitCheck, knots: slice, places: np.ndarray, both_ways: bool
+) -> tuple[Terms, float]:
+    """Return the terms with c shifted to what a check found near the limits, and the largest such difference.
 
-    Friction that is neither Coulomb's nor viscous.
+    They differ where friction is neither Coulomb nor viscous.
 
     Args:
-        rows: N' points of the terms. at: (N',) which of the places that were looked at they are.
-        both: where the model says less, too: the next motion is faster, and then it may not.
+        knots: which N' points of the terms are corrected. places: (N',) which places of the check they are.
+        both_ways: also where the check found less than the terms. That loosens the limits: the next motion is faster,
+            and at its higher speed it may break them.
     """
     if not terms.labels:
         return terms, 0.0
-    sd, sdd = (x[at, None] for x in seen.rates[:2])
-    a, b, c, d = (x[rows] for x in (terms.a, terms.b, terms.c, terms.d))
+    sd, sdd = (x[places, None] for x in checked.rates[:2])
+    a, b, c, d = (x[knots] for x in (terms.a, terms.b, terms.c, terms.d))
     expected = a * sdd + b * sd**2 + c + d * sd
-    found = seen.shares[at][:, [seen.labels.index(label) for label in terms.labels]] / terms.room[rows]
-    beyond = found - np.abs(expected)
-    beyond = np.where(np.maximum(found, np.abs(expected)) > STEEP, beyond if both else np.maximum(beyond, 0.0), 0.0)
-    rest = terms.c.copy()
-    rest[rows] += np.sign(expected) * beyond
-    return replace(terms, c=rest), float(np.abs(beyond).max(initial=0.0))
+    found = checked.shares[places][:, [checked.labels.index(label) for label in terms.labels]] / terms.factor[knots]
+    more = found - np.abs(expected)
+    more = np.where(np.maximum(found, np.abs(expected)) > NEAR_LIMIT, more if both_ways else np.maximum(more, 0.0), 0.0)
+    shifted = terms.c.copy()
+    shifted[knots] += np.sign(expected) * more
+    return replace(terms, c=shifted), float(np.abs(more).max(initial=0.0))
 
 
-def room(seen: Check, terms: Terms) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shares of the limits to keep to at the knots, so that they hold in the intervals beside, too: (K + 1, m), (K + 1, k), (K + 1,)."""
-    over = np.maximum(seen.in_intervals, 1.0)
-    least = 1 / np.vstack([over[:1], np.maximum(over[1:], over[:-1]), over[-1:]])
-    columns = {label: k for k, label in enumerate(seen.labels)}
+def tightening_factors(checked: LimitCheck, terms: Terms) -> PerLimit:
+    """Return factors for the limits at the knots: one over the largest share used beside each knot, 1 at most."""
+    least = 1 / beside_knots(np.maximum(checked.in_intervals, 1.0))
+    columns = {label: k for k, label in enumerate(checked.labels)}
     quantities, jerks = (least[:, [columns[label] for label in labels]] for labels in (terms.labels, terms.jerk_labels))
-    speeds = least[:, [k for label, k in columns.items() if label[0] == "velocity"]]
-    return quantities, jerks, speeds.min(axis=1, initial=1.0)
+    velocities = least[:, [k for label, k in columns.items() if label[0] == "velocity"]]
+    return quantities, jerks, velocities.min(axis=1, initial=1.0)

@@ -1,7 +1,7 @@
-"""From a motion that breaks limits to one nearby that keeps them: linear programs with tangents at the motion.
+"""From a motion that breaks limits to a feasible one nearby, by a sequence of linear programs.
 
-Each minimises how far the limits are exceeded, with tangents at the motion before; whether what it finds keeps the limits
-themselves is looked at.
+Each program minimises the largest violation of the limits, with tangents at the motion before in place of their curved
+parts. Whether its solution keeps the limits themselves is checked afterwards.
 """
 
 from dataclasses import dataclass, replace
@@ -10,100 +10,99 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from robodyn_pin.planning.interior_point import within
-from robodyn_pin.planning.limit_rows import Point
-from robodyn_pin.planning.parabolas import Space
+from robodyn_pin.planning.interior_point import strictly_feasible
+from robodyn_pin.planning.limit_rows import ConstraintSet
+from robodyn_pin.planning.parabolas import SplineSpace
 from robodyn_pin.planning.terms import Terms
 
 Label = tuple[str, str]  # kind and axis
-STEPS = 10
-ROOM = 0.05  # share of the limits that a motion to start from need not leave free
-PACE = 1e-3  # speeds take so little part in the excess that y stays off zero and no more
-LEAST = 1e-9  # [1/s^2] coefficients of a motion are not below it, and, of the largest y, tangents are not at less
+PROGRAMS = 10  # linear programs, one after the other
+ROOM = 0.05  # share of the limits left free with which a start is good enough
+SPEED_WEIGHT = 1e-3  # of the speed row's violation: enough to keep y off zero
+LEAST = 1e-9  # least coefficient [1/s^2]; also, as a share of the largest y, the least y at which tangents are taken
 
 
 @dataclass(frozen=True)
-class Missed:
-    """How much of a limit is exceeded at least, and the knot and the limit where."""
+class Miss:
+    """How far the search remained from the limits."""
 
-    excess: float
-    where: tuple[int, Label]
+    excess: float  # least violation found, as a share of the limit
+    knot: int  # where the violation is
+    label: Label  # of which limit
 
 
-def nearer(points: tuple[Point, ...], found: Terms, course: np.ndarray) -> np.ndarray | Missed:
-    """A motion (n,) strictly within the limits at points near a course (2 K + 1,) of smoothness 0, or how near it came."""
-    space = points[0].space
-    flat = Space(space.intervals, 0)
-    if space.smoothness == 0 and within(points, course):
-        return course
-    ys = [replace(p, space=flat).motion(course)[:, :1] for p in points]
-    missed = Missed(np.inf, (0, found.labels[0]))
-    for _ in range(STEPS):
-        x, missed = _least_excess([(p, _quantities(p, found, y)) for p, y in zip(points, ys, strict=True)])
+def nearby_start(constraints: tuple[ConstraintSet, ...], terms: Terms, motion: np.ndarray) -> np.ndarray | Miss:
+    """Return a strictly feasible motion (n,) near a motion (2 K + 1,) of smoothness 0, or how it was missed."""
+    space = constraints[0].space
+    if space.smoothness == 0 and strictly_feasible(constraints, motion):
+        return motion
+    rough = SplineSpace(space.intervals, 0)
+    ys = [replace(part, space=rough).motion(motion)[:, :1] for part in constraints]
+    miss = Miss(np.inf, 0, terms.labels[0])
+    for _ in range(PROGRAMS):
+        x, miss = _least_violation([(part, _tangents(part, terms, y)) for part, y in zip(constraints, ys, strict=True)])
         if x is None:
             break
-        if missed.excess < 0 and within(points, x):
+        if miss.excess < 0 and strictly_feasible(constraints, x):
             return x
-        ys = [p.motion(x)[:, :1] for p in points]
-    return Missed(max(missed.excess, 0.0), missed.where)
+        ys = [part.motion(x)[:, :1] for part in constraints]
+    return replace(miss, excess=max(miss.excess, 0.0))
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """(y, u, w) @ slope <= room + weight * excess, at one side of the limits of a point."""
+class _Inequalities:
+    """slope (y, u, w) <= bound + weight * violation, for one side of M limits at K' places."""
 
     slope: np.ndarray  # (K', M, 3)
-    room: np.ndarray  # (K', M)
+    bound: np.ndarray  # (K', M)
     weight: np.ndarray  # (M,)
     labels: tuple[Label, ...]  # (M,)
 
 
-def _quantities(point: Point, found: Terms, y: np.ndarray) -> list[_Rows]:
-    """Both sides of a point's limits, at tangents at y (K', 1)."""
-    rows, sides = point.rows, []
-    m = rows.gamma.shape[1]
-    labels = (*found.labels * ((m - 1) // max(len(found.labels), 1)), ("velocity", ""))
-    weight = np.where(np.arange(m) == m - 1, PACE, 1.0)
+def _tangents(part: ConstraintSet, terms: Terms, y: np.ndarray) -> list[_Inequalities]:
+    """Return both sides of a constraint set's limits, with tangents at y (K', 1)."""
+    rows, sides = part.rows, []
+    m, k = rows.gamma.shape[1], rows.jerk.shape[1]
+    labels = (*terms.labels * ((m - 1) // max(len(terms.labels), 1)), ("velocity", ""))
+    weight = np.where(np.arange(m) == m - 1, SPEED_WEIGHT, 1.0)
     y = np.maximum(y, LEAST * (2 / rows.linear[:, -1:, 0] if m else y.max()))
     for sign in (1.0, -1.0):
         delta = sign * rows.delta
         slope = np.zeros((*rows.gamma.shape, 3))
         slope[..., :2] = sign * rows.linear
         slope[..., 0] += delta * 0.5 / np.sqrt(y)
-        sides.append(_Rows(slope, 1 - sign * rows.gamma - delta * np.sqrt(y) / 2, weight, labels[:m] if m else ()))
-        if rows.jerk.shape[1]:  # |jerk| sqrt(y) <= 1 at y, scaled by sqrt(y)
+        bound = 1 - sign * rows.gamma - delta * np.sqrt(y) / 2
+        sides.append(_Inequalities(slope, bound, weight, labels[:m] if m else ()))
+        if k:  # jerk * sqrt(y0) <= sqrt(y0 / y), whose tangent at y0 is 1.5 - 0.5 y / y0
             jerk = sign * rows.jerk * np.sqrt(y)[..., None]
             jerk[..., 0] += 0.5 / y
-            k = rows.jerk.shape[1]
-            sides.append(_Rows(jerk, np.full(jerk.shape[:2], 1.5), np.ones(k), found.jerk_labels))
+            sides.append(_Inequalities(jerk, np.full(jerk.shape[:2], 1.5), np.ones(k), terms.jerk_labels))
     return sides
 
 
-def _least_excess(program: list[tuple[Point, list[_Rows]]]) -> tuple[np.ndarray | None, Missed]:
-    """The motion with the least excess, and what holds it; None: the solver gave up."""
+def _least_violation(program: list[tuple[ConstraintSet, list[_Inequalities]]]) -> tuple[np.ndarray | None, Miss]:
+    """Return the motion with the least violation, and the limit that matters most to it; None: the solver failed."""
     space = program[0][0].space
-    values, columns, borders, rooms, knots, labels = [], [], [], [], [], []
-    for point, sides in program:
+    slopes, columns, weights, bounds, knots, labels = [], [], [], [], [], []
+    for part, sides in program:
         for side in sides:
-            count, m = side.room.shape
-            places = space.windows(np.arange(space.size))[point.intervals]
-            values.append((side.slope @ point.basis).reshape(-1, 3))
-            columns.append(np.repeat(places, m, axis=0))
-            borders.append(np.tile(side.weight, count))
-            rooms.append(side.room.ravel())
-            knots.append(np.repeat(point.knots, m))
+            count, m = side.bound.shape
+            coefficients = space.local(np.arange(space.size))[part.intervals]
+            slopes.append((side.slope @ part.basis).reshape(-1, 3))
+            columns.append(np.repeat(coefficients, m, axis=0))
+            weights.append(np.tile(side.weight, count))
+            bounds.append(side.bound.ravel())
+            knots.append(np.repeat(part.nearest_knots, m))
             labels += list(side.labels) * count
-    table, at, border = np.concatenate(values), np.concatenate(columns), np.concatenate(borders)
-    rows = np.repeat(np.arange(len(table)), 3)
-    everything = np.concatenate([table.ravel(), -border])
-    index = np.concatenate([rows, np.arange(len(table))]), np.concatenate([at.ravel(), np.full(len(table), space.size)])
-    A = coo_array((everything, index), shape=(len(table), space.size + 1)).tocsr()
-    found = linprog(
-        np.append(np.zeros(space.size), 1.0), A_ub=A, b_ub=np.concatenate(rooms),
-        bounds=[(LEAST, None)] * space.size + [(-ROOM, None)], method="highs",
-    )  # fmt: skip
+    slope, column, weight = np.concatenate(slopes), np.concatenate(columns), np.concatenate(weights)
+    row = np.arange(len(slope))
+    entries = np.concatenate([slope.ravel(), -weight])  # the last column is the violation
+    places = np.concatenate([np.repeat(row, 3), row]), np.append(column.ravel(), np.full(len(row), space.size))
+    A = coo_array((entries, places), shape=(len(row), space.size + 1)).tocsr()
+    cost, least = np.append(np.zeros(space.size), 1.0), [(LEAST, None)] * space.size + [(-ROOM, None)]
+    found = linprog(cost, A_ub=A, b_ub=np.concatenate(bounds), bounds=least, method="highs")
     if found.x is None:
-        return None, Missed(np.inf, (0, labels[0]))
-    force = np.where(border == 1.0, -found.ineqlin.marginals, -1.0)
-    row = int(force.argmax())
-    return found.x[:-1], Missed(float(found.x[-1]), (int(np.concatenate(knots)[row]), labels[row]))
+        return None, Miss(np.inf, 0, labels[0])
+    multiplier = np.where(weight == 1.0, -found.ineqlin.marginals, -1.0)  # the speed row is no limit
+    worst = int(multiplier.argmax())
+    return found.x[:-1], Miss(float(found.x[-1]), int(np.concatenate(knots)[worst]), labels[worst])

@@ -1,4 +1,4 @@
-"""What a motion is to minimise: its time, or, for comparison, the objective of Gnad et al."""
+"""What a motion minimises: its travel time or, for comparison, the objective of Gnad et al. (IRB 360)."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -6,66 +6,66 @@ from typing import Literal
 import numpy as np
 
 from robodyn_pin.planning.end_grading import Grading
-from robodyn_pin.planning.parabolas import WIDTH, Space
+from robodyn_pin.planning.parabolas import WIDTH, SplineSpace
 
-GAUSS = ((1 - 1 / np.sqrt(3)) / 2, (1 + 1 / np.sqrt(3)) / 2)  # places in an interval
-SHARE = 0.02  # of the time in the other objective
+GAUSS = ((1 - 1 / np.sqrt(3)) / 2, (1 + 1 / np.sqrt(3)) / 2)  # quadrature points in an interval, of equal weight
+TIME_SHARE = 0.02  # weight of the travel time in the other objective
 
 
 @dataclass(frozen=True)
-class Time:
-    """The integral of 1 / sqrt(y) by two Gauss points an interval: convex."""
+class TravelTime:
+    """The integral of 1 / sqrt(y) over r, by two Gauss points in each interval. It is convex."""
 
-    space: Space
-    weight: float
+    space: SplineSpace
+    weight: float  # of each Gauss point
 
     def value(self, x: np.ndarray) -> float:
-        """At coefficients x (n,); inf where y is not positive."""
-        y = np.concatenate([self.space.windows(x) @ self.space.basis(place)[0] for place in GAUSS])
+        """Return the objective at coefficients x (n,); inf where y is not positive."""
+        y = np.concatenate([self.space.local(x) @ self.space.basis(place)[0] for place in GAUSS])
         return float(self.weight * (y**-0.5).sum()) if (y > 0).all() else np.inf
 
     def derivatives(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (n,) and lower bands of the Hessian (3, n)."""
+        """Return the gradient (n,) and the lower bands of the Hessian (3, n)."""
         gradient, bands = np.zeros_like(x), np.zeros((WIDTH, len(x)))
         for place in GAUSS:
             b = self.space.basis(place)[0]
-            y = self.space.windows(x) @ b
-            self.space.add(gradient, (-0.5 * self.weight * y**-1.5)[:, None] * b)
-            self.space.add_bands(bands, (0.75 * self.weight * y**-2.5)[:, None, None] * np.outer(b, b))
+            y = self.space.local(x) @ b
+            self.space.scatter(gradient, (-0.5 * self.weight * y**-1.5)[:, None] * b)
+            self.space.scatter_bands(bands, (0.75 * self.weight * y**-2.5)[:, None, None] * np.outer(b, b))
         return gradient, bands
 
 
 @dataclass(frozen=True)
-class Speed:
-    """The integral of z over s, to be large: Gnad et al. (IRB 360), eq. (43).
+class SpeedIntegral:
+    """Minus the integral of z = (ds/dt)^2 over s: Gnad et al. (IRB 360), eq. (43).
 
-    At rest z counts for nothing and may come as near to zero as it likes: a small part of the time keeps it from there.
-    Both are counted in units of a slow motion.
+    This integral alone leaves y free to go to zero at the ends of the path, where sigma' = 0. A small share of the
+    travel time keeps it positive. Both terms are in units of a slow motion.
     """
 
-    weights: np.ndarray  # (n,)
-    time: Time
+    weights: np.ndarray  # (n,) of the coefficients in the integral
+    time: TravelTime
 
     def value(self, x: np.ndarray) -> float:
-        """At coefficients x (n,)."""
-        return SHARE * self.time.value(x) - float(self.weights @ x)
+        """Return the objective at coefficients x (n,)."""
+        return TIME_SHARE * self.time.value(x) - float(self.weights @ x)
 
     def derivatives(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (n,) and lower bands of the Hessian (3, n)."""
+        """Return the gradient (n,) and the lower bands of the Hessian (3, n)."""
         gradient, bands = self.time.derivatives(x)
-        return SHARE * gradient - self.weights, SHARE * bands
+        return TIME_SHARE * gradient - self.weights, TIME_SHARE * bands
 
 
-Objective = Time | Speed
+Objective = TravelTime | SpeedIntegral
 
 
-def objective(kind: Literal["time", "speed"], space: Space, grading: Grading, slow: float) -> Objective:
-    """The objective of a kind; `slow` is some y of the path [1/s^2]."""
-    time = Time(space, 0.5 / space.intervals)
+def objective_of(kind: Literal["time", "speed"], space: SplineSpace, grading: Grading, slow_y: float) -> Objective:
+    """Return the objective "time" or "speed"; `slow_y` [1/s^2], y of a slow motion, is the unit of the second one."""
+    time = TravelTime(space, 0.5 / space.intervals)
     if kind == "time":
         return time
     weights = np.zeros(space.size)
     for place in GAUSS:
         slope = grading.at((np.arange(space.intervals) + place) / space.intervals)[1]
-        space.add(weights, time.weight / slow * slope[:, None] ** 3 * space.basis(place)[0])
-    return Speed(weights, replace(time, weight=time.weight * slow**0.5))
+        space.scatter(weights, time.weight / slow_y * slope[:, None] ** 3 * space.basis(place)[0])
+    return SpeedIntegral(weights, replace(time, weight=time.weight * slow_y**0.5))

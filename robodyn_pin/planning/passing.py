@@ -1,7 +1,8 @@
-"""Where a limit does not even allow standing still: a motion that passes there with momentum, or the proof that none does.
+"""Where a limit forbids even standstill: a motion that passes there with momentum, or the proof that no motion does.
 
-The phase plane is the proof, or has motions that keep all limits but the jerk's at the knots, with more and more room. What is
-near one of them and keeps all limits is where a plan can start from; best where it keeps them between the points, too.
+The phase plane decides. Either its sweeps block a knot, which is the proof, or they yield motions that keep all limits
+but the jerk's at the knots, with more and more room. A feasible motion near one of those is where the search for the
+fastest begins; best if it keeps the limits between the knots, too.
 """
 
 from collections.abc import Iterator
@@ -10,157 +11,166 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.errors import InfeasiblePlan
-from robodyn_pin.planning.grid import Grid, Knots
-from robodyn_pin.planning.interior_point import within
-from robodyn_pin.planning.limit_check import Check, room
-from robodyn_pin.planning.limits import said
-from robodyn_pin.planning.nearby_start import Label, Missed, nearer
-from robodyn_pin.planning.phase_plane import CELLS, course, tube
+from robodyn_pin.planning.grid import Grid, KnotLimits, make_grid
+from robodyn_pin.planning.interior_point import strictly_feasible
+from robodyn_pin.planning.limit_check import LimitCheck, tightening_factors
+from robodyn_pin.planning.limits import limit_phrase
+from robodyn_pin.planning.nearby_start import Label, Miss, nearby_start
+from robodyn_pin.planning.phase_plane import CELLS, motion_within, speed_range
 from robodyn_pin.planning.problem import CLOSE, Problem
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms
 
-HALVINGS = 6  # of how much room a motion leaves
-TRIES = 4  # with limits tightened at the knots, for a motion that keeps them between
-BISECTIONS = 5
-ENOUGH = 0.01  # share of the limits that a start leaves free
-LITTLE = 1e-3  # excess to begin with, where the limits allow standing still
-SUSPECTS = 3  # limits that may block the way alone
-CONFIRM = 4  # knots to an interval, of a proof
-FASTER = 3.0  # times the rate
-FINER = ((4, 4000), (16, 1000))  # and cells, of proofs that take longer
-MEMORY = 5_000_000  # cells at all knots
-DOUBLINGS = 60  # of an excess, at most
+ROOM_BISECTIONS = 6  # for how much room a motion can leave at the knots
+TRIES = 4  # with limits tightened at the knots, for a start that keeps them between the knots
+ENOUGH = 0.01  # share of the limits that a start leaves free, after which none with more room is sought
+FIRST_EXCESS = 1e-3  # the first widening of the limits that is tried, where standstill keeps them
+DOUBLINGS = 60  # of the widening, at most
+BISECTIONS = 5  # for the widening that opens the way
+SUSPECTS = 3  # limits of which each is left out to see whether it alone blocks the way
+CONFIRMING = (4, CELLS)  # times as many knots, and cells at each: the grid that confirms a blocked knot
+FINER = ((4, 4000), (16, 1000))  # likewise: the grids of proofs that take longer
+FASTER = 3.0  # times the reference rate
+MEMORY = 5_000_000  # cells at all knots together, at most
 
 
 @dataclass(frozen=True)
-class Start:
-    """A motion that passes with momentum."""
+class MomentumStart:
+    """A feasible motion that passes with momentum."""
 
     x: np.ndarray  # (n,) coefficients
-    seen: Check  # by the model itself
+    checked: LimitCheck
 
 
 @dataclass(frozen=True)
-class _Impasse:
-    """A knot to which no speed leads, and what was looked at."""
+class _Blocked:
+    """A knot that no motion passes, and the limits and cells that prove it."""
 
-    knots: Knots
-    found: Terms
+    limits: KnotLimits
+    terms: Terms
     cells: int
     knot: int
 
-    @classmethod
-    def of(cls, knots: Knots, found: Terms, cells: int) -> "_Impasse | None":
-        """None: there are speeds that lead to every knot."""
-        blocked = tube(knots, cells=cells).blocked
-        return None if blocked is None else cls(knots, found, cells, blocked)
+    def error(self, exact: bool) -> InfeasiblePlan:
+        """Return the error: how much wider all limits must be, and which limit blocks the way alone, or most of all.
 
-    def refused(self, exact: bool) -> InfeasiblePlan:
-        """How much wider all limits must be, and the one that alone, or most of all, blocks the way."""
-        knots, found, cells, knot = self.knots, self.found, self.cells, self.knot
-        low, high = 0.0, max(float(_standing(found, knot).max()) - 1, LITTLE)
+        `exact`: the terms are exact at all speeds, so that this is a proof.
+        """
+        limits, terms, cells, knot = self.limits, self.terms, self.cells, self.knot
+        low, high = 0.0, max(float(_standstill_shares(terms, knot).max()) - 1, FIRST_EXCESS)
         for _ in range(DOUBLINGS):
-            if tube(knots, 1 + high, cells).blocked is None:
+            if speed_range(limits, 1 + high, cells).blocked is None:
                 break
             low, high = high, 2 * high
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            now = tube(knots, 1 + middle, cells).blocked
-            low, high, knot = (low, middle, knot) if now is None else (middle, high, now)
-        order = np.argsort(-_standing(found, knot))[:SUSPECTS]
-        alone = (k for k in order if tube(knots.without(k), 1.0, cells).blocked is None)
-        where = knot, found.labels[next(alone, order[0])]
-        how = f"over its limit at every speed that can be reached and left; with {100 * high:.2g} % more there may be a way"
-        return _infeasible(found, where, how, high, exact)
+            blocked = speed_range(limits, 1 + middle, cells).blocked
+            low, high, knot = (low, middle, knot) if blocked is None else (middle, high, blocked)
+        suspects = np.argsort(-_standstill_shares(terms, knot))[:SUSPECTS]
+        alone = (k for k in suspects if speed_range(limits.without(k), 1.0, cells).blocked is None)
+        label = terms.labels[next(alone, suspects[0])]
+        how = "over its limit at every speed that can be reached and left; "
+        how += f"with {100 * high:.2g} % more there may be a way"
+        return _at_knot(terms, Miss(high, knot, label), how, exact)
 
 
-def passing(problem: Problem, held: Grid) -> Start:
-    """A motion strictly within the limits at points: if one is found, between them, too.
+def momentum_start(problem: Problem, grid: Grid) -> MomentumStart:
+    """Return a motion strictly within the limits at the knots and, if one is found, between them, too.
 
     Raises:
-        InfeasiblePlan: there is none, or none was found; says which.
+        InfeasiblePlan: no motion exists, or none was found; it says which.
     """
-    found = problem.terms
-    here = _Impasse.of(held.knots, found, CELLS)
-    if here and _finer(problem, CONFIRM, CELLS):
-        raise here.refused(problem.exact or _faster(problem))
-    best, missed = _roomy(problem, held, found)
+    terms = problem.terms
+    blocked = _blocked(grid.knot_limits, terms, CELLS)
+    if blocked and _blocked_on_finer_grid(problem, *CONFIRMING):
+        raise blocked.error(problem.exact or _blocked_at_higher_rate(problem))
+    best, miss = _roomiest_start(problem, grid, terms)
     if best is None:
         for factor, cells in FINER:
-            if there := _finer(problem, factor, cells):
-                raise there.refused(problem.exact)
-        how = "over its limit in every motion that was tried"
-        raise _infeasible(found, missed.where, how, missed.excess, False)
-    start: Start | None = best
+            if blocked := _blocked_on_finer_grid(problem, factor, cells):
+                raise blocked.error(problem.exact)
+        raise _at_knot(terms, miss, "over its limit in every motion that was tried", proved=False)
+    start: MomentumStart | None = best
     for _ in range(TRIES):
-        if start is None or best.seen.worst < 0:
+        if start is None or best.checked.worst < 0:
             break
-        found = found.tightened(*room(start.seen, found))
-        start, _ = _roomy(problem, problem.grid(found, problem.inner), found)
-        if start is not None and start.seen.worst < best.seen.worst and within(held.points, start.x):
+        terms = terms.tightened(tightening_factors(start.checked, terms))
+        start, _ = _roomiest_start(problem, problem.grid(terms, problem.reversal_limits), terms)
+        better = start is not None and start.checked.worst < best.checked.worst
+        if start is not None and better and strictly_feasible(grid.constraints, start.x):
             best = start
     return best
 
 
-def _faster(problem: Problem) -> bool:
-    """Whether there is the same impasse with quantities known about a higher rate, at which all friction has saturated."""
-    faster = replace(problem, rate=FASTER * problem.rate)
-    return faster.exact and _finer(faster, CONFIRM, CELLS) is not None
+def _blocked(limits: KnotLimits, terms: Terms, cells: int) -> _Blocked | None:
+    """Return the knot that no motion passes; None: there are speeds at every knot."""
+    knot = speed_range(limits, cells=cells).blocked
+    return None if knot is None else _Blocked(limits, terms, cells, knot)
 
 
-def _finer(problem: Problem, factor: int, cells: int) -> _Impasse | None:
-    """Where no speed leads from one knot to the next, with `factor` knots to an interval; None: there are some everywhere."""
-    found, held = problem.finer(factor)
-    return _Impasse.of(held.knots, found, min(cells, MEMORY // len(found.s)))
+def _blocked_on_finer_grid(problem: Problem, factor: int, cells: int) -> _Blocked | None:
+    """As `_blocked`, with `factor` times as many knots."""
+    finer = problem.refined(factor)
+    limits = make_grid(finer.terms, finer.grading, finer.space, momentum=True).knot_limits
+    return _blocked(limits, finer.terms, min(cells, MEMORY // len(finer.terms.s)))
 
 
-def _roomy(problem: Problem, held: Grid, found: Terms) -> tuple[Start | None, Missed]:
-    """The motion that leaves most room between the points, or has enough; and how near others came that broke the limits at them."""
-    knot, k = np.unravel_index(np.abs(found.c).argmax(), found.c.shape)
-    missed = Missed(max(float(np.abs(found.c).max()) - 1, 0.0), (int(knot), found.labels[k]))  # where none is tried
+def _blocked_at_higher_rate(problem: Problem) -> bool:
+    """Return whether terms about a higher rate, where all friction has saturated, are exact and block the way, too."""
+    faster = replace(problem, reference_rate=FASTER * problem.reference_rate)
+    return faster.exact and _blocked_on_finer_grid(faster, *CONFIRMING) is not None
+
+
+def _roomiest_start(problem: Problem, grid: Grid, terms: Terms) -> tuple[MomentumStart | None, Miss]:
+    """Return a motion with the most room between the knots, or enough; and the last miss of those that broke limits."""
+    knot, k = np.unravel_index(np.abs(terms.c).argmax(), terms.c.shape)
+    miss = Miss(max(float(np.abs(terms.c).max()) - 1, 0.0), int(knot), terms.labels[k])  # where no motion is tried
     starts = []
-    for flat in _courses(held.knots):
-        near = nearer(held.points, found, flat)
-        if isinstance(near, Missed):
-            missed = near
+    for motion in _motions_with_more_room(grid.knot_limits):
+        near = nearby_start(grid.constraints, terms, motion)
+        if isinstance(near, Miss):
+            miss = near
             continue
-        seen = problem.check(Profile(problem.grading, problem.space, near), CLOSE)
-        if np.isfinite(seen.worst):
-            starts.append(Start(near, seen))
-        if seen.worst < -ENOUGH:
+        checked = problem.check(Profile(problem.grading, problem.space, near), CLOSE)
+        if np.isfinite(checked.worst):
+            starts.append(MomentumStart(near, checked))
+        if checked.worst < -ENOUGH:
             break
-    return min(starts, key=lambda start: start.seen.worst, default=None), missed
+    return min(starts, key=lambda start: start.checked.worst, default=None), miss
 
 
-def _courses(knots: Knots) -> Iterator[np.ndarray]:
-    """A motion with all the limits, then ones with the more and more room that a bisection finds."""
+def _motions_with_more_room(limits: KnotLimits) -> Iterator[np.ndarray]:
+    """Yield a motion within the limits at the knots, then those that a bisection finds within a share of the limits."""
     low, high = 0.0, 1.0
-    scale = high
-    for _ in range(HALVINGS):
-        speeds = tube(knots, scale)
-        x = course(knots, speeds, scale) if speeds.blocked is None else None
+    share = high
+    for _ in range(ROOM_BISECTIONS):
+        speeds = speed_range(limits, share)
+        x = motion_within(limits, speeds, share) if speeds.blocked is None else None
         if x is not None:
             yield x
-        elif scale == 1.0:
+        elif share == 1.0:
             return
-        low, high = (low, scale) if x is not None else (scale, high)
-        scale = (low + high) / 2
+        low, high = (low, share) if x is not None else (share, high)
+        share = (low + high) / 2
 
 
-def _infeasible(found: Terms, where: tuple[int, Label], how: str, excess: float, proved: bool) -> InfeasiblePlan:
-    knot, label = where
-    share = float(_standing(found, knot)[found.labels.index(label)]) if label in found.labels else 0.0
-    still = f" (at standstill {100 * (share - 1):.3g} % over)" if share > 1 else ""
-    s = float(found.s[knot])
+def _at_knot(terms: Terms, miss: Miss, how: str, proved: bool) -> InfeasiblePlan:
+    """Return the error for a limit that is missed at a knot; it tells how much of the limit standstill uses there."""
+    label, share = miss.label, 0.0
+    if label in terms.labels:
+        share = float(_standstill_shares(terms, miss.knot)[terms.labels.index(label)])
+    standing = f" (at standstill {100 * (share - 1):.3g} % over)" if share > 1 else ""
+    return infeasible(float(terms.s[miss.knot]), label, miss.excess, how + standing, proved)
+
+
+def infeasible(s: float, label: Label, excess: float, how: str, proved: bool) -> InfeasiblePlan:
+    """Return the error for a task without motion: none exists (`proved`), or none was found."""
     none, more = ("along the path keeps", "") if proved else ("is known that keeps", "take more points, ")
-    return InfeasiblePlan(
-        f"no motion {none} the limits: at s = {s:.4f} {said(label)} is {how}{still}; {more}raise the limit or move the path",
-        s, label, excess, proved,
-    )  # fmt: skip
+    reason = f"no motion {none} the limits: at s = {s:.4f} {limit_phrase(label)} is {how}"
+    return InfeasiblePlan(f"{reason}; {more}raise the limit or move the path", s, label, excess, proved)
 
 
-def _standing(found: Terms, knot: int) -> np.ndarray:
-    """Shares of the limits (m,) that standing still uses; friction helps or hinders only between the ends."""
-    ends = {0: found.still[0], len(found.c) - 1: found.still[1]}
-    return np.abs(ends.get(knot, found.c[knot]))
+def _standstill_shares(terms: Terms, knot: int) -> np.ndarray:
+    """Return the shares of the limits (m,) that standstill uses, with dry friction except at the ends of the path."""
+    ends = {0: terms.standstill[0], len(terms.c) - 1: terms.standstill[1]}
+    return np.abs(ends.get(knot, terms.c[knot]))

@@ -1,4 +1,4 @@
-"""What a plan needs to know of a robot: joints along a path, and the loads that a motion along it causes."""
+"""What a plan knows of a robot: all joints along the path, and the loads that a motion along the path causes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -6,127 +6,116 @@ from typing import Protocol
 
 import numpy as np
 
+from robodyn_pin.closures.loops import Loops
+from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import loads
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.families.reduced_delta import ReducedModel, reduced_model, tree_forces
 from robodyn_pin.planning.path import Geometry
 from robodyn_pin.robot.robot import Robot, State
 
-STEP = 1e-4  # of the path: third derivatives of dependent joints are differences of exact second ones
+STEP = 1e-4  # of s: q''' of all joints is a central difference of the exact q''
+BLOCK = 5_000  # rows that are computed at once, which bounds the memory
 
-BLOCK = 5_000  # rows worked out at once
-
-Dynamics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # q, q', q'' (N, n) -> torques (N, m)
+InverseDynamics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # q, v, a (N, n) -> torques (N, m)
 
 
 class Curve(Protocol):
-    """A path: anything that gives coordinates and their derivatives."""
+    """A path: anything that returns coordinates and their derivatives by s."""
 
     def at(self, s: np.ndarray) -> Geometry:
-        """At s (N,) in [0, 1]."""
+        """Return the path at s (N,) in [0, 1]."""
 
 
 @dataclass(frozen=True)
-class Posture:
-    """Joints at N places of a path and their derivatives by s."""
+class JointPath:
+    """All joints at N points of a path, and their derivatives by s."""
 
     s: np.ndarray  # (N,)
     q: np.ndarray  # (N, n)
     q1: np.ndarray
     q2: np.ndarray
-    T: np.ndarray  # (N, n, d) and (N, n): q' = T c', q'' = T c'' + g
-    g: np.ndarray
-    q3: np.ndarray  # (N, n); (N, 0) where it is not asked for
+    T: np.ndarray  # (N, n, d) with q' = T c'
+    g: np.ndarray  # (N, n) with q'' = T c'' + g
+    q3: np.ndarray  # (N, n); (N, 0) where no jerk is limited
 
-    def at(self, places: slice | np.ndarray | list[int]) -> "Posture":
-        """Some of the places, in any order."""
-        return Posture(**{name: x[places] for name, x in vars(self).items()})
+    def at(self, points: slice | np.ndarray | list[int]) -> "JointPath":
+        """Return some of the points, in any order."""
+        return JointPath(**{name: x[points] for name, x in vars(self).items()})
 
-    def moving(self, rate: np.ndarray, acceleration: np.ndarray) -> State:
-        """A motion through the places, by ds/dt and its derivative (N,)."""
-        rate, acceleration = rate[:, None], acceleration[:, None]
-        v, a = self.q1 * rate, self.q2 * rate**2 + self.q1 * acceleration
-        return State(self.q, v, a, self.T, self.g * rate**2)
+    def state(self, sd: np.ndarray, sdd: np.ndarray) -> State:
+        """Return the state of motion at the points, for ds/dt and its derivative by time (N,)."""
+        sd, sdd = sd[:, None], sdd[:, None]
+        return State(self.q, self.q1 * sd, self.q2 * sd**2 + self.q1 * sdd, self.T, self.g * sd**2)
 
 
-class Model(Protocol):
-    """A robot on a path."""
+class PathDynamics(Protocol):
+    """A robot that moves along a path."""
 
-    def crossings(self, posture: Posture) -> np.ndarray:
-        """Whether a singularity lies between neighbouring places (N - 1,)."""
+    def joint_path(self, geometry: Geometry) -> JointPath:
+        """Return all joints at the points of a path, without q'''."""
 
-    def posture(self, geometry: Geometry) -> Posture:
-        """Joints at the points of a path."""
+    def loads(self, s: np.ndarray, state: State) -> dict[str, np.ndarray]:
+        """Return the loads (N, m) by kind at states of motion; s (N,) tells where they are."""
 
-    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
-        """Loads (N, m) by kind, for ds/dt and its derivative (N,)."""
+    def crosses_singularity(self, joint_path: JointPath) -> np.ndarray:
+        """Return whether a singularity lies between neighbouring points (N - 1,)."""
 
 
 @dataclass(frozen=True)
-class Callback:
-    """A robot of which only the inverse dynamics are known; the path's coordinates are its joints."""
+class CallbackDynamics:
+    """A robot of which only the inverse dynamics are known. Its path is in the joints themselves."""
 
-    dynamics: Dynamics
-    motors: int | None  # that the limits speak of
+    inverse_dynamics: InverseDynamics
+    motors: int | None  # how many torques the limits expect; None: no torque is limited
 
-    def crossings(self, posture: Posture) -> np.ndarray:
-        """None is known (N - 1,)."""
-        return np.zeros(len(posture.s) - 1, bool)
-
-    def posture(self, geometry: Geometry) -> Posture:
-        """Joints at the points of a path."""
+    def joint_path(self, geometry: Geometry) -> JointPath:
+        """Return all joints at the points of a path, without q'''."""
         c = geometry.c
         T = np.broadcast_to(np.eye(c.shape[1]), (*c.shape, c.shape[1]))
-        return Posture(geometry.s, c, geometry.c1, geometry.c2, T, np.zeros_like(c), c[:, :0])
+        return JointPath(geometry.s, c, geometry.c1, geometry.c2, T, np.zeros_like(c), c[:, :0])
 
-    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
-        """Torques (N, m), for ds/dt and its derivative (N,)."""
-        state, N = posture.moving(rate, acceleration), len(rate)
-        torque = np.asarray(self.dynamics(state.q, state.v, state.a), float)
+    def loads(self, s: np.ndarray, state: State) -> dict[str, np.ndarray]:
+        """Return the torques (N, m); s (N,) tells where they are."""
+        torque, N = np.asarray(self.inverse_dynamics(state.q, state.v, state.a), float), len(s)
         if torque.ndim != 2 or len(torque) != N or self.motors not in (None, torque.shape[1]):
             raise ShapeMismatch(
-                f"the inverse dynamics gave shape {torque.shape} for {N} samples; expected ({N}, {self.motors or 'motors'})"
+                f"the inverse dynamics gave shape {torque.shape} for {N} samples; "
+                f"expected ({N}, {self.motors or 'motors'})"
             )
         if not np.isfinite(torque).all():
             i = int(np.argwhere(~np.isfinite(torque))[0, 0])
-            raise ShapeMismatch(f"the inverse dynamics gave {torque[i]} at s = {posture.s[i]:.4f}; it must be finite")
+            raise ShapeMismatch(f"the inverse dynamics gave {torque[i]} at s = {s[i]:.4f}; it must be finite")
         return {"torque": torque}
+
+    def crosses_singularity(self, joint_path: JointPath) -> np.ndarray:
+        """Return False (N - 1,): a function of joints tells nothing of singularities."""
+        return np.zeros(len(joint_path.s) - 1, bool)
 
 
 @dataclass(frozen=True)
-class Mechanism:
-    """A robot of this package; the path is in its coordinates."""
+class RobotDynamics:
+    """A robot of this package. Its path is in its coordinates."""
 
     robot: Robot
-    kinds: frozenset[str]  # of loads that are limited
-    reduced: ReducedModel | None  # where one of them needs it
-    reduced_struts: bool  # strut forces are its
+    kinds: frozenset[str]  # kinds of loads that are limited
+    reduced: ReducedModel | None  # the reduced model of a Delta, where one of these loads comes from it
+    reduced_struts: bool  # whether strut forces come from the reduced model
 
-    def crossings(self, posture: Posture) -> np.ndarray:
-        """Where the coordinates, or as many motors, stop determining the robot: a determinant changes sign (N - 1,)."""
-        robot = self.robot
-        J, S = robot.loops.jacobian(posture.q), robot.coordinates.S
-        square = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-        sides = [np.linalg.slogdet(square)[0]] if square.shape[1] == square.shape[2] else []
-        B = robot.motors.S @ posture.T
-        sides += [np.sign(np.linalg.det(B))] if B.shape[1] == B.shape[2] else []
-        return np.any([side[1:] != side[:-1] for side in sides], axis=0)
-
-    def posture(self, geometry: Geometry) -> Posture:
-        """Joints at the points of a path.
+    def joint_path(self, geometry: Geometry) -> JointPath:
+        """Return all joints at the points of a path, without q'''.
 
         Raises:
-            ClosureFailed: a point out of reach, or singular; names its s.
+            ClosureFailed: a point is out of reach or singular; names its s.
         """
         state = self.robot.close(
             geometry.c, geometry.c1, geometry.c2, label=lambda i: f"the path's point s = {geometry.s[i]:.4f}"
         )
-        return Posture(geometry.s, state.q, state.v, state.a, state.T, state.g, state.q[:, :0])
+        return JointPath(geometry.s, state.q, state.v, state.a, state.T, state.g, state.q[:, :0])
 
-    def loads(self, posture: Posture, rate: np.ndarray, acceleration: np.ndarray) -> dict[str, np.ndarray]:
-        """Loads (N, m) of the kinds that are limited, for ds/dt and its derivative (N,)."""
-        robot, state = self.robot, posture.moving(rate, acceleration)
-        found = loads(robot, state, self.kinds - {"force"} if self.reduced_struts else self.kinds)
+    def loads(self, s: np.ndarray, state: State) -> dict[str, np.ndarray]:
+        """Return the limited loads (N, m) by kind; s (N,) is not needed."""
+        found = loads(self.robot, state, self.kinds - {"force"} if self.reduced_struts else self.kinds)
         if self.reduced is not None:
             forces = tree_forces(self.reduced, state.q, state.v, state.a)
             found["end_effector"] = forces.end_effector
@@ -134,27 +123,48 @@ class Mechanism:
                 found["force"] = np.hstack([forces.lower, forces.upper])
         return found
 
+    def crosses_singularity(self, joint_path: JointPath) -> np.ndarray:
+        """Return whether det [J; S] of the coordinates or det B of the motors changes sign between points (N - 1,)."""
+        robot, ones = self.robot, np.ones(len(joint_path.s))
+        signs = closure_signs(robot.loops, robot.coordinates.S, joint_path.q)
+        B = motor_map(robot, joint_path.state(ones, 0 * ones))
+        motor_signs = np.sign(np.linalg.det(B)) if B.shape[1] == B.shape[2] else ones
+        return np.asarray((np.diff(signs) != 0) | (np.diff(motor_signs) != 0))
+
+
+def closure_signs(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the sign (N,) of det [J; S] at q (N, nv): it changes where axes S (d, nv) stop determining the mechanism.
+
+    Ones where redundant closures or axes make the matrix not square.
+    """
+    J = loops.jacobian(q)
+    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
+    return np.asarray(np.linalg.slogdet(K)[0]) if K.shape[1] == K.shape[2] else np.ones(len(q))
+
 
 def blocks(n: int) -> Iterator[slice]:
-    """Of n rows: what is worked out of them takes no more memory than BLOCK of them need."""
+    """Cut n rows into slices of at most BLOCK rows."""
     return (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK))
 
 
-def mechanism(robot: Robot, kinds: Iterable[str], reduced: bool) -> Mechanism:
-    """A robot whose loads of these kinds are limited; `reduced`: strut forces by the reduced model of a Delta.
+def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDynamics:
+    """Return a robot on a path whose loads of these kinds are limited.
 
-    What the end-effector's joint carries is the reduced model's: the force that moves the end-effector itself.
+    Args:
+        kinds: "torque", "force" of the struts, "end_effector"; the last one always comes from the reduced model of a
+            Delta, the force that moves the end-effector itself.
+        reduced: strut forces, too, come from the reduced model.
     """
     kinds = frozenset(kinds)
-    parts = reduced_model(robot) if "end_effector" in kinds or (reduced and "force" in kinds) else None
-    return Mechanism(robot, kinds, parts, reduced)
+    needed = "end_effector" in kinds or (reduced and "force" in kinds)
+    return RobotDynamics(robot, kinds, reduced_model(robot) if needed else None, reduced)
 
 
-def posture_at(model: Model, path: Curve, s: np.ndarray, third: bool) -> Posture:
-    """At s (N,); `third`: with q''', from q'' a step before and behind (at the ends of the path one-sided)."""
-    posture = model.posture(path.at(s))
+def joint_path_at(dynamics: PathDynamics, path: Curve, s: np.ndarray, third: bool) -> JointPath:
+    """Return all joints at s (N,). `third`: also q''', a difference of q'' STEP before and behind."""
+    joint_path = dynamics.joint_path(path.at(s))
     if not third:
-        return posture
+        return joint_path
     before, behind = (np.clip(s + step, 0.0, 1.0) for step in (-STEP, STEP))
-    change = model.posture(path.at(behind)).q2 - model.posture(path.at(before)).q2
-    return replace(posture, q3=change / (behind - before)[:, None])
+    change = dynamics.joint_path(path.at(behind)).q2 - dynamics.joint_path(path.at(before)).q2
+    return replace(joint_path, q3=change / (behind - before)[:, None])

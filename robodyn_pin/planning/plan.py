@@ -1,34 +1,32 @@
-"""A planned motion: how fast the path is gone along, which limits hold it, and what it uses of them."""
+"""A planned motion: its velocity profile, the limits that are active along it, and how much of every limit it uses."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.planning.limit_check import Check
-from robodyn_pin.planning.path_dynamics import Curve, Model, posture_at
+from robodyn_pin.planning.limit_check import LimitCheck
+from robodyn_pin.planning.path_dynamics import Curve, PathDynamics, joint_path_at
 from robodyn_pin.planning.profile import Profile
-from robodyn_pin.planning.terms import Terms, values
+from robodyn_pin.planning.terms import Terms, limited_quantities
 from robodyn_pin.planning.velocity_curve import maximum_velocity
 from robodyn_pin.robot.limits import Limits
 
-ACTIVE = 0.99  # share of a limit from which on it counts as the one that holds the motion
+ACTIVE = 0.99  # share of a limit from which on the limit counts as active
 
 
 @dataclass(frozen=True)
 class Plan:
     """The fastest motion along a path that keeps all limits."""
 
-    model: Model
+    dynamics: PathDynamics
     path: Curve
     limits: Limits
     profile: Profile
     terms: Terms  # at the knots of the profile
-    dense: Check  # by the model itself on a ten times finer grid
-    scaling_cost: float  # share of the time that keeping the limits between the points took in the end
-    history: tuple[
-        float, ...
-    ]  # objective of the iterates, of time [s]; each keeps the limits at the points of the path
+    dense: LimitCheck  # of the limits on a grid ten times finer
+    scaling_cost: float  # share of the time by which the whole motion was slowed to keep limits between the knots
+    history: tuple[float, ...]  # objective of each iterate, of travel time [s]; all iterates are feasible at the knots
     converged: bool
 
     @property
@@ -43,26 +41,26 @@ class Plan:
 
     @property
     def ranges(self) -> np.ndarray:
-        """Least and greatest value (m, 2) of every limited quantity."""
+        """Least and greatest allowed value (m, 2) of every limited quantity."""
         return self.limits.ranges
 
     @property
     def excess(self) -> dict[tuple[str, str], float]:
-        """Largest share over each limit on the dense grid; negative where there is room."""
+        """Largest violation of each limit on the dense grid, as a share of it; negative where there is room."""
         return self.dense.excess
 
     @cached_property
     def active(self) -> tuple[tuple[tuple[str, str], ...], ...]:
-        """The limits that hold the motion at each knot."""
+        """The limits that are active at each knot."""
         return tuple(tuple(self.labels[k] for k in np.flatnonzero(row >= ACTIVE)) for row in self.dense.at_knots)
 
     @cached_property
     def max_velocity(self) -> np.ndarray:
-        """Largest (ds/dt)^2 at each knot (K + 1,) for which any acceleration keeps the limits (without the jerk's)."""
+        """Maximum velocity curve: largest (ds/dt)^2 at each knot (K + 1,) for any acceleration, without jerk limits."""
         return maximum_velocity(self.terms, self.profile.z_knots)
 
     def quantities(self, s: np.ndarray) -> np.ndarray:
-        """All limited quantities (N, m), columns as `labels`, of the motion at s (N,), by the model itself."""
-        jerk = any(b.kind == "jerk" for b in self.limits.bounds)
+        """Return all limited quantities (N, m) at s (N,), columns as `labels`, by the inverse dynamics themselves."""
         rates = self.profile.rates(self.profile.grading.inverse(s))
-        return values(self.model, posture_at(self.model, self.path, s, jerk), self.limits, rates)
+        joint_path = joint_path_at(self.dynamics, self.path, s, third="jerk" in self.limits.kinds)
+        return limited_quantities(self.dynamics, joint_path, self.limits, rates)

@@ -1,4 +1,4 @@
-"""What a plan file (YAML) may say: the robot and its load, the path, the limits, and what to make of it."""
+"""The plan file (YAML): the robot and its load, the path, the limits, and the settings of the plan and its table."""
 
 from pathlib import Path as FilePath
 from typing import Annotated, Literal, Self
@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadPath
 from robodyn_pin.files import Positive, Strict
+from robodyn_pin.planning.end_grading import End
 from robodyn_pin.planning.path import Path, control, lines, through, u_turn
 from robodyn_pin.robot.payload import LoadSpec
 from robodyn_pin.robot.robot import Robot
@@ -16,16 +17,16 @@ from robodyn_pin.robot.robot_file import Limit
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Point = list[float]  # one number for each coordinate [rad or m]
-End = Literal["rest", "free"]
+LimitKind = Literal["velocity", "acceleration", "jerk", "torque", "force", "end_effector"]
 
 
 class PointsSpec(Strict):
-    """A path by its points: straight lines with rounded corners, a spline through them, or a B-spline that they control."""
+    """A path by points: lines with rounded corners, a spline through the points, or a B-spline controlled by them."""
 
     kind: Literal["lines", "through", "control"]
     coordinates: list[str] | None = None  # joints or motors; default: the robot's
     points: list[Point]
-    radius: NotNegative | list[NotNegative] | None = None  # lines: how far from a corner its rounding reaches
+    radius: NotNegative | list[NotNegative] | None = None  # of lines: from a corner to where its rounding begins
 
     @model_validator(mode="after")
     def _rounded(self) -> Self:
@@ -37,29 +38,29 @@ class PointsSpec(Strict):
 
 
 class UTurnSpec(Strict):
-    """Pick and place: up, across and down."""
+    """A pick-and-place path: up, across and down."""
 
     kind: Literal["u_turn"]
     coordinates: list[str] | None = None
-    start: Point  # lower end
-    up: Point  # moves, not places
-    across: Point
-    turn: Point | None = None  # what turns meanwhile; default: nothing
-    spacing: Positive = 0.045  # [m] of the control points on the sharp U
+    start: Point  # the lower end where the path begins
+    up: Point  # the move up; down is the opposite
+    across: Point  # the move across
+    turn: Point | None = None  # a further move, spread evenly over the path, such as a rotation; default: none
+    spacing: Positive = 0.045  # [m] between the control points on the sharp U
 
 
 PathSpec = Annotated[PointsSpec | UTurnSpec, Field(discriminator="kind")]
 
 
 class EndEffectorLimits(Strict):
-    """What the joint between the last body and what carries it survives."""
+    """The largest load of the joint that carries the end-effector."""
 
     force: Positive | None = None  # [N] of each component
     torque: Positive | None = None  # [N m] of each component
 
 
 class Margins(Strict):
-    """Parts of the limits that are kept free."""
+    """Shares of the limits that are kept free."""
 
     velocity: Share = 0.0
     acceleration: Share = 0.0
@@ -76,26 +77,22 @@ class PlanFile(Strict):
     params: FilePath | None = None  # result folder of an identification
     payload: list[LoadSpec] = []
     path: PathSpec
-    limits: dict[
-        str, Limit
-    ] = {}  # by joint, motor or strut, `struts` for all of them; before those of the robot's files
+    limits: dict[str, Limit] = {}  # by joint, motor or strut, `struts` for all; before those of the robot's files
     end_effector: EndEffectorLimits = EndEffectorLimits()
     margins: Margins = Margins()
-    without: list[
-        Literal["velocity", "acceleration", "jerk", "torque", "force", "end_effector"]
-    ] = []  # limits left out
-    reduced: bool = False  # strut forces by the reduced model of Deltas, not by the full multipliers
-    ends: tuple[End, End] = ("rest", "rest")  # at both ends the speed is zero; at rest the acceleration too
+    without: list[LimitKind] = []  # limits left out
+    reduced: bool = False  # strut forces of a Delta by its reduced model, not by the full model's multipliers
+    ends: tuple[End, End] = ("rest", "rest")  # the speed is zero at both ends; "rest": the acceleration, too
     objective: Literal["time", "speed"] = "time"  # speed: the integral of (ds/dt)^2, Gnad et al. (IRB 360), eq. (43)
-    points: Annotated[int, Field(ge=10)] = 300  # intervals of the path
+    points: Annotated[int, Field(ge=10)] = 300  # number of intervals of the path
     cycle: Annotated[float, Field(ge=1e-5, le=0.1)] = 400e-6  # [s] of the controller that plays the table
     table: Literal["csv", "parquet"] = "csv"
-    costs: bool = True  # plan again without each kind of limit: how much time it costs
+    costs: bool = True  # plan again without each kind of limit, to tell how much time it costs
     output: FilePath | None = None
 
 
 def path_of(spec: PointsSpec | UTurnSpec, robot: Robot) -> Path:
-    """The path of a plan file, in the coordinates of the robot.
+    """Return the path of a plan file, in the coordinates of the robot.
 
     Raises:
         BadPath: points of the wrong length, kinks, segments without length.
@@ -104,7 +101,7 @@ def path_of(spec: PointsSpec | UTurnSpec, robot: Robot) -> Path:
     sliding = robot.slides(robot.coordinates.S)
     if isinstance(spec, UTurnSpec):
         moves = {"start": spec.start, "up": spec.up, "across": spec.across, "turn": spec.turn or [0.0] * len(names)}
-        start, up, across, turn = (_point(names, where, p) for where, p in moves.items())
+        start, up, across, turn = (_point(names, what, p) for what, p in moves.items())
         return u_turn(names, start, across, up, turn, spec.spacing, sliding)
     points = np.array([_point(names, f"point {k + 1}", p) for k, p in enumerate(spec.points)])
     if spec.kind == "lines":
@@ -112,7 +109,7 @@ def path_of(spec: PointsSpec | UTurnSpec, robot: Robot) -> Path:
     return (through if spec.kind == "through" else control)(names, points, sliding)
 
 
-def _point(names: tuple[str, ...], where: str, point: Point) -> np.ndarray:
+def _point(names: tuple[str, ...], what: str, point: Point) -> np.ndarray:
     if len(point) != len(names):
-        raise BadPath(f"{where} of the path has {len(point)} numbers, expected {len(names)}: {', '.join(names)}")
+        raise BadPath(f"{what} of the path has {len(point)} numbers, expected {len(names)}: {', '.join(names)}")
     return np.array(point, float)

@@ -1,6 +1,7 @@
-"""The look-up table that a controller plays: a planned motion at the controller's cycle, with what it asks of the robot.
+"""The look-up table that a controller plays: a planned motion at its cycle, with torques and strut forces.
 
-Gnad et al. (IRB 360), section 5.2: rows at the cycle time need no interpolation on the controller, the closest one is played.
+Gnad et al. (IRB 360), section 5.2: a table with one row per cycle needs no interpolation, the controller plays the
+closest row.
 """
 
 from dataclasses import dataclass, fields
@@ -9,19 +10,19 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.multipliers import torques_and_multipliers
 from robodyn_pin.dynamics.struts import StrutLoads, joined, strut_loads
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
-from robodyn_pin.planning.path_dynamics import Mechanism, blocks, mechanism, posture_at
+from robodyn_pin.planning.path_dynamics import RobotDynamics, blocks, joint_path_at, robot_dynamics
 from robodyn_pin.robot.robot import Robot
 
-MOST = 1_000_000  # rows of a table
+MAX_ROWS = 1_000_000
 
 
 class TimeLaw(Protocol):
-    """How a path is gone along."""
+    """When a motion is where on its path."""
 
     @property
     def time(self) -> float: ...  # [s]
@@ -30,82 +31,81 @@ class TimeLaw(Protocol):
 
 
 @dataclass(frozen=True)
-class Motion:
-    """A planned motion at N times."""
+class PlannedMotion:
+    """A planned motion at N times, with the torques and strut forces that it takes."""
 
     t: np.ndarray  # (N,) [s]
     s: np.ndarray  # (N, 4) path parameter and its first three derivatives by time
     c: np.ndarray  # (N, d) coordinates of the path [rad or m]
     cd: np.ndarray  # (N, d)
     cdd: np.ndarray  # (N, d)
-    q: np.ndarray  # (N, n) motors [rad or m]
+    q: np.ndarray  # (N, n) positions of the motors [rad or m], then their derivatives by time
     dq: np.ndarray  # (N, n)
     ddq: np.ndarray  # (N, n)
     dddq: np.ndarray  # (N, n)
-    tau: np.ndarray  # (N, n) [N m or N]
-    joints: np.ndarray  # (N, nv) positions of the tree
+    tau: np.ndarray  # (N, n) motor torques [N m or N]
+    joints: np.ndarray  # (N, nv) positions of all joints
     struts: StrutLoads | None  # None: the robot file names no struts
 
 
 def cycle_times(time: float, cycle: float) -> np.ndarray:
-    """Multiples of the cycle [s] up to the first at which a motion of that time is over (N,).
+    """Return the multiples of the cycle (N,) [s], up to the first one at which a motion of that time is over.
 
     Raises:
-        BadFile: more of them than a table has rows.
+        BadFile: there are more of them than a table may have rows.
     """
     last = np.ceil(time / cycle * (1 - 1e-12))
-    if last >= MOST:
+    if last >= MAX_ROWS:
         raise BadFile(
-            f"the motion takes {time:.4g} s, {last + 1:.4g} rows at a cycle of {cycle:g} s, and a table has {MOST} at most: look "
-            "for a limit that is too small, or take a longer 'cycle'"
+            f"the motion takes {time:.4g} s, {last + 1:.4g} rows at a cycle of {cycle:g} s, and a table has "
+            f"{MAX_ROWS} at most: look for a limit that is too small, or take a longer 'cycle'"
         )
     return np.arange(int(last) + 1) * cycle
 
 
-def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
-    """The planned motion at times t (N,); from its end on the robot stands still. `robot` in the path's coordinates.
+def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:
+    """Return the planned motion at times t (N,), at rest after its end. `robot` has the path's coordinates.
 
     Raises:
-        ClosureFailed: the robot cannot be there.
+        ClosureFailed: the robot cannot be at a point of the path.
     """
-    model = mechanism(robot, (), False)
-    return _joined([_motion_at(model, path, law, t[part]) for part in blocks(len(t))])
+    dynamics = robot_dynamics(robot, (), False)
+    return _concatenated([_motion_at(dynamics, path, law, t[part]) for part in blocks(len(t))])
 
 
-def _motion_at(model: Mechanism, path: Path, law: TimeLaw, t: np.ndarray) -> Motion:
-    robot = model.robot
+def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:
+    robot = dynamics.robot
     s = np.stack(law.at_time(t), axis=1)
     s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
     at, (_, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
-    place = posture_at(model, path, s[:, 0], True)
-    state, S = place.moving(s[:, 1], s[:, 2]), robot.motors.S
-    forces = constraint_forces_at(robot, state)
-    return Motion(
+    joint_path = joint_path_at(dynamics, path, s[:, 0], third=True)
+    state, S = joint_path.state(s[:, 1], s[:, 2]), robot.motors.S
+    tau, multipliers = torques_and_multipliers(robot, state)
+    return PlannedMotion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + place.q3 * s1**3) @ S.T, forces.tau, state.q,
-        strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
+        (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, tau, state.q,
+        strut_loads(robot, state, multipliers) if robot.file.struts else None,
     )  # fmt: skip
 
 
-def _joined(parts: list[Motion]) -> Motion:
+def _concatenated(parts: list[PlannedMotion]) -> PlannedMotion:
     loads = [part.struts for part in parts if part.struts is not None]
     arrays = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(Motion)
+        for field in fields(PlannedMotion)
         if field.name != "struts"
     }
-    return Motion(**arrays, struts=joined(loads) if loads else None)
+    return PlannedMotion(**arrays, struts=joined(loads) if loads else None)
 
 
-def columns(robot: Robot, motion: Motion) -> dict[str, np.ndarray]:
-    """The table's columns (N,) by name; a log reader finds t, q_, dq_, ddq_ and tau_ of the motors in it."""
+def table_columns(robot: Robot, motion: PlannedMotion) -> dict[str, np.ndarray]:
+    """Return the table's columns (N,) by name; t, q_, dq_, ddq_ and tau_ of the motors are named as in a log."""
     named = {"t": motion.t} | {d + "s": x for d, x in zip(("", "d", "dd", "ddd"), motion.s.T, strict=True)}
     if robot.coordinates.names != robot.motors.names:
         for prefix, x in (("c_", motion.c), ("dc_", motion.cd), ("ddc_", motion.cdd)):
             named |= {prefix + name: x[:, k] for k, name in enumerate(robot.coordinates.names)}
-    of_motors = ("q", "dq", "ddq", "dddq", "tau")
-    for prefix in of_motors:
+    for prefix in ("q", "dq", "ddq", "dddq", "tau"):
         named |= {f"{prefix}_{name}": getattr(motion, prefix)[:, k] for k, name in enumerate(robot.motors.names)}
     if motion.struts is not None:
         for end in ("upper", "lower"):
@@ -113,21 +113,21 @@ def columns(robot: Robot, motion: Motion) -> dict[str, np.ndarray]:
     return named
 
 
-def write_motion(file: FilePath, robot: Robot, motion: Motion, note: str) -> None:
-    """Write the table as CSV or Parquet, whole or not at all; raises as `write_table`."""
-    write_table(file, columns(robot, motion), note)
+def write_motion(file: FilePath, robot: Robot, motion: PlannedMotion, note: str) -> None:
+    """Write the table as CSV or Parquet; raises as `write_table`."""
+    write_table(file, table_columns(robot, motion), note)
 
 
 @dataclass(frozen=True)
 class LookUp:
-    """A table as a controller reads it: the closest row, nothing between rows."""
+    """A table as a controller reads it: the closest row, without interpolation."""
 
     names: tuple[str, ...]
     rows: np.ndarray  # (N, k)
     cycle: float  # [s]
 
     def at(self, t: float) -> dict[str, float]:
-        """The row whose time is closest to t [s]; before the first and after the last row that one."""
+        """Return the row whose time is closest to t [s]."""
         i = min(max(round(t / self.cycle), 0), len(self.rows) - 1)
         return dict(zip(self.names, self.rows[i].tolist(), strict=True))
 
@@ -136,7 +136,7 @@ def read_look_up(file: str | FilePath) -> LookUp:
     """Read a table that `write_motion` wrote.
 
     Raises:
-        BadLog: it cannot be read, or its times are no multiples of one cycle.
+        BadLog: the file cannot be read, or its times are not the multiples of one cycle.
     """
     import polars as pl
 

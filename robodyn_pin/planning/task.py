@@ -1,4 +1,4 @@
-"""From a plan file to a planned motion: the robot with its load, the path, the limits, the plan, the table, what costs time."""
+"""From a plan file to a planned motion, its table, and the time that each kind of limit costs."""
 
 import time
 from collections.abc import Callable
@@ -19,32 +19,32 @@ from robodyn_pin.planning.path_dynamics import blocks
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.plan_file import PlanFile, path_of
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.planning.table import Motion, cycle_times, motion_at
+from robodyn_pin.planning.table import PlannedMotion, cycle_times, motion_at
 from robodyn_pin.robot.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot, load, load_named
 
-STILL = 0.02  # [s] after the motion's end that a controller follows too
-ROOM = 0.1  # share of a limit: where that much is left of it everywhere, it costs no time
+SETTLING = 0.02  # [s] after the motion's end that a controller follows too
+ROOM = 0.1  # share of a limit; a limit with more than that left everywhere costs no time
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is to be planned."""
+class PlanTask:
+    """What a plan file asks for, read and checked."""
 
     settings: PlanFile
-    robot: Robot  # with its load, in the path's coordinates
+    robot: Robot  # with its load and the path's coordinates
     path: Path
     limits: Limits
 
     @property
     def strut_limits(self) -> tuple[float | None, ...]:
-        """Largest force [N] of each strut, without margin, whether planned with or not."""
+        """Largest allowed force [N] of each strut, without margin, even if the plan leaves these limits out."""
         return tuple(strut_limits(self.robot, self.settings.limits).values())
 
     @property
     def torque_limits(self) -> tuple[float | None, ...]:
-        """Largest torque [N m or N] of each motor, likewise."""
+        """Largest allowed torque [N m or N] of each motor, likewise."""
         found = torque_limits(self.robot, self.settings.limits).tolist()
         return tuple(most if np.isfinite(most) else None for most in found)
 
@@ -54,27 +54,28 @@ class StrutUse:
     """The largest strut force of a planned motion."""
 
     model: str  # "full" or "reduced"
-    force: float  # [N] largest size, at either end
-    strut: str
-    at: float  # [s]
-    margin: float | None  # [N] to the limit, of the strut that is nearest to its own; None: no limit known
+    force: float  # [N] size of the largest one, at either end
+    strut: str  # that carries it
+    at: float  # [s] when
+    margin: float | None  # [N] least distance of any strut to its limit; None: no limit is known
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A planned motion, and what is known of it."""
+class PlanResult:
+    """A planned motion and its evaluation."""
 
-    task: Task
+    task: PlanTask
     plan: Plan
-    motion: Motion  # at the controller's cycle
-    struts: tuple[StrutUse, ...]  # of the full model; of Deltas of the reduced one too
-    costs: dict[str, float | None] | None  # [s] by kind of limit, None: nothing else limits; None: not asked for
-    seconds: float  # that planning took
+    motion: PlannedMotion  # at the controller's cycle
+    struts: tuple[StrutUse, ...]  # by the full model; of a Delta by the reduced model, too
+    # Time [s] that each kind of limit costs; of a kind None: nothing else limits the motion. None: not asked for.
+    costs: dict[str, float | None] | None
+    seconds: float  # computing time of the plan
 
     def course(self, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Time (N,), coordinates, rates, accelerations (N, d) at `rate` [Hz], until a moment after the end."""
         profile = self.plan.profile
-        t = np.arange(int(np.ceil((profile.time + STILL) * rate)) + 1) / rate
+        t = np.arange(int(np.ceil((profile.time + SETTLING) * rate)) + 1) / rate
         motion = motion_at(self.task.robot, self.task.path, profile, t)
         return t, motion.c, motion.cd, motion.cdd
 
@@ -85,11 +86,11 @@ class Planned:
         return {name: most for name, most in found if most is not None}
 
     @cached_property
-    def used(self) -> dict[tuple[str, str], float]:
-        """Largest share of every limit, 1 at the limit: on the dense grid of the plan, and in the rows of the table."""
+    def largest_use(self) -> dict[tuple[str, str], float]:
+        """Largest used share of every limit, 1 at the limit, on the plan's dense grid and in the rows of the table."""
         centre, half = self.task.limits.scale
         s = self.motion.s[:, 0]
-        s = s[s < 1]  # behind the end the robot stands still
+        s = s[s < 1]  # after the end of the path the robot stands still
         rows = [np.abs(self.plan.quantities(s[part]) - centre).max(axis=0) / half for part in blocks(len(s))]
         return {
             label: max(1 + self.plan.excess[label], float(share))
@@ -97,11 +98,11 @@ class Planned:
         }
 
 
-def read_task(settings: PlanFile, folder: FilePath) -> Task:
-    """What a plan file asks for; its paths start from `folder`.
+def read_task(settings: PlanFile, folder: FilePath) -> PlanTask:
+    """Read the robot and check the path that a plan file asks for; file paths in it start from `folder`.
 
     Raises:
-        BadPath: a path that cannot be followed; says where. BadFile, UnknownName: what is wrong in the files.
+        BadPath: the robot cannot follow the path; says where. BadFile, UnknownName: says what is wrong in the files.
     """
     robot = load_named(settings.robot, folder) if settings.params is None else load(resolve(folder, settings.params))
     for body in settings.payload:
@@ -114,8 +115,7 @@ def read_task(settings: PlanFile, folder: FilePath) -> Task:
     if end_effector or settings.reduced:
         _check_delta(robot)
     limits = planning_limits(robot, settings.limits, settings.margins.model_dump(), end_effector)
-    kept = tuple(b for b in limits.bounds if b.kind not in settings.without)
-    return Task(settings, robot, path, Limits(kept))
+    return PlanTask(settings, robot, path, limits.of(limits.kinds.difference(settings.without)))
 
 
 def _check_delta(robot: Robot) -> None:
@@ -127,12 +127,12 @@ def _check_delta(robot: Robot) -> None:
         ) from None
 
 
-def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) -> Planned:
-    """The fastest motion of a task.
+def plan_task(task: PlanTask, progress: Callable[[str], None] = lambda stage: None) -> PlanResult:
+    """Return the fastest motion of a task and its evaluation.
 
     Raises:
-        InfeasiblePlan: there is none; says where on the path and which limit forbids it.
-        BadFile: it is too long for a table.
+        InfeasiblePlan: no motion keeps the limits; says where on the path and which limit forbids it.
+        BadFile: the motion is too long for a table.
     """
     settings, robot, path = task.settings, task.robot, task.path
     progress("planning")
@@ -143,11 +143,11 @@ def plan_task(task: Task, progress: Callable[[str], None] = lambda stage: None) 
     motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
     progress("what each limit costs")
     costs = _costs(task, plan) if settings.costs else None
-    return Planned(task, plan, motion, strut_uses(task, motion), costs, seconds)
+    return PlanResult(task, plan, motion, strut_uses(task, motion), costs, seconds)
 
 
-def fastest_within(task: Task, limits: Limits) -> Plan:
-    """The fastest motion of a task within other limits than its own; raises as `plan_task`."""
+def fastest_within(task: PlanTask, limits: Limits) -> Plan:
+    """Return the fastest motion of a task within any limits, its own or others; raises as `plan_task`."""
     settings = task.settings
     return fastest(
         task.robot, task.path, limits, points=settings.points, ends=settings.ends, objective=settings.objective,
@@ -155,43 +155,41 @@ def fastest_within(task: Task, limits: Limits) -> Plan:
     )  # fmt: skip
 
 
-def _costs(task: Task, plan: Plan) -> dict[str, float | None]:
-    """How much shorter [s] the motion would be without each kind of limit; zero where all of the kind have much room."""
+def _costs(task: PlanTask, plan: Plan) -> dict[str, float | None]:
+    """Return how much shorter [s] the motion would be without each kind of limit."""
     kinds = dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position")
     return {kind: _cost(task, plan, kind) for kind in kinds}
 
 
-def _cost(task: Task, plan: Plan, kind: str) -> float | None:
-    if all(over < -ROOM for label, over in plan.excess.items() if label[0] == kind):
+def _cost(task: PlanTask, plan: Plan, kind: str) -> float | None:
+    if all(excess < -ROOM for label, excess in plan.excess.items() if label[0] == kind):
         return 0.0
     try:
-        free = fastest_within(task, Limits(tuple(b for b in task.limits.bounds if b.kind != kind)))
-    except RobodynError:  # what is left limits nothing
+        without = fastest_within(task, task.limits.of(task.limits.kinds - {kind}))
+    except RobodynError:  # the other limits do not bound the motion
         return None
-    return round(max(0.0, plan.time - free.time), 6)  # searches end some microseconds before the optimum
+    return round(max(0.0, plan.time - without.time), 6)  # the searches end within microseconds of the optimum
 
 
-def strut_uses(task: Task, motion: Motion) -> tuple[StrutUse, ...]:
-    """The largest strut forces of a motion by the models that the robot has; none without struts."""
+def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:
+    """Return the largest strut force by the full model and, of a Delta, by the reduced one; nothing without struts."""
     if motion.struts is None:
         return ()
     by_model = {"full": (motion.struts.lower, motion.struts.upper)}
-    with suppress(RobodynError):  # no Delta: there is no reduced model of it
-        by_model["reduced"] = _reduced(task.robot, motion)
+    with suppress(RobodynError):  # only a Delta has a reduced model
+        by_model["reduced"] = _reduced_forces(task.robot, motion)
     found = []
     for name, ends in by_model.items():
         size = np.maximum(*np.abs(ends))
         i, k = np.unravel_index(int(size.argmax()), size.shape)
-        left = [
-            most - x for most, x in zip(task.strut_limits, size.max(axis=0).tolist(), strict=True) if most is not None
-        ]
-        strut, at = motion.struts.names[k], float(motion.t[i])
-        found.append(StrutUse(name, float(size[i, k]), strut, at, min(left, default=None)))
+        largest = zip(task.strut_limits, size.max(axis=0).tolist(), strict=True)
+        margin = min((limit - force for limit, force in largest if limit is not None), default=None)
+        found.append(StrutUse(name, float(size[i, k]), motion.struts.names[k], float(motion.t[i]), margin))
     return tuple(found)
 
 
-def _reduced(robot: Robot, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Strut forces (N, k) of the reduced model of a Delta, at lower and upper ends."""
+def _reduced_forces(robot: Robot, motion: PlannedMotion) -> tuple[np.ndarray, np.ndarray]:
+    """Return the strut forces (N, k) of a Delta's reduced model, at the lower and the upper ends."""
     model, lower, upper = reduced_model(robot), [], []
     for part in blocks(len(motion.t)):
         state = robot.close(motion.c[part], motion.cd[part], motion.cdd[part])

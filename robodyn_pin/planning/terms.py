@@ -1,26 +1,35 @@
-"""Every limited quantity along a path as a function of its speed: value = a s'' + b s'^2 + c + d s'.
+"""Every limited quantity along a path as a function of the path's speed: value = a s'' + b s'^2 + c + d s'.
 
-Gnad et al. (IRB 360), eqs. (38) to (42): a from the mass, b from the products of rates, c from gravity and dry friction,
-whose sign is fixed along a path, d from viscous friction; the jerk of an axis is s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
+Gnad et al. (IRB 360), eqs. (38) to (42): a comes from the mass, b from products of rates, c from gravity and dry
+friction, whose sign depends on the path's direction alone, and d from viscous friction. The jerk of an axis is
+s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from robodyn_pin.planning.path_dynamics import Model, Posture
+from robodyn_pin.dynamics.loads import quantities
+from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics
 from robodyn_pin.robot.limits import Bounds, Limits
 
 LOADS = ("torque", "force", "end_effector")
-TURN = 0.02  # share of a limit by which gravity never changes from one knot to the next
-SPEEDS = np.array([0.5, 1.0, 1.5])  # of the expected ds/dt: where the loads are evaluated
+REVERSAL = 0.02  # share of a limit by which c changes from one knot to the next only if dry friction reverses
+SPEEDS = np.array([0.5, 1.0, 1.5])  # times the reference ds/dt: where the loads are evaluated
+
+Rates = tuple[np.ndarray, np.ndarray, np.ndarray]  # ds/dt and its two derivatives by time (N,) each
+# A number for each quantity (N, m), each jerk (N, k), and for all velocities together (N,).
+PerLimit = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Along N points of a path, of m quantities and k jerks. All are scaled: within -1 and 1 is within the limits."""
+    """Coefficients of m quantities and k jerks at N points of a path, scaled so that each limit is -1 to 1.
+
+    A tightened limit is still -1 to 1: the coefficients are divided by the factor that is left of the original limit.
+    """
 
     s: np.ndarray  # (N,)
     labels: tuple[tuple[str, str], ...]  # kind and axis of the m quantities
@@ -28,130 +37,138 @@ class Terms:
     b: np.ndarray
     c: np.ndarray
     d: np.ndarray
-    still: np.ndarray  # (2, m) quantities at standstill at both ends: dry friction holds nothing there
-    turns: np.ndarray  # (T,) intervals between the points in which dry friction turns
-    fastest: np.ndarray  # (N,) largest (ds/dt)^2 that the velocities allow
+    standstill: np.ndarray  # (2, m) quantities while the robot stands at both ends: there is no dry friction then
+    reversals: np.ndarray  # (T,) intervals between the points in which dry friction reverses its sign
+    max_z: np.ndarray  # (N,) largest (ds/dt)^2 that the velocity limits allow
     jerk_labels: tuple[tuple[str, str], ...]
     q1: np.ndarray  # (N, k)
     q2: np.ndarray
     q3: np.ndarray
-    room: np.ndarray  # (N, m) shares of the limits that the scale stands for
-    jerk_room: np.ndarray  # (N, k)
-    speed_room: np.ndarray  # (N,)
+    factor: np.ndarray  # (N, m) share of the original limit that is left
+    jerk_factor: np.ndarray  # (N, k)
+    velocity_factor: np.ndarray  # (N,)
 
-    def part(self, at: np.ndarray) -> "Terms":
-        """At some of the points (N,), each for itself."""
-        found = self._with(lambda x: x[at])
-        return replace(found, still=found.c[[0, -1]], turns=self.turns[:0])
+    def at(self, points: np.ndarray) -> "Terms":
+        """Return the terms at some of the points (N,), without relation to each other."""
+        found = self._with(lambda x: x[points])
+        return replace(found, standstill=found.c[[0, -1]], reversals=self.reversals[:0])
 
-    def between(self) -> "Terms":
-        """In the middle of the intervals, as means of those at both ends."""
+    def at_midpoints(self) -> "Terms":
+        """Return the terms in the middle of the intervals, the means of those at both ends."""
         return self._with(lambda x: (x[:-1] + x[1:]) / 2)
 
     def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> "Terms":
-        """With what is known at each point changed."""
-        apart = ("still", "turns")
+        """Return the terms with `change` applied to every array over the points."""
+        others = ("standstill", "reversals")
         arrays: dict[str, Any] = {
-            k: change(x) for k, x in vars(self).items() if isinstance(x, np.ndarray) and k not in apart
+            k: change(x) for k, x in vars(self).items() if isinstance(x, np.ndarray) and k not in others
         }
         return replace(self, **arrays)
 
-    def tightened(self, room: np.ndarray, jerk_room: np.ndarray, speed_room: np.ndarray) -> "Terms":
-        """With only these shares of the limits of before: (N, m), (N, k) and, of the velocities, (N,).
+    def tightened(self, factors: Iterable[np.ndarray]) -> "Terms":
+        """Return the terms with only these shares of the present limits, in the order of `PerLimit`.
 
-        Half of what standing still leaves of a limit stays: slow motion is as possible as before.
+        At least half of what standstill leaves of a limit remains, so that slow motion stays possible where it was.
         """
-        held = np.maximum(*np.abs(rests(self)))
-        room = np.where(held < 1, np.maximum(room, (1 + held) / 2), room)
-        a, b, c, d = (x / room for x in (self.a, self.b, self.c, self.d))
-        q1, q2, q3 = (x / jerk_room for x in (self.q1, self.q2, self.q3))
-        return Terms(
-            self.s, self.labels, a, b, c, d, self.still / room[[0, -1]], self.turns, self.fastest * speed_room**2, self.jerk_labels, q1, q2, q3,
-            self.room * room, self.jerk_room * jerk_room, self.speed_room * speed_room,
+        factor, jerk_factor, velocity_factor = factors
+        at_rest = np.maximum(*np.abs(standstill_range(self)))
+        factor = np.where(at_rest < 1, np.maximum(factor, (1 + at_rest) / 2), factor)
+        a, b, c, d = (x / factor for x in (self.a, self.b, self.c, self.d))
+        q1, q2, q3 = (x / jerk_factor for x in (self.q1, self.q2, self.q3))
+        return replace(
+            self, a=a, b=b, c=c, d=d, q1=q1, q2=q2, q3=q3, max_z=self.max_z * velocity_factor**2,
+            standstill=self.standstill / factor[[0, -1]], factor=self.factor * factor,
+            jerk_factor=self.jerk_factor * jerk_factor, velocity_factor=self.velocity_factor * velocity_factor,
         )  # fmt: skip
 
 
-def terms(model: Model, posture: Posture, limits: Limits, rate: np.ndarray) -> Terms:
-    """The terms at N places for motions whose ds/dt is about `rate` (N,): exact where friction is Coulomb's and viscous."""
-    s = posture.s
-    of = {kind: [b for b in limits.bounds if b.kind == kind] for kind in ("velocity", "acceleration", "jerk")}
-    fastest = _fastest(posture, of["velocity"], len(s))
-    q1, q2 = (_stack([x @ b.S.T / b.half for b in of["acceleration"]], len(s)) for x in (posture.q1, posture.q2))
-    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in of["acceleration"]], len(s))
-    loaded = [b for b in limits.bounds if b.kind in LOADS]
-    j1, j2, j3 = (
-        _stack([x @ b.S.T / b.half for b in of["jerk"]], len(s)) for x in (posture.q1, posture.q2, posture.q3)
-    )
-    *parts, still = _loads(model, posture, loaded, rate)
+def terms_along(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
+    """Return the terms at N points for ds/dt about `rate` (N,); they are exact for Coulomb and viscous friction."""
+    s = joint_path.s
+    bounds = {kind: limits.of([kind]).bounds for kind in ("velocity", "acceleration", "jerk")}
+    q1, q2 = (_scaled(x, bounds["acceleration"]) for x in (joint_path.q1, joint_path.q2))
+    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in bounds["acceleration"]], len(s))
+    loads = limits.of(LOADS).bounds
+    j1, j2, j3 = (_scaled(x, bounds["jerk"]) for x in (joint_path.q1, joint_path.q2, joint_path.q3))
+    *parts, standstill = _load_terms(dynamics, joint_path, loads, rate)
     a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
-    labels = _names([*of["acceleration"], *loaded])
-    turns = np.flatnonzero(np.abs(np.diff(c, axis=0)).max(axis=1, initial=0.0) > TURN)
     return Terms(
-        s, labels, a, b, c, d, np.hstack([centre[[0, -1]], still]), turns, fastest, _names(of["jerk"]), j1, j2, j3, np.ones_like(a), np.ones_like(j1),
-        np.ones_like(s),
+        s=s, labels=_labels([*bounds["acceleration"], *loads]), a=a, b=b, c=c, d=d,
+        standstill=np.hstack([centre[[0, -1]], standstill]),
+        reversals=np.flatnonzero(np.abs(np.diff(c, axis=0)).max(axis=1, initial=0.0) > REVERSAL),
+        max_z=_max_z(joint_path, bounds["velocity"]), jerk_labels=_labels(bounds["jerk"]), q1=j1, q2=j2, q3=j3,
+        factor=np.ones_like(a), jerk_factor=np.ones_like(j1), velocity_factor=np.ones_like(s),
     )  # fmt: skip
 
 
-def rests(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest quantity (N, m) at the points without speed and acceleration.
-
-    With the friction of standing still at both ends, and of before and after at neighbouring intervals in which it turns.
-    """
-    low, high, end = terms.c.copy(), terms.c.copy(), len(terms.c) - 1
-    low[[0, end]], high[[0, end]] = np.minimum(low[[0, end]], terms.still), np.maximum(high[[0, end]], terms.still)
-    for run in np.split(terms.turns, np.flatnonzero(np.diff(terms.turns) > 1) + 1) if len(terms.turns) else []:
-        at, beside = slice(run[0], run[-1] + 2), [max(run[0] - 1, 0), min(run[-1] + 2, end)]
-        both = (terms.c * terms.room)[beside, None] / terms.room[at]
-        low[at], high[at] = np.minimum(low[at], both.min(axis=0)), np.maximum(high[at], both.max(axis=0))
+def dry_friction_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest c (N, m), at the ends of the path with dry friction and without it."""
+    low, high = terms.c.copy(), terms.c.copy()
+    low[[0, -1]], high[[0, -1]] = (pick(terms.c[[0, -1]], terms.standstill) for pick in (np.minimum, np.maximum))
     return low, high
 
 
-def values(
-    model: Model, posture: Posture, limits: Limits, rates: tuple[np.ndarray, np.ndarray, np.ndarray]
-) -> np.ndarray:
-    """The limited quantities themselves (N, m), columns as `limits.labels`, for ds/dt and its derivatives (N,) each."""
-    sd, sdd, sddd = (x[:, None] for x in rates)
-    kinds = {b.kind for b in limits.bounds}
-    found = {
-        "position": posture.q,
-        "velocity": posture.q1 * sd,
-        "acceleration": posture.q2 * sd**2 + posture.q1 * sdd,
-    }
-    if kinds.intersection(LOADS):
-        found |= model.loads(posture, rates[0], rates[1])
-    if "jerk" in kinds:
-        found["jerk"] = posture.q3 * sd**3 + 3 * posture.q2 * sd * sdd + posture.q1 * sddd
-    return np.hstack([found[b.kind] @ b.S.T for b in limits.bounds])
+def standstill_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest quantity (N, m) at the points for s' = s'' = 0.
+
+    At the ends of the path with dry friction and without it; at all knots of a run of intervals in which dry friction
+    reverses, with the friction before the run and with that after it.
+    """
+    (low, high), k, end = dry_friction_range(terms), terms.reversals, len(terms.c) - 1
+    for run in np.split(k, np.flatnonzero(np.diff(k) > 1) + 1) if len(k) else []:
+        knots, beside = slice(run[0], run[-1] + 2), [max(run[0] - 1, 0), min(run[-1] + 2, end)]
+        both = (terms.c * terms.factor)[beside, None] / terms.factor[knots]
+        low[knots], high[knots] = np.minimum(low[knots], both.min(axis=0)), np.maximum(high[knots], both.max(axis=0))
+    return low, high
 
 
-def _fastest(posture: Posture, bounds: list[Bounds], n: int) -> np.ndarray:
-    """Largest (ds/dt)^2 (n,) that limits of velocities allow."""
+def limited_quantities(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rates: Rates) -> np.ndarray:
+    """Return the limited quantities (N, m), columns as `limits.labels`, by the inverse dynamics, not by the terms."""
+    state = joint_path.state(*rates[:2])
+    found = dynamics.loads(joint_path.s, state) if limits.kinds.intersection(LOADS) else {}
+    if "jerk" in limits.kinds:
+        sd, sdd, sddd = (x[:, None] for x in rates)
+        found["jerk"] = joint_path.q3 * sd**3 + 3 * joint_path.q2 * sd * sdd + joint_path.q1 * sddd
+    return quantities(limits, state, found)
+
+
+def _max_z(joint_path: JointPath, bounds: Sequence[Bounds]) -> np.ndarray:
+    """Return the largest (ds/dt)^2 (N,) that the velocity limits allow."""
     with np.errstate(divide="ignore"):
-        most = [(b.half / np.abs(posture.q1 @ b.S.T)) ** 2 for b in bounds]
-    return _stack(most, n).min(axis=1, initial=np.inf)
+        most = [(b.half / np.abs(joint_path.q1 @ b.S.T)) ** 2 for b in bounds]
+    return _stack(most, len(joint_path.s)).min(axis=1, initial=np.inf)
 
 
-def _loads(model: Model, posture: Posture, bounds: list[Bounds], rate: np.ndarray) -> list[np.ndarray]:
-    """a, b, c, d (N, m) from four motions: three speeds without acceleration, and one with it; at both ends (2, m) at standstill."""
+def _load_terms(
+    dynamics: PathDynamics, joint_path: JointPath, bounds: Sequence[Bounds], rate: np.ndarray
+) -> list[np.ndarray]:
+    """Return a, b, c, d (N, m) of the loads, and the loads (2, m) while the robot stands at both ends.
+
+    They come from four motions: three speeds without acceleration, and one speed with it.
+    """
     if not bounds:
         return [*[np.zeros((len(rate), 0))] * 4, np.zeros((2, 0))]
 
-    def scaled(at: Posture, sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
-        found = model.loads(at, sd, sdd)
+    def scaled(path: JointPath, sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
+        found = dynamics.loads(path.s, path.state(sd, sdd))
         return np.hstack([(found[b.kind] @ b.S.T - b.centre) / b.half for b in bounds])
 
-    low, mid, high = (scaled(posture, rate * k, 0 * rate) for k in SPEEDS)
-    pushed = (scaled(posture, rate, rate**2) - mid) / rate[:, None] ** 2
-    still = scaled(posture.at([0, -1]), np.zeros(2), np.zeros(2))
-    # The parabola c + d v + b v^2 through the three; v = SPEEDS * rate.
-    inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))
+    low, mid, high = (scaled(joint_path, rate * k, 0 * rate) for k in SPEEDS)
+    a = (scaled(joint_path, rate, rate**2) - mid) / rate[:, None] ** 2
+    standstill = scaled(joint_path.at([0, -1]), np.zeros(2), np.zeros(2))
+    inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))  # the parabola c + d v + b v^2 through v = SPEEDS * rate
     c, d, b = (row[0] * low + row[1] * mid + row[2] * high for row in inverse)
-    return [pushed, b / rate[:, None] ** 2, c, d / rate[:, None], still]
+    return [a, b / rate[:, None] ** 2, c, d / rate[:, None], standstill]
+
+
+def _scaled(x: np.ndarray, bounds: Sequence[Bounds]) -> np.ndarray:
+    """Return joint quantities x (N, n) along the axes of the bounds, in parts of their half range."""
+    return _stack([x @ b.S.T / b.half for b in bounds], len(x))
 
 
 def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
     return np.hstack(columns) if columns else np.zeros((n, 0))
 
 
-def _names(bounds: list[Bounds]) -> tuple[tuple[str, str], ...]:
+def _labels(bounds: Sequence[Bounds]) -> tuple[tuple[str, str], ...]:
     return tuple((b.kind, name) for b in bounds for name in b.names)

@@ -1,94 +1,111 @@
-"""The limits at the points of a plan, tightened until they hold between them, too."""
+"""The limits at the knots, tightened until the motion keeps the original limits between the knots, too."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.planning.grid import Grid, used
-from robodyn_pin.planning.interior_point import Optimum, minimise, within
-from robodyn_pin.planning.limit_check import Check, corrected, room
+from robodyn_pin.planning.grid import Grid, used_shares
+from robodyn_pin.planning.interior_point import Optimum, minimise, strictly_feasible
+from robodyn_pin.planning.limit_check import LimitCheck, corrected_terms, tightening_factors
 from robodyn_pin.planning.objectives import Objective
-from robodyn_pin.planning.passing import Start
-from robodyn_pin.planning.problem import CLOSE, DENSE, Inner, Problem
+from robodyn_pin.planning.passing import MomentumStart
+from robodyn_pin.planning.problem import CLOSE, DENSE, Problem, ReversalLimits
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms
 
-OVER = 1e-3  # share of a limit by which the motion may be over it between the points
-ROUGH = 2  # places to an interval where it is looked at first
-Stage = tuple[int, float, int]  # places to an interval, share of a limit that is good enough, passes
+OVER = 1e-3  # share of a limit by which a motion may exceed it between the knots
+ROUGH = 2  # points per interval of the first checks
+Stage = tuple[int, float, int]  # points per interval, violation that is small enough, number of passes
 STAGES: tuple[Stage, ...] = ((ROUGH, OVER / 2, 2), (DENSE, OVER, 6))
-LAST: Stage = (CLOSE, OVER, 6)  # of motions that pass with momentum
-RISK = 0.02  # share of a limit by which a motion breaks it that counted on less friction than there is
-BACK = 0.97  # of y: so far a new start stays behind a motion that is on its limits
-TRIES = 50  # before a start from scratch
-WARM = 1e-3  # gap of a new start, as a share of the objective
+MOMENTUM_STAGE: Stage = (CLOSE, OVER, 6)  # the last one for motions that pass with momentum
+TOO_LOOSE = 0.02  # a correction after which a limit is exceeded by more had loosened the limits too far
+SHRINK = 0.97  # the n-th try to begin near an optimum is at SHRINK^n of the way to it
+TRIES = 50  # of these, before the search begins from scratch
+WARM_GAP = 1e-3  # complementarity gap, relative to the objective, of a search that begins near an optimum
 
 
 @dataclass(frozen=True)
-class State:
-    """The limits at the points, and the best motion within."""
+class Iterate:
+    """Limits at the knots, and the best motion within them."""
 
-    found: Terms  # at the knots
-    inner: Inner | None  # of motions that pass with momentum
-    held: Grid
+    terms: Terms  # at the knots
+    reversal_limits: ReversalLimits | None  # of motions that pass with momentum
+    grid: Grid
     optimum: Optimum
 
 
 @dataclass(frozen=True)
-class Search:
-    """What stays the same while limits are tightened."""
+class Tightening:
+    """What stays the same while the limits are tightened."""
 
     problem: Problem
-    goal: Objective
-    start: Start | None  # of motions that pass with momentum
-    most: int  # iterations
+    objective: Objective
+    start: MomentumStart | None  # of motions that pass with momentum
+    iterations: int  # of each search, at most
 
-    def settled(self, now: State) -> tuple[State, Check, tuple[float, ...]]:
-        """The limits that hold between the points, too, and their motion; what the model says of it, and all objectives."""
-        history, both = now.optimum.history, True
-        for finer, enough, passes in (*STAGES, LAST) if self.start else STAGES:
-            before: tuple[State, Check] | None = None
+    def run(self, iterate: Iterate) -> tuple[Iterate, LimitCheck, tuple[float, ...]]:
+        """Return the iterate that keeps the limits between the knots, its check, and all objectives on the way.
+
+        Each pass checks the motion, corrects the terms where friction is neither Coulomb nor viscous, tightens the
+        limits that are exceeded, and optimises again.
+        """
+        history, both_ways = iterate.optimum.history, True
+        for density, enough, passes in (*STAGES, MOMENTUM_STAGE) if self.start else STAGES:
+            before: tuple[Iterate, LimitCheck] | None = None
             for attempt in range(passes + 1):
-                seen = self.problem.check(Profile(self.problem.grading, self.problem.space, now.optimum.x), finer)
-                if before and seen.worst > max(before[1].worst, RISK):  # friction came back with the speed
-                    both, (now, seen) = False, before
-                better, beyond = corrected(now.found, seen, slice(1, -1), seen.begins[1:], both)
-                off = finer == ROUGH and beyond > OVER / 5
-                if attempt == passes or not np.isfinite(seen.worst) or (seen.worst <= enough and not off):
+                profile = Profile(self.problem.grading, self.problem.space, iterate.optimum.x)
+                checked = self.problem.check(profile, density)
+                if before and checked.worst > max(before[1].worst, TOO_LOOSE):
+                    both_ways, (iterate, checked) = False, before
+                terms, difference = corrected_terms(iterate.terms, checked, slice(1, -1), checked.begins[1:], both_ways)
+                inexact = density == ROUGH and difference > OVER / 5
+                kept = checked.worst <= enough and not inexact
+                if attempt == passes or not np.isfinite(checked.worst) or kept:
                     break
-                before = (now, seen) if off and both else None
-                narrower = self._narrower(now, better if off else now.found, seen, finer > ROUGH)
-                if narrower is None:
+                before = (iterate, checked) if inexact and both_ways else None
+                tighter = self._tighter(iterate, terms if inexact else iterate.terms, checked, density > ROUGH)
+                if tighter is None:
                     break
-                now = narrower
-                history += now.optimum.history
-        return now, seen, history
+                iterate = tighter
+                history += iterate.optimum.history
+        return iterate, checked, history
 
-    def _narrower(self, now: State, found: Terms, seen: Check, close: bool) -> State | None:
-        """The limits less what they are exceeded by between the points; None where no motion within is found."""
-        least = room(seen, found)
-        if self.start is not None:  # half of what the start leaves of a limit stays
-            kept = ((1 + np.minimum(share, 1.0)) / 2 for share in used(now.held.points, self.start.x, found))
-            least = tuple(np.maximum(x, keep) for x, keep in zip(least, kept, strict=True))
-        found = found.tightened(*least)
-        for inner in (now.inner.corrected(seen), now.inner) if now.inner and close else (now.inner,):
-            held = self.problem.grid(found, inner)
-            optimum = self.again(held, now.optimum)
+    def _tighter(self, iterate: Iterate, terms: Terms, checked: LimitCheck, correct: bool) -> Iterate | None:
+        """Return the optimum within limits tightened by what the check found; None: no motion is found within them.
+
+        With `correct` the reversal limits are corrected, too, if a motion is found within the corrected ones.
+        """
+        factors = tightening_factors(checked, terms)
+        if self.start is not None:  # at least half of what the start leaves of a limit remains
+            used = used_shares(iterate.grid.constraints, self.start.x, terms)
+            kept = [(1 + np.minimum(share, 1.0)) / 2 for share in used]
+            terms = terms.tightened(map(np.maximum, factors, kept))
+        else:
+            terms = terms.tightened(factors)
+        limits = iterate.reversal_limits
+        for reversal_limits in (limits.corrected(checked), limits) if limits and correct else (limits,):
+            grid = self.problem.grid(terms, reversal_limits)
+            optimum = self.optimise_again(grid, iterate.optimum)
             if optimum is not None:
-                return State(found, inner, held, optimum)
+                return Iterate(terms, reversal_limits, grid, optimum)
         return None
 
-    def again(self, held: Grid, near: Optimum) -> Optimum | None:
-        """From a motion that was optimal for limits nearby, else from the start, or a slow motion; None where none is within."""
-        begin = self.start.x if self.start else np.full(len(near.x), held.slow / 2)
-        origin = self.start.x if self.start else 0 * begin
+    def optimise_again(self, grid: Grid, near: Optimum) -> Optimum | None:
+        """Return the optimum within limits that differ little from another optimum's; None: no start is feasible.
+
+        The search begins a little inside that optimum. If this fails, it begins at the start with momentum or at a slow
+        motion.
+        """
+        cold_start = self.start.x if self.start else np.full(len(near.x), grid.slow_y / 2)
+        origin = self.start.x if self.start else 0 * cold_start
         warm = None
         for tries in range(1, TRIES + 1):
-            x = origin + BACK**tries * (near.x - origin)
-            if (self.start or x.max() > held.slow) and within(held.points, x) and np.isfinite(self.goal.value(x)):
-                warm = minimise(self.goal, held.points, x, gap=WARM, most=self.most)
+            x = origin + SHRINK**tries * (near.x - origin)
+            usable = self.start or x.max() > grid.slow_y
+            if usable and strictly_feasible(grid.constraints, x) and np.isfinite(self.objective.value(x)):
+                warm = minimise(self.objective, grid.constraints, x, gap=WARM_GAP, iterations=self.iterations)
                 break
-        if (warm and warm.converged) or not within(held.points, begin):
+        if (warm and warm.converged) or not strictly_feasible(grid.constraints, cold_start):
             return warm
-        cold = minimise(self.goal, held.points, begin, most=self.most)
-        return warm if warm and self.goal.value(warm.x) < self.goal.value(cold.x) else cold
+        cold = minimise(self.objective, grid.constraints, cold_start, iterations=self.iterations)
+        return warm if warm and self.objective.value(warm.x) < self.objective.value(cold.x) else cold

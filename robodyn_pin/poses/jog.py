@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.dynamics.multipliers import constraint_forces_at
@@ -166,11 +166,12 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
             data.oMf[model.getFrameId(frame)] * placement
             for frame, placement in ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         )
-        lam = forces.multipliers[closure.name][0, :3]
-        if closure.kind == "rod":
+        kind = KINDS[closure.kind]
+        lam = forces.multipliers[closure.name][0, : kind.moves]
+        if kind.formula == DISTANCE:
             along = at_b.translation - at_a.translation
             force = lam[0] * along / np.linalg.norm(along)
         else:
-            force = at_a.rotation[:, : len(lam)] @ lam
+            force = at_a.rotation[:, kind.linear] @ lam
         closures[closure.name] = (at_b.translation, force)
     return StaticLoads(forces.tau[0], struts, closures)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.kinds import FRAMES, KINDS
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.axes import Axes, as_motor, resolve_axes
@@ -24,7 +25,8 @@ from robodyn_pin.robot.friction_models import (
 )
 from robodyn_pin.robot.robot_file import MotorSpec
 
-TURNING = ("point", "revolute", "planar_point")  # closures whose members turn against each other, and rub
+# Closures whose members turn against each other, and rub.
+TURNING = [name for name, kind in KINDS.items() if kind.formula == FRAMES and kind.turns < 3]
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loop
     if isinstance(spec.of, dict):
         lines.append(as_motor(spec.of))
     else:
-        kinds = {closure.name: getattr(closure, "kind", "coupling") for closure in loops.closures}
+        kinds = {closure.name: closure.kind for closure in loops.closures}
         known = [*list(model.names)[1:], *motors.names]
         for name in _members(spec, where):
             if name in known and kinds.get(name) in TURNING:

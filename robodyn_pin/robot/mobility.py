@@ -5,7 +5,7 @@ import pinocchio as pin
 from scipy.optimize import least_squares
 
 from robodyn_pin.closures.closing import newton
-from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.kinds import FRAMES, KINDS, Closure
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.robot.axes import Axes
@@ -97,11 +97,11 @@ def _held(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray, q: np.ndar
 
 
 def _check_sense(name: str, loops: Loops, q: np.ndarray) -> None:
-    """The equations of a hinge also hold with its axis reversed."""
+    """The equations of a kind that leaves one axis to turn about also hold with that axis reversed."""
     data = loops.model.createData()
     pin.framesForwardKinematics(loops.model, data, q)
     for closure in loops.closures:
-        if not isinstance(closure, Closure) or closure.kind != "revolute":
+        if not isinstance(closure, Closure) or KINDS[closure.kind].turns != 2:
             continue
         ends = ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         a, b = (data.oMf[loops.model.getFrameId(frame)].rotation @ at.rotation[:, 0] for frame, at in ends)
@@ -167,7 +167,9 @@ def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, fr
     if lacking <= 0:
         return f"; they depend on each other{held}"
     ends = _ends(model, loops, loose)
-    loop = f"a closure of {ends} (planar_point takes 2, point 3, revolute 5, frame 6), or " if ends else ""
+    sizes = sorted((len(kind.rows), k, name) for k, (name, kind) in enumerate(KINDS.items()) if kind.formula == FRAMES)
+    taken = ", ".join(f"{name} {size}" for size, _, name in sizes).replace(" ", " takes ", 1)
+    loop = f"a closure of {ends} ({taken}), or " if ends else ""
     return f"{held}; if {lacking} of these freedoms should not be there, add under 'closures' {loop}a coupling of these joints (1 each)"
 
 

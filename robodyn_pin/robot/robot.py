@@ -234,6 +234,12 @@ def load(source: str | Path) -> Robot:
     return robot
 
 
+def load_named(robot: str, folder: Path) -> Robot:
+    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
+    is_path = Path(robot).suffix in DESCRIPTIONS
+    return load(resolve(folder, robot) if is_path else robot)
+
+
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
@@ -270,20 +276,12 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
 def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
     if isinstance(spec, CouplingSpec):
         return Coupling(spec.name, spec.of, spec.offset)
-    turn = pin.SE3.Identity()
-    if KINDS[spec.kind].axis_from is not None:
-        axis = spec.axis if spec.kind == "revolute" else spec.normal
-        turn = turned_onto(spec.kind, np.array(axis, float))
-    in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) * turn for point in spec.at)
+    in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at)
+    if onto := KINDS[spec.kind].onto:
+        in_a, in_b = in_a * turned_onto(onto[0], spec.directions[0]), in_b * turned_onto(onto[1], spec.directions[1])
     a, b = spec.between
     return Closure(spec.name, spec.kind, a, b, in_a, in_b, spec.length or 0.0)
 
 
 def _at_rest(robot: Robot, c: np.ndarray) -> State:
     return robot.close(c, np.zeros_like(c), np.zeros_like(c))
-
-
-def load_named(robot: str, folder: Path) -> Robot:
-    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
-    is_path = Path(robot).suffix in DESCRIPTIONS
-    return load(resolve(folder, robot) if is_path else robot)

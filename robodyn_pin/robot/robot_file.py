@@ -5,36 +5,49 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from robodyn_pin.closures.kinds import DISTANCE, KINDS
 from robodyn_pin.files import Strict
 from robodyn_pin.robot.friction_models import EffortSpec
 
 Vector = tuple[float, float, float]
+OF_FRAMES = tuple(kind for kind in KINDS if kind != "coupling")
 
 
 class FrameClosureSpec(Strict):
     """A cut joint between two frames of the tree."""
 
     name: str
-    kind: Literal["point", "frame", "revolute", "planar_point", "rod"]
+    kind: Literal[OF_FRAMES]  # type: ignore[valid-type]
     between: tuple[str, str]  # links or frames of the URDF; multipliers act on the second
     at: tuple[Vector, Vector] = ((0, 0, 0), (0, 0, 0))  # where in each of the two [m]
-    axis: Vector = (1, 0, 0)  # revolute: the free axis, in both frames
-    normal: Vector = (0, 0, 1)  # planar_point: normal of the plane, in the first frame
+    axis: Vector = (1, 0, 0)  # revolute, prismatic, cylindrical: the free axis, in both frames
+    axes: tuple[Vector, Vector] = (
+        (1, 0, 0),
+        (0, 1, 0),
+    )  # universal: of its cross, one in each frame, at right angles as assembled
+    normal: Vector = (0, 0, 1)  # of the plane: planar_point in the first frame, planar in both
     length: float | None = Field(None, gt=0)  # rod [m]
 
     @model_validator(mode="after")
     def _consistent(self) -> "FrameClosureSpec":
-        if self.kind == "rod" and self.length is None:
-            raise ValueError(f"closure {self.name!r}: a rod needs its 'length' [m]")
-        for key, kind in (("length", "rod"), ("axis", "revolute"), ("normal", "planar_point")):
-            if key in self.model_fields_set and self.kind != kind:
-                raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kind}, not to a {self.kind}")
-        for key in ("axis", "normal"):
-            if not any(getattr(self, key)):
-                raise ValueError(f"closure {self.name!r}: {key!r} is zero and has no direction")
+        own = KINDS[self.kind].key
+        if KINDS[self.kind].formula == DISTANCE and self.length is None:
+            raise ValueError(f"closure {self.name!r}: a {self.kind} needs its 'length' [m]")
+        for key in dict.fromkeys(kind.key for kind in KINDS.values()):
+            if key != own and key in self.model_fields_set:
+                kinds = " or ".join(name for name, kind in KINDS.items() if kind.key == key)
+                raise ValueError(f"closure {self.name!r}: {key!r} belongs to a {kinds}, not to a {self.kind}")
+        if KINDS[self.kind].onto and not all(map(any, self.directions)):
+            raise ValueError(f"closure {self.name!r}: {own!r} is zero and has no direction")
         if self.between[0] == self.between[1]:
             raise ValueError(f"closure {self.name!r}: both ends are the same frame {self.between[0]!r}")
         return self
+
+    @property
+    def directions(self) -> tuple[Vector, Vector]:
+        """What the kind's axes of the first and of the second frame lie along, in these frames."""
+        given = {"axis": (self.axis,) * 2, "normal": (self.normal,) * 2, "axes": self.axes}
+        return given[KINDS[self.kind].key]
 
 
 class CouplingSpec(Strict):

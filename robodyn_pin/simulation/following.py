@@ -1,4 +1,4 @@
-"""A planned motion under a controller: does the end-effector follow? Gnad et al. (IRB 360), Fig. 17, with a simulated robot."""
+"""A planned motion of a simulated robot under a controller, as in Gnad et al. (IRB 360), Fig. 17."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,36 +12,35 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.closed_loop import Tracking, controlled, track
 from robodyn_pin.simulation.controllers import ControllerFile
 
-LAST = ("flange", "tool0", "end_effector", "platform")  # what the body that carries a tool is called
+END_EFFECTORS = ("flange", "tool0", "end_effector", "platform")  # frames to report; the first one that exists
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """A planned motion as the controlled robot made it. Simulated."""
+class SimulatedPlan:
+    """A planned motion as the simulated robot made it under its controller."""
 
     tracking: Tracking
     motors: tuple[str, ...]
-    names: tuple[
-        str, ...
-    ]  # (k,) of the accelerations: the path's coordinates, of paths of motors the end-effector's axes
+    # The accelerations are of the path's coordinates; if these are the motors, of the end-effector along x, y, z.
+    names: tuple[str, ...]  # (k,)
     units: tuple[str, ...]
-    planned: np.ndarray  # (N, k) accelerations [m/s^2 or rad/s^2]
-    accelerations: np.ndarray  # (N, k) the same of the robot
+    planned: np.ndarray  # (N, k) planned accelerations [m/s^2 or rad/s^2]
+    accelerations: np.ndarray  # (N, k) those of the simulated robot
 
     @property
     def t(self) -> np.ndarray:
-        """(N,) [s]"""
+        """Times (N,) [s]."""
         return self.tracking.t
 
     def summary(self) -> dict[str, Any]:
-        """What `result.json` holds."""
-        missed = np.sqrt(np.mean((self.accelerations - self.planned) ** 2, axis=0))
+        """Return what `result.json` holds of the simulation."""
+        error = np.sqrt(np.mean((self.accelerations - self.planned) ** 2, axis=0))
         return {
             "simulated": True,
             "largest error [rad or m]": dict(zip(self.motors, self.tracking.largest.tolist(), strict=True)),
             "samples at a torque limit": int(self.tracking.saturated.any(axis=1).sum()),
             "rms acceleration error": {
-                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, missed.tolist(), strict=True)
+                f"{name} [{unit}]": x for name, unit, x in zip(self.names, self.units, error.tolist(), strict=True)
             },
         }
 
@@ -52,12 +51,12 @@ def simulate_planned(
     spec: ControllerFile,
     model: Robot | None = None,
     progress: Callable[[float], None] = lambda share: None,
-) -> Simulated:
+) -> SimulatedPlan:
     """Simulate a robot under a controller that follows a planned motion.
 
     Args:
         robot: with its load, in the path's coordinates. course: t (N,), c, c', c'' (N, d) of the plan at the controller's cycle.
-        model: that the controller knows; default: the robot with its load.
+        model: the robot model inside the controller; default: the robot with its load.
 
     Raises:
         Diverged, BadFile: as `track` and `controlled`.
@@ -69,10 +68,10 @@ def simulate_planned(
     cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
     names = robot.coordinates.names
     units = tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(S))
-    frame = next((name for name in LAST if robot.model.existFrame(name)), None)
+    frame = next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
     if names != robot.motors.names or frame is None:
-        return Simulated(tracking, robot.motors.names, names, units, course[3], cdd)
+        return SimulatedPlan(tracking, robot.motors.names, names, units, course[3], cdd)
     states = (robot.close(*course[1:]), robot.close(c, cd, cdd))
     moves = (frame_accelerations(robot, state, frame) for state in states)
     names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
-    return Simulated(tracking, robot.motors.names, names, units, *moves)
+    return SimulatedPlan(tracking, robot.motors.names, names, units, *moves)

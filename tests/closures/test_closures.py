@@ -9,13 +9,13 @@ import pinocchio as pin
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.robot.robot import Robot, _closure, build
 from robodyn_pin.robot.robot_file import RobotFile
 
-KINDS = ("point", "planar_point", "frame", "revolute", "rod", "coupling")
 EXACT = (
     "point",
     "planar_point",
@@ -23,6 +23,10 @@ EXACT = (
     "coupling",
 )  # kinds whose J is the derivative of the residual off the loops too
 SEEDS = (0, 1, 2)
+AXIS, ACROSS = (
+    np.array([0.3, -0.5, 0.8]),
+    np.array([0.5, 0.3, 0.0]),
+)  # of the closures, in their frames; at right angles
 
 
 def link(name: str, mass: float = 1.0, com: str = "0 0 0") -> str:
@@ -44,6 +48,29 @@ def joint(name: str, kind: str, parent: str, child: str, xyz="0 0 0", rpy="0 0 0
 def make(parts: list[str], name: str = "small", **file: object) -> Robot:
     urdf = f'<robot name="{name}"><link name="base"/>{"".join(parts)}</robot>'
     return build(name, RobotFile.model_validate({"urdf": f"{name}.urdf", **file}), urdf, Path(f"{name}.urdf"))
+
+
+def about(axis: np.ndarray, angle: float) -> np.ndarray:
+    return pin.AngleAxis(angle, axis / np.linalg.norm(axis)).matrix()
+
+
+# What a kind leaves free, as the pose of the second end in the first: off it and turned.
+OFF = {
+    "rod": (np.eye(3), [0.3, 0.1, -0.2]),
+    "planar_point": (np.eye(3), [0, 0, 0.25]),
+    "prismatic": (np.eye(3), 0.4 * AXIS),
+    "cylindrical": (about(AXIS, 0.9), -0.3 * AXIS),
+    "universal": (about(AXIS, 0.7) @ about(ACROSS, -0.5), np.zeros(3)),
+    "planar": (about(AXIS, -1.1), np.cross(AXIS, [0.2, 0.1, -0.3])),
+}
+DIRECTIONS = {
+    "revolute": {"axis": AXIS.tolist()},
+    "prismatic": {"axis": AXIS.tolist()},
+    "cylindrical": {"axis": AXIS.tolist()},
+    "universal": {"axes": [AXIS.tolist(), ACROSS.tolist()]},
+    "planar": {"normal": AXIS.tolist()},
+    "rod": {"length": float(np.linalg.norm(OFF["rod"][1]))},
+}
 
 
 def random_loop(kind: str, seed: int) -> Robot:
@@ -74,20 +101,16 @@ def random_loop(kind: str, seed: int) -> Robot:
     a, b = (data.oMf[tree.getFrameId(name)] for name in ("a3", "b3"))
     end_a = pin.SE3(pin.rpy.rpyToMatrix(rng.uniform(-1.5, 1.5, 3)), rng.uniform(-0.2, 0.2, 3))
     end_b = b.actInv(a * end_a)
-    shift = {"rod": [0.3, 0.1, -0.2], "planar_point": [0, 0, 0.25]}.get(
-        kind, [0, 0, 0]
-    )  # off the other end, where allowed
+    off = pin.SE3(*map(np.array, OFF.get(kind, (np.eye(3), np.zeros(3)))))
     for name, parent, end in (
         ("end_a", "a3", end_a),
-        ("end_b", "b3", end_b * pin.SE3(np.eye(3), np.array(shift, float))),
+        ("end_b", "b3", end_b * off),
     ):
         rpy = pin.rpy.matrixToRpy(end.rotation)
         parts += [f'<link name="{name}"/>', joint(f"fix_{name}", "fixed", parent, name, end.translation, rpy)]
-    closure: dict[str, object] = {"name": "loop", "kind": kind, "between": ["end_a", "end_b"]}
-    if kind == "rod":
-        closure["length"] = float(np.linalg.norm(shift))
-    if kind == "revolute":
-        closure["axis"] = [0.3, -0.5, 0.8]
+    closure: dict[str, object] = {"name": "loop", "kind": kind, "between": ["end_a", "end_b"]} | DIRECTIONS.get(
+        kind, {}
+    )
     if kind == "coupling":
         of = {"j_a0": 1.0, "j_a2": -2.0, "j_b1": 0.5}
         closure = {"name": "loop", "kind": kind, "of": of, "offset": sum(k * q0[j] for j, k in of.items())}
@@ -237,7 +260,7 @@ def test_a_multiplier_is_the_force_on_the_second_member_along_the_axes_of_the_fi
     if kind == "revolute":  # rows are along the closure frame's axes: x is the hinge, y and z span the rest
         from robodyn_pin.closures.kinds import turned_onto
 
-        turn = turn @ turned_onto("revolute", np.array(axis)).rotation
+        turn = turn @ turned_onto("x", np.array(axis)).rotation
     expected = np.concatenate([turn.T @ -weight, turn.T @ moment])
     assert lam == pytest.approx(
         expected[{"point": [0, 1, 2], "frame": range(6), "revolute": [0, 1, 2, 4, 5]}[kind]], abs=1e-9

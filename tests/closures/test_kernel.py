@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from test_closures import KINDS, random_loop
+from test_closures import random_loop
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import tree_efforts
 from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
 from robodyn_pin.errors import ClosureFailed

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from robodyn_pin.planning.end_grading import Grading
-from robodyn_pin.planning.grid import used
-from robodyn_pin.planning.limit_rows import Point, Rows
+from robodyn_pin.planning.grid import used_shares
+from robodyn_pin.planning.limit_rows import ConstraintSet, LimitRows
 from robodyn_pin.planning.limits import symmetric
-from robodyn_pin.planning.parabolas import ALL, Space
+from robodyn_pin.planning.parabolas import ALL, SplineSpace
 from robodyn_pin.planning.path import lines
-from robodyn_pin.planning.path_dynamics import Callback
+from robodyn_pin.planning.path_dynamics import CallbackDynamics
 from robodyn_pin.planning.problem import CLOSE, Problem
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.robot.limits import Limits
 
 K = 12
-NOTHING = Rows(np.zeros((K, 0, 2)), np.zeros((K, 0)), np.zeros((K, 0)), np.zeros((K, 0, 3)), np.ones(K))
+NOTHING = LimitRows(np.zeros((K, 0, 2)), np.zeros((K, 0)), np.zeros((K, 0)), np.zeros((K, 0, 3)), np.ones(K))
 
 
 @pytest.mark.parametrize("smoothness", [0, 1])
@@ -24,23 +24,23 @@ NOTHING = Rows(np.zeros((K, 0, 2)), np.zeros((K, 0)), np.zeros((K, 0)), np.zeros
     [(ALL, 0.5), (slice(3, 7), 1.0), (np.array([0, 4, 4, 11]), np.array([0.0, 0.2, 0.7, 1.0]))],
 )
 def test_what_is_added_at_places_is_the_transpose_of_what_is_read_there(smoothness, intervals, place):
-    space, rng = Space(K, smoothness), np.random.default_rng(0)
-    point, x = Point(space, intervals, place, NOTHING), rng.uniform(1, 2, space.size)
+    space, rng = SplineSpace(K, smoothness), np.random.default_rng(0)
+    part, x = ConstraintSet(space, intervals, place, NOTHING), rng.uniform(1, 2, space.size)
     k = np.arange(K)[intervals]
-    p, here = space.powers(x)[k], np.broadcast_to(place, k.shape)
+    p, here = space.monomials(x)[k], np.broadcast_to(place, k.shape)
     y, u, w = p[:, 0] + p[:, 1] * here + p[:, 2] * here**2, K * (p[:, 1] / 2 + p[:, 2] * here), K**2 * p[:, 2]
-    assert point.motion(x) == pytest.approx(np.stack([y, u, w], axis=1))
+    assert part.motion(x) == pytest.approx(np.stack([y, u, w], axis=1))
 
     local, total = rng.normal(size=(len(k), 3)), np.zeros(space.size)
-    point.add(total, local)
-    assert total @ x == pytest.approx((local * point.motion(x)).sum())
+    part.scatter(total, local)
+    assert total @ x == pytest.approx((local * part.motion(x)).sum())
 
     square = np.einsum("ni,nj->nij", local, local)
     bands = np.zeros((3, space.size))
-    point.add_bands(bands, square)
+    part.scatter_bands(bands, square)
     H = sum(np.diag(bands[i, : space.size - i], -i) for i in range(3))
     H = H + np.tril(H, -1).T
-    assert x @ H @ x == pytest.approx(((local * point.motion(x)).sum(axis=1) ** 2).sum())
+    assert x @ H @ x == pytest.approx(((local * part.motion(x)).sum(axis=1) ** 2).sum())
 
 
 def rubbed(friction: float) -> Problem:
@@ -50,14 +50,14 @@ def rubbed(friction: float) -> Problem:
     limits = Limits(
         (symmetric("torque", ("a", "b"), np.array([3.0, 2.0])), symmetric("velocity", ("a", "b"), np.full(2, 4.0)))
     )
-    model = Callback(lambda q, v, a: a + [0, friction] * np.tanh(v / 0.01), 2)
-    return Problem(model, path, limits, Grading(("free", "free")), Space(40, 0))
+    model = CallbackDynamics(lambda q, v, a: a + [0, friction] * np.tanh(v / 0.01), 2)
+    return Problem(model, path, limits, Grading(("free", "free")), SplineSpace(40, 0))
 
 
 def test_the_shares_that_a_motion_uses_are_those_of_the_model():
     problem = rubbed(0.0)
     x = np.random.default_rng(1).uniform(1, 1.2, problem.space.size)
-    quantities, _, speeds = used(problem.grid(problem.terms).points, x, problem.terms)
+    quantities, _, speeds = used_shares(problem.grid(problem.terms).constraints, x, problem.terms)
     shares = problem.check(Profile(problem.grading, problem.space, x), 2).in_intervals
     beside = np.vstack([shares[:1], np.maximum(shares[1:], shares[:-1]), shares[-1:]])
     assert quantities == pytest.approx(
@@ -68,11 +68,11 @@ def test_the_shares_that_a_motion_uses_are_those_of_the_model():
 
 def test_where_friction_turns_a_motion_is_looked_at_closely_and_held_on_both_sides():
     problem = rubbed(0.5)
-    assert problem.terms.turns.tolist() == [19, 20]  # the path's corner is a knot: tanh has not saturated beside it
+    assert problem.terms.reversals.tolist() == [19, 20]  # the path's corner is a knot: tanh has not saturated beside it
     steps = problem.steps(10)
     assert steps[[0, 19, 20, 39]].tolist() == [CLOSE] * 4
     assert set(steps[1:19]) == {10}
-    inner = problem.inner
+    inner = problem.reversal_limits
     b = inner.terms.c[:, 1]  # of the limit of 2 N m
     assert (b.min(), b.max()) == pytest.approx((-0.25, 0.25), abs=0.01)
     assert np.all((inner.places > 0) & (inner.places < 1))
@@ -84,5 +84,5 @@ def test_where_friction_turns_a_motion_is_looked_at_closely_and_held_on_both_sid
 def test_terms_are_exact_for_dry_and_viscous_friction_only(friction, exact):
     path = lines(("a",), np.array([[0.0], [1.0]]), np.zeros(1, bool), 0.0)
     limits = Limits((symmetric("torque", ("a",), np.array([1.0])),))
-    model = Callback(lambda q, v, a: a + friction(v), 1)
-    assert Problem(model, path, limits, Grading(("free", "free")), Space(20, 0)).exact == exact
+    model = CallbackDynamics(lambda q, v, a: a + friction(v), 1)
+    assert Problem(model, path, limits, Grading(("free", "free")), SplineSpace(20, 0)).exact == exact

@@ -7,7 +7,7 @@ import robodyn_pin as rp
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.planning import path_dynamics
 from robodyn_pin.planning.path import u_turn
-from robodyn_pin.planning.table import columns, cycle_times, motion_at, read_look_up, write_motion
+from robodyn_pin.planning.table import cycle_times, motion_at, read_look_up, table_columns, write_motion
 
 CYCLE = 400e-6
 
@@ -60,7 +60,7 @@ def test_a_motion_of_more_rows_than_a_table_has_is_refused():
 def test_blocks_of_rows_make_the_same_table(robot, path, motion, monkeypatch):
     monkeypatch.setattr(path_dynamics, "BLOCK", 500)
     again = motion_at(robot, path, Smooth(), motion.t)
-    for whole, pieces in zip(columns(robot, motion).values(), columns(robot, again).values(), strict=True):
+    for whole, pieces in zip(table_columns(robot, motion).values(), table_columns(robot, again).values(), strict=True):
         np.testing.assert_allclose(pieces, whole, rtol=1e-6, atol=1e-6)
 
 
@@ -92,7 +92,7 @@ def test_the_table_is_a_log_and_a_look_up(robot, motion, tmp_path, suffix):
     np.testing.assert_allclose(log.ddq, motion.ddq, atol=1e-12)
     np.testing.assert_allclose(log.tau, motion.tau, atol=1e-12)
     look_up = rp.read_look_up(str(file))
-    assert look_up.names == tuple(columns(robot, motion))
+    assert look_up.names == tuple(table_columns(robot, motion))
     assert look_up.cycle == pytest.approx(CYCLE)
     # The closest row, as it stands in the file: nothing is interpolated.
     assert look_up.at(100.4 * CYCLE)["q_phi1"] == look_up.at(99.6 * CYCLE)["q_phi1"] == motion.q[100, 0]

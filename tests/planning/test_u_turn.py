@@ -8,7 +8,7 @@ import pytest
 from robodyn_pin.files import read_yaml
 from robodyn_pin.planning.plan_file import Margins, PlanFile
 from robodyn_pin.planning.table import motion_at
-from robodyn_pin.planning.task import Planned, fastest_within, plan_task, read_task
+from robodyn_pin.planning.task import PlanResult, fastest_within, plan_task, read_task
 from robodyn_pin.robot.robot_file import Limit
 
 EXAMPLE = Path(__file__).parents[2] / "examples/irb360_u_turn.yaml"
@@ -30,7 +30,7 @@ def test_the_printed_limits_give_the_expected_times(ends, without, expected, gea
 
 
 @pytest.fixture(scope="module")
-def with_and_without() -> tuple[Planned, Planned]:
+def with_and_without() -> tuple[PlanResult, PlanResult]:
     """The paper's case with its margin of 10 %, planned with the limit of the strut forces and without it."""
     return tuple(
         plan_task(read_task(settings(ends=("free", "free"), without=left), EXAMPLE.parent)) for left in ([], ["force"])
