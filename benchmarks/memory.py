@@ -26,11 +26,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         short = folder / "short.parquet"
-        subprocess.run(
-            [ROBODYN, "simulate", "irb360", "--motion", ROOT / "examples/irb360_motion.yaml", "--out", short,
-             "--noise", "1.5,1.5,1.6,0.16", "--encoder-bits", "15", "--seed", "1"],
-            check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        simulate = [ROBODYN, "simulate", "irb360", "--motion", ROOT / "examples/irb360_motion.yaml", "--out", short]
+        noise = ["--noise", "1.5,1.5,1.6,0.16", "--encoder-bits", "15", "--seed", "1"]
+        subprocess.run([*simulate, *noise], check=True, stdout=subprocess.DEVNULL)
         table = pl.read_parquet(short)
         period = table["t"][-1] + table["t"][1]  # the motion repeats: the log is laid end to end
         run = yaml.safe_load((ROOT / "examples/irb360.yaml").read_text())

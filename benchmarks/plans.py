@@ -55,10 +55,9 @@ def best(repeats: int, robot, path: Curve, limits: Limits, points: int) -> float
 def u_turn_of_the_delta():
     """The U-turn of Gnad et al. (IRB 360) without load, its limits with 10 % margin on torques and forces."""
     robot = load("irb360").with_coordinates(["x", "y", "z", "psi"])
-    path = u_turn(
-        robot.coordinates.names, np.array([0, -0.4, -0.1566, 0]), np.array([0, 0.8, 0, 0]), np.array([0, 0, 0.18, 0]),
-        np.zeros(4), 0.045, np.array([True, True, True, False]),
-    )  # fmt: skip
+    start, across, up = np.array([0, -0.4, -0.1566, 0]), np.array([0, 0.8, 0, 0]), np.array([0, 0, 0.18, 0])
+    sliding = np.array([True, True, True, False])
+    path = u_turn(robot.coordinates.names, start, across, up, np.zeros(4), 0.045, sliding)
     margins = {"torque": 0.1, "force": 0.1, "end_effector": 0.1}
     return robot, path, planning_limits(robot, {}, margins, {"force": 140, "torque": 10})
 

@@ -22,13 +22,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from arm import arm
 from baseline import plain
+from recursive import RecursiveLeastSquares
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.fold import empty, fold
-from robodyn_pin.identification.online import DampedLeastSquares, RecursiveLeastSquares
+from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.robot import Robot, build
 

@@ -6,10 +6,9 @@ any vector it follows from the regressor at unit accelerations.
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 from matplotlib.figure import Figure
 from workspaces import irb360
 
@@ -21,7 +20,6 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "consistency.png"
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # published
 POSES, CHUNK, SEED = 10_000, 500, 100

@@ -3,10 +3,9 @@
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 from scipy.linalg import eigh
 
 from robodyn_pin.dynamics.loads import limited
@@ -23,7 +22,6 @@ from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import State
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 SEEDS = 20
 SECONDS = 120.0
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 from pictures import FLAGS
 from playwright.sync_api import Page, sync_playwright
 
@@ -23,7 +23,6 @@ from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import COLOURS, STOPS, film_of
 from robodyn_pin.viz.film_loads import Loads, strut_film_loads
 
-ROOT = Path(__file__).parents[1]
 LIMIT = 50.0  # [N] above the motion's largest force: beyond a limit colours say no more
 TIMES = 200
 LOADS = 5

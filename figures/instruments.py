@@ -1,10 +1,9 @@
 """Poor encoders on the SIMULATED IRB 360: bias of least squares, and instrumental variables beside it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.regressor import columns
@@ -18,7 +17,6 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, encoded, simulate
 
-ROOT = Path(__file__).parents[1]
 SEEDS = 20
 NOISE = np.array([1.5, 1.5, 1.6, 0.16])  # [N m] of the torques
 WHITE = 1e-4  # [rad] of the poor encoders

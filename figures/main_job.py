@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import polars as pl
-from make import Row, Section
+from make import ROBODYN, ROOT, Row, Section
 
-ROOT = Path(__file__).parents[1]
-ROBODYN = Path(sys.executable).with_name("robodyn")
 TX40_TORQUES = np.diag([32.0, 32, 45, -48, 45, 32])
 TX40_TORQUES[4, 5] = 32.0
 CASES = {

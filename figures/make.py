@@ -6,6 +6,7 @@ python figures/make.py [STUDY ...]     only these studies; the other sections st
 import importlib
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 from robodyn_pin.files import write_text
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "figures.md"
+ROOT = HERE.parent
+PAGE = ROOT / "docs" / "figures.md"
+ROBODYN = Path(sys.executable).with_name("robodyn")
 STUDIES = (
     "main_job", "states", "estimators", "solvers", "priors", "uncertainty", "payload", "identifiability", "dualv",
     "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
@@ -59,9 +62,15 @@ def write(study: str, section: Section) -> None:
     write_text(PAGE, "# Figures\n\nWritten by `make figures`. Simulated data are called simulated.\n\n" + body)
 
 
+def several(x: Iterable[float]) -> str:
+    """Numbers in a cell of a table."""
+    return " ".join(f"{value:.3f}" for value in x)
+
+
 def main() -> None:
-    tests = HERE.parent / "tests"
-    sys.path[:0] = [str(HERE), str(tests), *map(str, tests.glob("[a-z]*/"))]  # studies share samplers with the tests
+    tests = ROOT / "tests"
+    shared = [tests, *tests.glob("[a-z]*/"), ROOT / "benchmarks"]  # samplers of the tests, comparisons
+    sys.path[:0] = [str(HERE), *map(str, shared)]
     for study in sys.argv[1:] or STUDIES:
         write(study, importlib.import_module(study).study())
 

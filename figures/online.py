@@ -7,10 +7,11 @@ import numpy as np
 from make import Row, Section
 from online_motions import NOISE, RATE, delta, drift, hold, new_tracker, rich, rows_of, set_off, sine, wrong
 from online_times import long_run, one_hour, times
+from recursive import DirectionalForgetting, RecursiveLeastSquares
 from scipy.stats import chi2
 
 from robodyn_pin.identification.drift import Trend
-from robodyn_pin.identification.online import DampedLeastSquares, DirectionalForgetting, Online, RecursiveLeastSquares
+from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.summary import SIGNIFICANT_DRIFT
 from robodyn_pin.online.tracked import Tracked
 
@@ -44,7 +45,12 @@ class Trace:
     errors: np.ndarray  # (N, d) of the noise-free torque, before each update
 
 
-def run(estimator: Online, rows: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> Trace:
+def run(
+    estimator: DampedLeastSquares | RecursiveLeastSquares | DirectionalForgetting,
+    rows: np.ndarray,
+    truth: np.ndarray,
+    rng: np.random.Generator,
+) -> Trace:
     values, errors = np.empty((len(rows), len(truth))), rows @ truth
     measured = errors + NOISE * rng.normal(size=errors.shape)
     for k, (W, y) in enumerate(zip(rows, measured, strict=True)):

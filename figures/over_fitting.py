@@ -8,10 +8,8 @@ import tempfile
 from pathlib import Path
 
 import yaml
-from make import Row, Section
+from make import ROBODYN, ROOT, Row, Section
 
-ROOT = Path(__file__).parents[1]
-ROBODYN = Path(sys.executable).with_name("robodyn")
 NEGATIVE = 3
 
 

@@ -1,9 +1,7 @@
 """What ball joints that rub do to the drives' friction when the model does not know them, on the SIMULATED IRB 360."""
 
-from pathlib import Path
-
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section, several
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.result import Result
@@ -15,7 +13,6 @@ from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 SEEDS = 10
 NOISE = np.array([1.5, 1.5, 1.6, 0.16])  # [N m]
 DRIVES = ("phi1", "phi2", "phi3")
@@ -96,7 +93,3 @@ def estimates(result: Result) -> np.ndarray:
 
 def telescope(result: Result) -> float:
     return float(result.feasible.values[result.layout.labels.index("viscous(ext)")])
-
-
-def several(x: np.ndarray) -> str:
-    return " ".join(f"{value:.3f}" for value in x)

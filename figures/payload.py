@@ -1,10 +1,9 @@
 """What does the tool weigh? Simulated IRB 360 with torque noise, 20 seeds, and an arm without noise."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.payload import Quantity
@@ -16,7 +15,6 @@ from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])
 SEEDS = 20
 RADIUS = 0.05  # [m] of the cylinder that is carried

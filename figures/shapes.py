@@ -1,9 +1,7 @@
 """The published friction of drive 4, eq. (48) of Gnad et al., identified on the SIMULATED IRB 360 by variable projection."""
 
-from pathlib import Path
-
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section, several
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.validation import pooled
@@ -15,7 +13,6 @@ from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 SEEDS = 60
 NOISE = np.array([1.5, 1.5, 1.6, 0.16])  # [N m]
 TRUTH = np.array([0.5272, 0.6672, 8.5919])  # A_C, A_v [N m], eps_v [rad/s]: Table 2
@@ -69,7 +66,3 @@ def identified(robot: Robot, log: Log) -> tuple[np.ndarray, np.ndarray]:
 def worst(values: np.ndarray) -> float:
     """Largest relative error of A_C, A_v, eps_v."""
     return float(np.abs(values / TRUTH - 1).max())
-
-
-def several(x: np.ndarray) -> str:
-    return " ".join(f"{value:.3f}" for value in x)

@@ -15,12 +15,13 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bounds import Bounds
-from robodyn_pin.identification.feasible import SOLVERS, FeasibleEstimate, fit_feasible
+from robodyn_pin.identification.feasible import FeasibleEstimate, fit_feasible
 from robodyn_pin.identification.fold import Factor, empty, fold
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit_log_cholesky
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
 from robodyn_pin.identification.prior import Distance, Prior
+from robodyn_pin.identification.solving import SOLVERS
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.cross_validation import choose
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of

@@ -1,7 +1,6 @@
 """Ten mistakes that people make with a robot or a log, on SIMULATED logs of catalogue robots: does the tool name the culprit?"""
 
 import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -11,12 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import yaml
-from make import Row, Section
+from make import ROBODYN, ROOT, Row, Section
 
 from robodyn_pin.robot.robot import load
 
-ROOT = Path(__file__).parents[1]
-ROBODYN = Path(sys.executable).with_name("robodyn")
 MOTIONS = {"irb2400": "irb2400_motion", "irb6660": "irb2400_motion", "irb360": "irb360_motion"}
 SMALLER = 0.4  # times the amplitudes, and [rad] forward
 NOISE = 0.02  # of each motor's rms torque

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from delta_motion import arm_motion
 from make import Row, Section
 from mujoco_twin import tensions, twin
 from workspaces import WORKSPACES
@@ -12,7 +13,6 @@ from workspaces import WORKSPACES
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import constraint_forces_at
 from robodyn_pin.dynamics.struts import strut_loads
-from robodyn_pin.families.delta import arm_motion
 from robodyn_pin.families.reduced_delta import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.files import read_yaml
 from robodyn_pin.forces.load_cell import compare_cell

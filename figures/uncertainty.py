@@ -1,9 +1,7 @@
 """Coverage of the 95 % intervals on the SIMULATED IRB 360: weighted least squares, and the feasible fit apart."""
 
-from pathlib import Path
-
 import numpy as np
-from make import Row, Section
+from make import ROOT, Row, Section
 
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
@@ -21,7 +19,6 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[1]
 SEEDS, FEASIBLE_SEEDS = 200, 40
 NOISE = np.array([1.5, 1.5, 1.6, 0.16])  # [N m]
 

@@ -1,6 +1,6 @@
 """How far predicted efforts are from measured ones, each motor by itself, as Obal & Gierlak (IRB 2400), Table 6, has it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -43,15 +43,11 @@ class Accuracy:
     @property
     def percent(self) -> np.ndarray:
         """RMSE over mean effort (n,); infinite for a motor that never has any."""
-        return np.asarray(
-            np.divide(100 * self.rmse, self.mean, out=np.full_like(self.mean, np.inf), where=self.mean > 0)
-        )
+        percent = np.full_like(self.mean, np.inf)
+        return np.asarray(np.divide(100 * self.rmse, self.mean, out=percent, where=self.mean > 0))
 
     def __add__(self, other: "Accuracy") -> "Accuracy":
-        return Accuracy(
-            self.samples + other.samples, self.absolute + other.absolute, self.squares + other.squares,
-            self.effort + other.effort, self.total + other.total, self.energy + other.energy,
-        )  # fmt: skip
+        return Accuracy(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def table(self, names: list[str]) -> list[dict[str, object]]:
         """Table 6, a row a motor, for JSON and for printing."""
@@ -66,7 +62,5 @@ class Accuracy:
 def accuracy(measured: np.ndarray, predicted: np.ndarray) -> Accuracy:
     """Of efforts (N, n) [N m or N]."""
     away = np.abs(predicted - measured)
-    return Accuracy(
-        len(measured), away.sum(axis=0), (away**2).sum(axis=0), np.abs(measured).sum(axis=0), measured.sum(axis=0),
-        (measured**2).sum(axis=0),
-    )  # fmt: skip
+    summed = (away, away**2, np.abs(measured), measured, measured**2)
+    return Accuracy(len(measured), *(x.sum(axis=0) for x in summed))

@@ -108,22 +108,6 @@ def _base_set(R: np.ndarray, length: np.ndarray, independent: float, order: np.n
     return BaseSet(alive[keep], dropped[ascending], regroup, float(np.linalg.cond(scaled[:, keep])))
 
 
-def base_space(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What rows with triangular factor R (n, p) determine, by singular values: a space instead of a choice of columns.
-
-    Returns:
-        Orthonormal basis (p, r) of the combinations of parameters times `length` that the rows show, and `length` (p,)
-        of the columns. It is the space of `base_set(R).matrix / length`, which a rank-revealing QR finds.
-
-    Source: Abed Azad et al. (3-dof Delta), who reduce the model by singular values.
-    """
-    length = np.linalg.norm(R, axis=0)
-    alive = length > 1e-12 * length.max(initial=0.0)
-    scaled = np.where(alive, R, 0.0) / np.where(alive, length, 1.0)
-    values, rows = np.linalg.svd(scaled, full_matrices=False)[1:]
-    return rows[values > INDEPENDENT * values.max(initial=0.0)].T, length
-
-
 def _mix(A: np.ndarray, keep: np.ndarray, drop: np.ndarray) -> np.ndarray:
     """Weights (r, k) with A[:, keep] weights = A[:, drop]."""
     Q, triangular = np.linalg.qr(A[:, keep])

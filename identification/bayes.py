@@ -52,17 +52,25 @@ class Posterior(Gaussian):
     at_bound: np.ndarray  # (p,) parameters that the measurements would make negative
 
 
-def infer(model: Model, z: np.ndarray, sigma: np.ndarray, prior: Gaussian, gamma: float = 1.0) -> Posterior:
-    """The most probable parameters (12) and their covariance (13), for a prior N(mean, covariance / gamma), (11).
+@dataclass(frozen=True)
+class Evidence:
+    """Measured numbers, and what was known before: N(mean, covariance / gamma) of the prior, (11)."""
 
-    Args:
-        z, sigma: measured numbers and their standard deviations (m,).
+    z: np.ndarray  # (m,)
+    sigma: np.ndarray  # (m,) standard deviations of z
+    prior: Gaussian
+    gamma: float = 1.0
+
+
+def infer(model: Model, evidence: Evidence) -> Posterior:
+    """The most probable parameters (12) and their covariance (13).
 
     Raises:
         SolverFailed: no minimum found.
     """
+    z, sigma, prior = evidence.z, evidence.sigma, evidence.prior
     s = prior.deviations
-    whiten = np.sqrt(gamma) * np.linalg.inv(np.linalg.cholesky(prior.covariance / np.outer(s, s)))
+    whiten = np.sqrt(evidence.gamma) * np.linalg.inv(np.linalg.cholesky(prior.covariance / np.outer(s, s)))
 
     @lru_cache(maxsize=1)  # the solver asks for values and slopes one after the other
     def at(x: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -79,10 +87,8 @@ def infer(model: Model, z: np.ndarray, sigma: np.ndarray, prior: Gaussian, gamma
     if not found.success:
         raise SolverFailed(f"no most probable parameters found: {found.message}", found.message)
     J, misfit = slope(found.x), 2 * float(found.cost)
-    covariance = np.linalg.inv(J.T @ J) * np.outer(s, s)
-    return Posterior(
-        prior.mean + s * found.x, covariance, misfit, float(chi2.sf(misfit, len(z))), found.x < least + 1e-3 * np.abs(least)
-    )  # fmt: skip
+    covariance, at_bound = np.linalg.inv(J.T @ J) * np.outer(s, s), found.x < least + 1e-3 * np.abs(least)
+    return Posterior(prior.mean + s * found.x, covariance, misfit, float(chi2.sf(misfit, len(z))), at_bound)
 
 
 @dataclass(frozen=True)
@@ -100,15 +106,8 @@ class SamplingCheck:
         return self.effective >= 100
 
 
-def check_by_samples(
-    many: Callable[[np.ndarray], np.ndarray],
-    z: np.ndarray,
-    sigma: np.ndarray,
-    prior: Gaussian,
-    posterior: Gaussian,
-    gamma: float = 1.0,
-    size: int = 4000,
-    seed: int = 0,
+def sampling_check(
+    many: Callable[[np.ndarray], np.ndarray], evidence: Evidence, posterior: Gaussian, size: int, seed: int
 ) -> SamplingCheck:
     """Weighted samples of the posterior (11), parameters positive, drawn from a t-distribution around its approximation.
 
@@ -123,10 +122,10 @@ def check_by_samples(
     drawn = -0.5 * (TAIL + p) * np.log1p(posterior.distances(theta) / TAIL)
     possible = (theta > 0).all(axis=1)
     theta[~possible] = posterior.mean
-    target = -0.5 * (((many(theta) - z) / sigma) ** 2).sum(axis=1) - 0.5 * gamma * prior.distances(theta)
+    misfit = (((many(theta) - evidence.z) / evidence.sigma) ** 2).sum(axis=1)
+    target = -0.5 * misfit - 0.5 * evidence.gamma * evidence.prior.distances(theta)
     weight = np.where(possible, np.exp(target - drawn - (target - drawn)[possible].max()), 0.0)
     weight /= weight.sum()
     mean = weight @ theta
-    return SamplingCheck(
-        mean, np.sqrt(weight @ (theta - mean) ** 2), float(weight @ posterior.inside(theta)), float(1 / (weight**2).sum())
-    )  # fmt: skip
+    deviations, inside = np.sqrt(weight @ (theta - mean) ** 2), float(weight @ posterior.inside(theta))
+    return SamplingCheck(mean, deviations, inside, effective=float(1 / (weight**2).sum()))

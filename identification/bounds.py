@@ -87,6 +87,13 @@ def _entry(name: str) -> int:
     return INERTIAL.index(name)
 
 
+def check_met(name: str, own: Sequence[Equality], found: np.ndarray, b: np.ndarray) -> None:
+    """Raise RobodynError where the values `found` (k,) of a body's equalities are not b (k,)."""
+    if np.abs(found - b).max() > EXACT * max(1.0, np.abs(b).max()):
+        said = ", ".join(e.text for e in own)
+        raise RobodynError(f"the equalities of body {name!r} contradict each other: {said}")
+
+
 def reduction(
     equalities: Sequence[Equality], names: Sequence[str], scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -107,10 +114,7 @@ def reduction(
             size = np.linalg.norm(A, axis=1)
             A, b = A / size[:, None], np.array([e.value for e in own]) / size
             x0[part] = np.linalg.lstsq(A, b, rcond=None)[0]
-            if np.abs(A @ x0[part] - b).max() > EXACT * max(1.0, np.abs(b).max()):
-                raise RobodynError(
-                    f"the equalities of body {name!r} contradict each other: {', '.join(e.text for e in own)}"
-                )
+            check_met(name, own, A @ x0[part], b)
             basis = null_space(A)
         blocks.append((part, basis))
     blocks.append((slice(10 * len(names), p), np.eye(p - 10 * len(names))))

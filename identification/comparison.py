@@ -30,9 +30,13 @@ class Change:
 
 
 def changes(
-    base: BaseSet, first: np.ndarray, covariance: np.ndarray,
-    other: BaseSet, second: np.ndarray, other_covariance: np.ndarray,
-) -> Change:  # fmt: skip
+    base: BaseSet,
+    first: np.ndarray,
+    covariance: np.ndarray,
+    other: BaseSet,
+    second: np.ndarray,
+    other_covariance: np.ndarray,
+) -> Change:
     """Compare base parameters first (r,) with second (s,), each with its covariance, of two independent logs.
 
     Base sets may keep other columns or know less: compared are those combinations of the first that are sums of the

@@ -1,13 +1,11 @@
 """The convex constraints of the feasible fit, each with a name, so that those which cannot hold can be told."""
 
-import warnings
-
 import cvxpy as cp
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, Equality
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout, smallest_eigenvalues
-from robodyn_pin.identification.prior import LENGTH, UNIT
+from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, UNIT, Layout, smallest_eigenvalues
+from robodyn_pin.identification.solving import solve
 
 SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
 INSET = 1e-6  # likewise for masses, in parts of their bounds
@@ -115,11 +113,5 @@ def conflict(layout: Layout, bounds: Bounds) -> list[str]:
 
 
 def _can_hold(chosen: list[cp.Constraint]) -> bool:
-    problem = cp.Problem(cp.Minimize(0), chosen)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem.solve(solver="CLARABEL")
-    except cp.error.SolverError:
-        return True  # not shown to be impossible
-    return problem.status not in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE)
+    status = solve(cp.Problem(cp.Minimize(0), chosen), "CLARABEL")
+    return status not in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE)  # a solver that gives up has not shown it

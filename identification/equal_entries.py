@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.errors import RobodynError
-from robodyn_pin.identification.bounds import EXACT, Equality
+from robodyn_pin.identification.bounds import Equality, check_met
 
 
 @dataclass(frozen=True)
@@ -24,9 +23,9 @@ class Structure:
 
 def proportional(body: int, x: np.ndarray) -> tuple[Equality, ...]:
     """A body (10,) whose shape is known: it can only be heavier or lighter, all entries grow with its mass."""
-    return tuple(
-        Equality(body, unit - x[k] / x[0] * np.eye(10)[0], 0.0, "shape known") for k, unit in enumerate(np.eye(10)) if k
-    )
+    mass, *others = np.eye(10)
+    rows = [unit - entry / x[0] * mass for entry, unit in zip(x[1:], others, strict=True)]
+    return tuple(Equality(body, row, 0.0, "shape known") for row in rows)
 
 
 def structure(equalities: Sequence[Equality], names: Sequence[str], p: int) -> Structure:
@@ -50,10 +49,7 @@ def structure(equalities: Sequence[Equality], names: Sequence[str], p: int) -> S
                 dependent.append(k)
         free = np.setdiff1d(np.arange(10), dependent)
         inverse = np.linalg.pinv(A[:, dependent])
-        if np.abs(A[:, dependent] @ (inverse @ b) - b).max() > EXACT * max(1.0, np.abs(b).max()):
-            raise RobodynError(
-                f"the equalities of body {name!r} contradict each other: {', '.join(e.text for e in own)}"
-            )
+        check_met(name, own, A[:, dependent] @ (inverse @ b), b)
         at = 10 * i + np.array(dependent)
         bound[at], offset[at] = True, inverse @ b
         matrix[at] = 0.0

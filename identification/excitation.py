@@ -23,6 +23,7 @@ SHARPNESS = 300.0  # of the smooth maximum over time: above the true one by log(
 PENALTY = 5.0  # [nats per base parameter] for a limit that is exceeded by its own size: above what motions gain so
 RADIUS, SHORTEST = 0.1, 1e-4  # trust region at the start, and where the search ends, in units of the variables
 ACCEPTED, GOOD = 0.1, 0.7  # parts of the promised gain
+PRECISE = 1e-3  # of the largest amplitude
 TOLERANCE = 1e-5  # [nats per base parameter] gain that ends the search
 
 
@@ -105,9 +106,7 @@ def highest(loads: np.ndarray) -> float:
     return float(np.abs(loads).max(initial=0.0))
 
 
-def largest_amplitude(
-    load: Callable[[np.ndarray], float], X: np.ndarray, most: float = 1e3, tolerance: float = 1e-3
-) -> float:
+def largest_amplitude(load: Callable[[np.ndarray], float], X: np.ndarray, most: float = 1e3) -> float:
     """The factor up to which the amplitudes of X can grow about its centres until a limit is met; at most `most`.
 
     Args:
@@ -123,14 +122,14 @@ def largest_amplitude(
         if high > most:
             return low
         above = excess(high)
-    while np.isinf(above) and high - low > tolerance * high:
+    while np.isinf(above) and high - low > PRECISE * high:
         middle = (low + high) / 2
         value = excess(middle)
         low, high, above = (middle, high, above) if value <= 0 else (low, middle, value)
     if np.isinf(above):
         return low
-    root = float(brentq(excess, low, high, rtol=tolerance / 4, xtol=tolerance * high / 4))
-    return root if excess(root) <= 0 else max(low, root - tolerance * high)
+    root = float(brentq(excess, low, high, rtol=PRECISE / 4, xtol=PRECISE * high / 4))
+    return root if excess(root) <= 0 else max(low, root - PRECISE * high)
 
 
 def scaled(X: np.ndarray, factor: float) -> np.ndarray:

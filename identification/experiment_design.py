@@ -5,6 +5,7 @@ The model is a callable; nothing here knows what is measured. Every covariance i
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -74,15 +75,11 @@ def objective(problem: Problem, u: np.ndarray, criterion: Criterion) -> tuple[fl
 
 def improve(problem: Problem, start: np.ndarray, criterion: Criterion, steps: int = 100) -> np.ndarray:
     """Inputs (n,) from a start by sequential quadratic programming, which Stiff-6660 uses as well."""
-    sides = [("eq", problem.equal), ("ineq", problem.above)]
-    constraints = [
-        {"type": kind, "fun": lambda u, f=f: f(u)[0], "jac": lambda u, f=f: f(u)[1]} for kind, f in sides if f
-    ]
+    sides = {"eq": problem.equal, "ineq": problem.above}.items()
+    constraints = [{"type": k, "fun": lambda u, f=f: f(u)[0], "jac": lambda u, f=f: f(u)[1]} for k, f in sides if f]
     bounds = list(zip(problem.low, problem.high, strict=True))
-    found = minimize(
-        lambda u: objective(problem, u, criterion), start, jac=True, bounds=bounds, constraints=constraints,
-        method="SLSQP", options={"maxiter": steps, "ftol": 1e-7},
-    )  # fmt: skip
+    cost, options = partial(objective, problem, criterion=criterion), {"maxiter": steps, "ftol": 1e-7}
+    found = minimize(cost, start, jac=True, bounds=bounds, constraints=constraints, method="SLSQP", options=options)
     return np.clip(found.x, problem.low, problem.high)
 
 

@@ -3,7 +3,6 @@
 Source: Sousa & Cortesao, IJRR 33(6), 2014; Wensing, Kim & Slotine, RA-L 3(1), 2018.
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +14,10 @@ from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.objective import stacked_rows
-from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues
-from robodyn_pin.identification.prior import UNIT, Prior, check_prior
+from robodyn_pin.identification.parameters import UNIT, Layout, pseudo_inertia, smallest_eigenvalues
+from robodyn_pin.identification.prior import Prior, check_prior
+from robodyn_pin.identification.solving import SOLVERS, solve
 
-SOLVERS = ("CLARABEL", "SCS")
 FINEST = 1e-5  # of the rms torque: less noise is rounding, and leaves the solver no digits for the prior
 
 
@@ -76,7 +75,7 @@ def fit_feasible(
     nonnegative = 10 * n + np.flatnonzero(layout.nonnegative)
     tried = []
     for solver in SOLVERS:
-        status = _solve(problem, solver, prior.distance == "entropic")
+        status = solve(problem, solver, **_options(solver, prior.distance == "entropic"))
         if x.value is not None and status == cp.OPTIMAL:
             values = x.value * scale
             least = x.value[nonnegative].min(initial=0.0)
@@ -105,17 +104,8 @@ def _entropic(residual: cp.Expression, x: cp.Expression, size: float, prior: Pri
     return total
 
 
-def _solve(problem: cp.Problem, solver: str, entropic: bool) -> str:
-    options: dict[str, float] = {}
+def _options(solver: str, entropic: bool) -> dict[str, float]:
     if solver == "SCS":
-        options = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 50_000}
-    elif entropic:
-        # Weights 0.0003 to 0.1: 160 of 160 trial problems optimal; steps of 0.9 alone lose 1 of 30 at 0.001.
-        options = {"max_step_fraction": 0.8, "static_regularization_constant": 1e-7}
-    try:
-        with warnings.catch_warnings():  # cvxpy warns of inaccurate answers; the status says so too, and is looked at
-            warnings.simplefilter("ignore")
-            problem.solve(solver=solver, **options)
-    except cp.error.SolverError as error:
-        return " ".join(str(error).split())
-    return str(problem.status)
+        return {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 50_000}
+    # Weights 0.0003 to 0.1: 160 of 160 trial problems optimal; steps of 0.9 alone lose 1 of 30 at 0.001.
+    return {"max_step_fraction": 0.8, "static_regularization_constant": 1e-7} if entropic else {}

@@ -9,7 +9,6 @@ bounds and cone leave it.
 Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 95(450), 2000; cone as in `feasible`.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -20,8 +19,8 @@ from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.constraints import constraints, still_met
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
-from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.prior import UNIT
+from robodyn_pin.identification.parameters import UNIT, Layout
+from robodyn_pin.identification.solving import solve
 from robodyn_pin.identification.uncertainty import quantile
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
@@ -38,9 +37,13 @@ class FeasibleIntervals:
 
 
 def feasible_intervals(
-    directions: np.ndarray, feasible: FeasibleEstimate, estimate: BaseEstimate, layout: Layout, bounds: Bounds,
+    directions: np.ndarray,
+    feasible: FeasibleEstimate,
+    estimate: BaseEstimate,
+    layout: Layout,
+    bounds: Bounds,
     freedom: float = np.inf,
-) -> FeasibleIntervals:  # fmt: skip
+) -> FeasibleIntervals:
     """Ranges of directions @ x over all bodies that the rows and the bounds allow.
 
     Args:
@@ -75,24 +78,14 @@ def feasible_intervals(
         length = np.linalg.norm(row)
         for end, sign in enumerate((1.0, -1.0)):
             direction.value = sign * row / length
-            found = _solved(problem, x)
-            if found is None:
+            if solve(problem, "CLARABEL") not in cp.settings.SOLUTION_PRESENT:  # inaccurate ends are looked at here
                 continue
+            found = x.value
             if abs(row @ found) > OPEN / FAR * far * length:
                 ends[k, end] = -sign * np.inf
             elif still_met(found * scale, layout, bounds):
                 ends[k, end], bodies[k, end] = row @ found, found * scale
     return FeasibleIntervals(ends, bodies)
-
-
-def _solved(problem: cp.Problem, x: cp.Expression) -> np.ndarray | None:
-    try:
-        with warnings.catch_warnings():  # inaccurate ends are looked at by the caller
-            warnings.simplefilter("ignore")
-            problem.solve(solver="CLARABEL")
-    except cp.error.SolverError:
-        return None
-    return x.value
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.fold import Factor, absorb, triangle
-from robodyn_pin.identification.least_squares import BaseEstimate, known_noise
+from robodyn_pin.identification.least_squares import ITERATIONS, SETTLED, BaseEstimate, known_noise
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,6 @@ def fold_joint(factor: JointFactor | None, W: np.ndarray, y: np.ndarray) -> Join
     return JointFactor(absorb(factor.R, rows), factor.samples + n, d)
 
 
-def merge_joint(first: JointFactor, second: JointFactor) -> JointFactor:
-    """The factor of both logs' samples."""
-    return JointFactor(absorb(first.R, second.R), first.samples + second.samples, first.motors)
-
-
 def whitened(factor: JointFactor, noise: np.ndarray) -> Factor:
     """Rows of all motors, whitened by the covariance `noise` (d, d): of unit variance, one group for any other fit.
 
@@ -89,9 +84,8 @@ def residual_covariance(factor: JointFactor, x: np.ndarray, size: int) -> np.nda
 
 
 def gauss_markov(
-    factor: JointFactor, noise: np.ndarray | None = None, base: BaseSet | None = None, independent: float = 1.0,
-    iterations: int = 50, tolerance: float = 1e-6,
-) -> GaussMarkovEstimate:  # fmt: skip
+    factor: JointFactor, noise: np.ndarray | None = None, base: BaseSet | None = None, independent: float = 1.0
+) -> GaussMarkovEstimate:
     """Least squares in the metric of the noise; without `noise`, from the residuals, iterated until it settles.
 
     Args:
@@ -118,10 +112,10 @@ def gauss_markov(
             f"{factor.samples} samples of {d} motors for {base.size} base parameters; give a longer log or decimate less"
         )
     noise = residual_covariance(factor, estimate.full(p), base.size)
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         estimate = fitted(noise)
         new = residual_covariance(factor, estimate.full(p), base.size)
-        done = np.abs(new - noise).max() <= tolerance * np.abs(new).max()
+        done = np.abs(new - noise).max() <= SETTLED * np.abs(new).max()
         noise = new
         if done:
             break

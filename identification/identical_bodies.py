@@ -52,13 +52,9 @@ def compare_copies(layout: Layout, estimate: BaseEstimate) -> tuple[Comparison, 
                 continue
             alike = np.abs(equal[rows] - equal[rows[0]]).max() <= SAME * np.abs(equal[rows[0]]).max()
             chi_square = _chi_square(estimate.values[rows], estimate.covariance[np.ix_(rows, rows)])
-            found.append(
-                Comparison(
-                    labels[rows[0]], tuple(layout.bodies[i] for i in bodies), estimate.values[rows],
-                    estimate.deviations[rows], chi_square if alike else np.nan,
-                    float(chdtrc(len(rows) - 1, chi_square)) if alike else np.nan,
-                )
-            )  # fmt: skip
+            test = (chi_square, float(chdtrc(len(rows) - 1, chi_square))) if alike else (np.nan, np.nan)
+            names = tuple(layout.bodies[i] for i in bodies)
+            found.append(Comparison(labels[rows[0]], names, estimate.values[rows], estimate.deviations[rows], *test))
     return tuple(found)
 
 

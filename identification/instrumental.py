@@ -77,7 +77,6 @@ def instrumental(groups: Sequence[Factor], sigma: np.ndarray, independent: float
     noise = beside[-1, -1] ** 2 / (rows - 2 * r)
     plain = np.linalg.inv(beside[:r, :r])
     spread = np.sqrt(np.sum(plain**2, axis=1) * np.sum(beside[r:, -1] ** 2) / (rows - r) / independent)
-    return InstrumentalEstimate(
-        values / scale, covariance, plain @ beside[:r, -1] / scale, spread / scale,
-        float(np.sum(beside[r : 2 * r, -1][new] ** 2) / noise * independent), int(new.sum()),
-    )  # fmt: skip
+    statistic = float(np.sum(beside[r : 2 * r, -1][new] ** 2) / noise * independent)
+    least_squares = plain @ beside[:r, -1] / scale
+    return InstrumentalEstimate(values / scale, covariance, least_squares, spread / scale, statistic, int(new.sum()))

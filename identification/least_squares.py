@@ -10,6 +10,8 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, weighted
 
+ITERATIONS, SETTLED = 50, 1e-6  # until the noise that weights come from changes by less than this share of itself
+
 
 @dataclass(frozen=True)
 class BaseEstimate:
@@ -42,11 +44,7 @@ def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstim
 
 
 def weighted_least_squares(
-    groups: Sequence[Factor],
-    base: BaseSet | None = None,
-    independent: float = 1.0,
-    iterations: int = 50,
-    tolerance: float = 1e-6,
+    groups: Sequence[Factor], base: BaseSet | None = None, independent: float = 1.0
 ) -> BaseEstimate:
     """Weighted least squares, sigma of each row group from its residual, iterated until sigma settles.
 
@@ -60,10 +58,10 @@ def weighted_least_squares(
     base, sigma = estimate.base, _residual_deviations(groups, estimate.base, estimate.values)
     rows = sum(g.rows for g in groups)
     _enough(rows, base.size)
-    for _ in range(iterations):
+    for _ in range(ITERATIONS):
         values, covariance = _solve(weighted(groups, sigma), base)
         new = _residual_deviations(groups, base, values)
-        done = np.all(np.abs(new - sigma) <= tolerance * new)
+        done = np.all(np.abs(new - sigma) <= SETTLED * new)
         sigma = new
         if done:
             break

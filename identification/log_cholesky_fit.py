@@ -14,8 +14,8 @@ from robodyn_pin.identification.bounds import Bounds, Equality, reduction
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.log_cholesky import curvature, from_log_cholesky, slice_basis, to_log_cholesky
 from robodyn_pin.identification.objective import stacked_rows
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout
-from robodyn_pin.identification.prior import UNIT, Prior, check_prior
+from robodyn_pin.identification.parameters import PSEUDO_INERTIA, UNIT, Layout
+from robodyn_pin.identification.prior import Prior, check_prior
 
 INSIDE = 1e-3  # the start lies so far inside its mass bounds, in parts of their width
 START = 0.01  # where a scalar without prior starts, in units that give its column length one
@@ -102,9 +102,8 @@ def fit_log_cholesky(
     bodies = [_body(i, layout, bounds, prior, scale) for i in range(len(layout.bodies))]
     squared = np.array(layout.nonnegative, bool)
     scalars = prior.scalars / scale[layout.first_scalar :] if len(prior.scalars) else np.full(len(squared), START)
-    z0 = np.concatenate(
-        [*(body.first() for body in bodies), np.where(squared, np.sqrt(np.maximum(scalars, 0)), scalars)]
-    )
+    scalars = np.where(squared, np.sqrt(np.maximum(scalars, 0)), scalars)
+    z0 = np.concatenate([*(body.first() for body in bodies), scalars])
 
     last: list[tuple[bytes, tuple[float, np.ndarray, np.ndarray]]] = []
 
@@ -114,10 +113,9 @@ def fit_log_cholesky(
             last[:] = [(z.tobytes(), _derivatives(A, b, bodies, squared, z))]
         return last[0][1]
 
-    found = minimize(
-        lambda z: at(z)[0], z0, jac=lambda z: at(z)[1], hess=lambda z: at(z)[2], method="trust-exact",
-        options={"gtol": FLAT, "maxiter": STEPS, "max_trust_radius": 10.0},
-    )  # fmt: skip
+    cost, gradient, hessian = (lambda z, k=k: at(z)[k] for k in range(3))
+    options = {"gtol": FLAT, "maxiter": STEPS, "max_trust_radius": 10.0}
+    found = minimize(cost, z0, jac=gradient, hess=hessian, method="trust-exact", options=options)
     # Near round-off the optimiser may give up where there is nothing left to gain.
     left = float(found.jac @ np.linalg.lstsq(found.hess, found.jac, rcond=1e-15)[0]) / 2
     if not (found.success or abs(left) <= GAIN * max(found.fun, 1.0)):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_pin.identification.fold import Factor, weighted
-from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.prior import UNIT, Prior, prior_rows
+from robodyn_pin.identification.parameters import UNIT, Layout
+from robodyn_pin.identification.prior import Prior, prior_rows
 
 
 def stacked_rows(

@@ -1,13 +1,12 @@
-"""Estimators that take one sample after the other: arrays in, estimates out, memory constant; they know no robot.
+"""An estimator that takes one sample after the other: arrays in, estimates out, memory constant; it knows no robot.
 
 Parameters are divided by `scale` and rows by their noise, so that an eigenvalue L of the information R says that the
 parameters are known to 1 / sqrt(L) of their scale along its eigenvector.
 
 Source: Abed Azad et al. (3-dof Delta), appendix 1.3, for least squares in the directions that the data excite, its
-equation (106) with the pseudo-inverse; Cao & Schwartz, Automatica 36(11), 2000, for directional forgetting.
+equation (106) with the pseudo-inverse.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,41 +17,7 @@ from robodyn_pin.errors import ShapeMismatch
 
 REFRESH = 10  # samples after which eigenvalues are looked at anew: the one step that costs n^3
 SLOW = 0.1  # of a step along directions that are not excited: enough to keep an estimate from wandering off within days
-TINY = 1e-12  # share of the largest eigenvalue below which a direction of the rows is round-off
-
-
-class Online(ABC):
-    """What all estimators are. Rows W (d, n) and efforts y (d,) of one sample, both in units of the noise.
-
-    Args:
-        values, scale: (n,) SI, where it starts and how large parameters are. forgetting: per sample.
-        spread: standard deviation of the start, in parts of the scale.
-
-    Raises:
-        ShapeMismatch: an estimator cannot start like this.
-    """
-
-    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        check_settings(values, scale, forgetting, spread)
-        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
-        self._x = np.array(values, float) / self.scale
-
-    @property
-    def values(self) -> np.ndarray:
-        """The estimate (n,), SI."""
-        return self._x * self.scale
-
-    @values.setter
-    def values(self, values: np.ndarray) -> None:
-        self._x = np.asarray(values, float) / self.scale
-
-    @abstractmethod
-    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
-        """Take one sample; `forgetting` for this step alone, where the sampling time is another."""
-
-    @abstractmethod
-    def covariance(self) -> np.ndarray:
-        """Predicted covariance (n, n) of the estimate, SI."""
+TINY = 1e-12  # of an eigenvalue: round-off
 
 
 @dataclass(frozen=True)
@@ -70,7 +35,7 @@ class Look:
         return 1 + self.spread.diagonal()
 
 
-class DampedLeastSquares(Online):
+class DampedLeastSquares:
     """Least squares with exponential forgetting whose information never falls below what `spread` stands for.
 
         R <- l R + W'W,   p <- p + R^-1 W'(y - W p),   every REFRESH samples R <- V max(L, 1 / spread^2) V'
@@ -80,13 +45,33 @@ class DampedLeastSquares(Online):
     `spread`, as at the start: nothing is forgotten, the gain is bounded by spread^2 whatever the data do, and of a step only
     the share SLOW is made. What the data never touch stays as it was; what they touch slightly is pulled to the truth slowly:
     without that pull it would wander off, kicked each time that the excited directions turn.
+
+    Rows W (d, n) and efforts y (d,) of one sample are both in units of the noise.
+
+    Args:
+        values, scale: (n,) SI, where it starts and how large parameters are. forgetting: per sample.
+        spread: standard deviation of the start, in parts of the scale.
+
+    Raises:
+        ShapeMismatch: it cannot start like this.
     """
 
     def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        super().__init__(values, scale, forgetting, spread)
+        check_settings(values, scale, forgetting, spread)
+        self.scale, self.forgetting, self.spread = np.array(scale, float), float(forgetting), float(spread)
+        self._x = np.array(values, float) / self.scale
         n = len(scale)
         self._R, self._Q = np.eye(n) / spread**2, np.eye(n) / spread**2  # Q: covariance of R times the error
         self._count, self._V = 0, np.zeros((n, 0))
+
+    @property
+    def values(self) -> np.ndarray:
+        """The estimate (n,), SI."""
+        return self._x * self.scale
+
+    @values.setter
+    def values(self, values: np.ndarray) -> None:
+        self._x = np.asarray(values, float) / self.scale
 
     @property
     def samples(self) -> int:
@@ -105,7 +90,7 @@ class DampedLeastSquares(Online):
         return self._V
 
     def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
-        """Take one sample of rows W (d, n) and efforts y (d,)."""
+        """Take one sample; `forgetting` for this step alone, where the sampling time is another."""
         self.take(self.look(W, y), forgetting)
 
     def look(self, W: np.ndarray, y: np.ndarray) -> Look:
@@ -142,7 +127,7 @@ class DampedLeastSquares(Online):
         self._Q = grow @ self._Q @ grow
 
     def covariance(self) -> np.ndarray:
-        """R^-1 Q R^-1: what white noise of size one leaves, and a start that is wrong by `spread` in every direction.
+        """R^-1 Q R^-1 (n, n), SI: what white noise of size one leaves, and a start that is wrong by `spread` in every direction.
 
         In a steady state Q = R / (1 + l) along excited directions: against least squares of all N samples the covariance is
         N (1 - l) / (1 + l) times as large.
@@ -182,53 +167,6 @@ class DampedLeastSquares(Online):
         found._count = self._count + other._count
         found._keep()
         return found
-
-
-class RecursiveLeastSquares(Online):
-    """Recursive least squares with exponential forgetting; with `forgetting` 1 without.
-
-    P <- (P - K W P) / l, K = P W'(l + W P W')^-1. Where data stop exciting, P grows without bound: the comparison.
-    """
-
-    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        super().__init__(values, scale, forgetting, spread)
-        self._P = spread**2 * np.eye(len(scale))
-
-    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
-        l = self.forgetting if forgetting is None else forgetting
-        A = W * self.scale
-        PA = self._P @ A.T
-        K = np.linalg.solve(l * np.eye(len(y)) + A @ PA, PA.T).T
-        self._x = self._x + K @ (y - A @ self._x)
-        P = (self._P - K @ PA.T) / l
-        self._P = (P + P.T) / 2
-
-    def covariance(self) -> np.ndarray:
-        """P: that of white noise without forgetting."""
-        return np.asarray(self._P * np.outer(self.scale, self.scale))
-
-
-class DirectionalForgetting(Online):
-    """Recursive least squares that forgets only along what the sample says: the information of the rest stays.
-
-    R <- R - (1 - l) R W'(W R W')^+ W R + W'W,   p <- p + R^-1 W'(y - W p).
-    """
-
-    def __init__(self, values: np.ndarray, scale: np.ndarray, forgetting: float = 0.995, spread: float = 0.05):
-        super().__init__(values, scale, forgetting, spread)
-        self._R = np.eye(len(scale)) / spread**2
-
-    def step(self, W: np.ndarray, y: np.ndarray, forgetting: float | None = None) -> None:
-        l = self.forgetting if forgetting is None else forgetting
-        A = W * self.scale
-        RA = self._R @ A.T
-        R = self._R - (1 - l) * RA @ np.linalg.pinv(A @ RA, rcond=TINY, hermitian=True) @ RA.T + A.T @ A
-        self._R = (R + R.T) / 2
-        self._x = self._x + dposv(self._R, A.T @ (y - A @ self._x))[1]
-
-    def covariance(self) -> np.ndarray:
-        """R^-1."""
-        return np.asarray(np.linalg.inv(self._R) * np.outer(self.scale, self.scale))
 
 
 def check_settings(values: np.ndarray, scale: np.ndarray, forgetting: float, spread: float) -> None:

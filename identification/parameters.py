@@ -66,9 +66,13 @@ def unit_scale(mass: float, length: float) -> np.ndarray:
     return mass * np.array([1.0, *[length] * 3, *[length**2] * 6])
 
 
-def smallest_eigenvalues(x: np.ndarray, mass: float = 1.0, length: float = 0.1) -> np.ndarray:
+LENGTH = 0.1  # [m] with 1 kg the units of the fit: bodies of robots are then of size one
+UNIT = unit_scale(1.0, LENGTH)
+
+
+def smallest_eigenvalues(x: np.ndarray) -> np.ndarray:
     """Smallest eigenvalue of each body's pseudo-inertia, in units of 1 kg and 0.1 m; x (n, 10) in SI. Shape (n,)."""
-    return np.linalg.eigvalsh(pseudo_inertia(x / unit_scale(mass, length)))[:, 0]
+    return np.linalg.eigvalsh(pseudo_inertia(x / UNIT))[:, 0]
 
 
 def why_not_physical(x: np.ndarray) -> str | None:

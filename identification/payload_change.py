@@ -43,11 +43,6 @@ class ChangeDetector:
         self._calm: list[tuple[float, np.ndarray]] = []  # when each sum was zero last, and the estimate then
         self._measured: _Measured | None = None
 
-    @property
-    def busy(self) -> bool:
-        """Whether a change is being measured."""
-        return self._measured is not None
-
     def state(self) -> dict[str, np.ndarray]:
         """All that the future depends on."""
         calm = [[t, *values] for t, values in self._calm]

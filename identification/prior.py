@@ -6,11 +6,9 @@ from typing import Literal
 import numpy as np
 
 from robodyn_pin.errors import NotPhysical
-from robodyn_pin.identification.parameters import INERTIAL, PSEUDO_INERTIA, unit_scale, why_not_physical
+from robodyn_pin.identification.parameters import INERTIAL, PSEUDO_INERTIA, UNIT, unit_scale, why_not_physical
 from robodyn_pin.identification.simple_bodies import nearest_body
 
-LENGTH = 0.1  # [m] with 1 kg the units of the fit: bodies of robots are then of size one
-UNIT = unit_scale(1.0, LENGTH)
 MARGIN = 1e-6  # the nearest body that is suggested has this smallest eigenvalue, in units of 1 kg and 0.1 m
 
 Distance = Literal["euclidean", "relative", "entropic"]
@@ -82,10 +80,8 @@ def check_prior(prior: Prior, names: tuple[str, ...]) -> None:
     for name, body in zip(names, prior.bodies, strict=True):
         if why := why_not_physical(body):
             nearest = nearest_body(body / UNIT, MARGIN) * UNIT
-            changed = [
-                f"{label}: {new:.6g}" for label, old, new in zip(INERTIAL, body, nearest, strict=True)
-                if abs(new - old) > 1e-9 * abs(body).max()
-            ]  # fmt: skip
+            moved = np.flatnonzero(abs(nearest - body) > 1e-9 * abs(body).max())
+            changed = [f"{INERTIAL[k]}: {nearest[k]:.6g}" for k in moved]
             raise NotPhysical(
                 f"the prior of body {name!r} is none that can exist: {why}. The nearest one that can has "
                 f"{{{', '.join(changed)}}}"

@@ -8,7 +8,6 @@ thinner than that part of its size. Nearest means, with the bodies' changes dP_i
     torque      |dtau|^2 / |tau|^2 + 1e-6 sum_i |dP_i|_F^2    a semidefinite programme over all bodies at once
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,11 +17,11 @@ import numpy as np
 from robodyn_pin.errors import ShapeMismatch, SolverFailed
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA, pseudo_inertia, unit_scale, why_not_physical
 from robodyn_pin.identification.simple_bodies import moved, nearest_body
+from robodyn_pin.identification.solving import SOLVERS, solve
 
 Metric = Literal["euclidean", "torque"]
 THINNEST = 0.01  # of a body's largest radius of gyration
 LEAST = 1e-6  # weight of the change of bodies beside that of torques, for what no torque shows
-SOLVERS = ("CLARABEL", "SCS")
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,8 @@ def repair(
     else:
         if rows is None:
             raise ShapeMismatch("the metric 'torque' needs rows (k, 10 n) of torques per parameter; none were given")
-        columns = np.concatenate(
-            [rows[:, 10 * i : 10 * i + 10] @ T for T, i in zip(units, broken, strict=True)], axis=1
-        )
+        of_body = [rows[:, 10 * i : 10 * i + 10] @ T for T, i in zip(units, broken, strict=True)]
+        columns = np.concatenate(of_body, axis=1)
         y, solver = programme(y0, columns / np.linalg.norm(rows @ bodies.ravel()), thinnest**2)
     mended = bodies.copy()
     for i, T, body in zip(broken, units, y, strict=True):
@@ -98,13 +96,7 @@ def programme(
     tried = []
     for solver in solvers:
         options = {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 200_000} if solver == "SCS" else {}
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                problem.solve(solver=solver, **options)
-            status = str(problem.status)
-        except cp.error.SolverError as error:
-            status = " ".join(str(error).split())
+        status = solve(problem, solver, **options)
         if status == cp.OPTIMAL:
             found = np.asarray(y.value).reshape(n, 10)
             if np.linalg.eigvalsh(pseudo_inertia(found)).min() > eigenvalue / 2:

@@ -7,13 +7,8 @@ import numpy as np
 
 from robodyn_pin.identification.parameters import PSEUDO_INERTIA
 
-QUANTITIES = {
-    "mass": "kg", "centre x": "m", "centre y": "m", "centre z": "m", "Ixx about the centre": "kg m²",
-    "Ixy about the centre": "kg m²", "Iyy about the centre": "kg m²", "Ixz about the centre": "kg m²",
-    "Iyz about the centre": "kg m²", "Izz about the centre": "kg m²",
-}  # fmt: skip
-
-
+QUANTITIES = {"mass": "kg"} | {f"centre {axis}": "m" for axis in "xyz"}
+QUANTITIES |= {f"I{axes} about the centre": "kg m²" for axes in ("xx", "xy", "yy", "xz", "yz", "zz")}
 _FROM_PSEUDO_INERTIA = np.linalg.pinv(PSEUDO_INERTIA)
 
 

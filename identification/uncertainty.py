@@ -8,9 +8,9 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 LEVEL = 0.95
 
 
-def quantile(freedom: float = np.inf, level: float = LEVEL) -> float:
+def quantile(freedom: float = np.inf) -> float:
     """How many standard deviations an interval reaches to both sides; Student's where few rows gave the noise."""
-    return float(student.ppf((1 + level) / 2, max(freedom, 1.0)))
+    return float(student.ppf((1 + LEVEL) / 2, max(freedom, 1.0)))
 
 
 def freedom(estimate: BaseEstimate, rows: int, independent: float = 1.0) -> float:
@@ -18,13 +18,13 @@ def freedom(estimate: BaseEstimate, rows: int, independent: float = 1.0) -> floa
     return independent * rows - estimate.base.size
 
 
-def intervals(estimate: BaseEstimate, freedom: float = np.inf, level: float = LEVEL) -> np.ndarray:
+def intervals(estimate: BaseEstimate, freedom: float = np.inf) -> np.ndarray:
     """Lower and upper ends (r, 2) of the base parameters, from the covariance.
 
     Args:
         freedom: degrees of freedom of the residuals; infinite where the noise was given.
     """
-    reach = quantile(freedom, level) * estimate.deviations
+    reach = quantile(freedom) * estimate.deviations
     return estimate.values[:, None] + np.outer(reach, [-1.0, 1.0])
 
 

@@ -6,13 +6,13 @@ from scipy.stats import chi2
 LAGS = 20
 
 
-def ljung_box(x: np.ndarray, lags: int = LAGS) -> np.ndarray:
+def ljung_box(x: np.ndarray) -> np.ndarray:
     """Probability (d,) of autocorrelations at least as large in white noise; x (N, d). Fewer lags where rows are few.
 
     Source: Ljung & Box, Biometrika 65(2), 1978.
     """
     n = len(x)
-    lags = min(lags, n - 1)
+    lags = min(LAGS, n - 1)
     x = x - x.mean(axis=0)
     power = np.maximum(np.sum(x**2, axis=0), 1e-300)
     r = np.array([np.sum(x[k:] * x[:-k], axis=0) for k in range(1, lags + 1)]) / power

@@ -20,7 +20,7 @@ UNITS = {
     "force": ("N", "N"),
 }  # fmt: skip
 MOST = 12  # lines of one panel: of more axes, those that come closest to their limits
-ALLOWED, INSIDE = 0x0072B2, 0xE69F00
+INSIDE = 0xE69F00
 
 
 @matplotlib.rc_context(STYLE)

@@ -9,7 +9,7 @@ import typer
 from robodyn_pin.commands.catalogue import check, robots
 from robodyn_pin.commands.egm import record, stream
 from robodyn_pin.commands.elastic import design, stiffness
-from robodyn_pin.commands.forces import forces, predict
+from robodyn_pin.commands.forces import forces, joints, predict
 from robodyn_pin.commands.friction import friction
 from robodyn_pin.commands.identify import compare, excite, identify
 from robodyn_pin.commands.plan import plan
@@ -28,7 +28,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 for _command in (
     robots, check, repair, pose, show, simulate, excite, identify, friction, design, stiffness, compare, predict, forces,
-    track, record, stream, plan,
+    joints, track, record, stream, plan,
 ):  # fmt: skip
     app.command()(_command)
 

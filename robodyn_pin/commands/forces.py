@@ -1,7 +1,8 @@
 """Torques of the motors and forces in the struts that a motion needs."""
 
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +20,13 @@ from robodyn_pin.commands.options import (
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_table
 
+if TYPE_CHECKING:
+    from robodyn_pin.log_to_robot.run_file import RunFile
+    from robodyn_pin.logs.differentiation import Preparation
+    from robodyn_pin.logs.log import Log
+    from robodyn_pin.robot.robot import Robot
+
+LogArg = Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")]
 SHOWN = 4  # limits that a log exceeds
 OF_REDUCED = "the intervals of these forces are not known: they exist for the full model only; leave --reduced out"
 IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # the file has a torque for each row of the log
@@ -26,7 +34,7 @@ IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # the file
 
 def predict(
     robot: RobotArg,
-    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    log: LogArg,
     out: Annotated[
         Path, typer.Option(help="CSV or Parquet to write: t, tau_<motor>; one row for each row of the log.")
     ],
@@ -50,35 +58,41 @@ def predict(
     import numpy as np
 
     from robodyn_pin.forces.motor_torques import predicted
-    from robodyn_pin.log_to_robot.run_file import read_as
-    from robodyn_pin.logs.differentiation import Preparation
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.log import uniform
     from robodyn_pin.logs.writing import write_torques
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import effort_unit
 
-    model, run = robot_of(robot, params, tool)
-    model, _ = carrying(model, payload)
-    data = read_as(run, log, model, torque=internal)
-    preparation = run.preparation if run else Preparation()
+    model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     write_torques(out, data, tau, model)
     kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
-    summary: dict[str, Any] = {
-        "rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short, "edge": edge_note, "largest torque": largest,
-        "columns not used": list(data.quality.unused),
-        "beyond limits": [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)],
-    }  # fmt: skip
+    beyond = [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)]
+    summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short}
+    summary |= {"edge": edge_note, "largest torque": largest, "columns not used": list(data.quality.unused)}
+    summary["beyond limits"] = beyond
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     units = [effort_unit(model.model, row) for row in model.motors.S]
     answer(as_json, summary, _print_torques, summary, dict(zip(model.motors.names, units, strict=True)))
     say_unused(as_json, data)
+
+
+def _robot_and_log(
+    robot: str, log: Path, params: Path | None, tool: Path | None, payload: list[Path] | None, torque: bool = False
+) -> tuple["Robot", "RunFile | None", "Log", "Preparation"]:
+    """The robot with what it carries, its result's run settings, and the log with how its rates are found."""
+    from robodyn_pin.log_to_robot.run_file import read_as
+    from robodyn_pin.logs.differentiation import Preparation
+
+    model, run = robot_of(robot, params, tool)
+    model, _ = carrying(model, payload)
+    return model, run, read_as(run, log, model, torque), run.preparation if run else Preparation()
 
 
 def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
@@ -109,17 +123,15 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
 
 def forces(
     robot: RobotArg,
-    log: Annotated[Path, typer.Argument(help="Log with positions (.csv, .parquet).")],
+    log: LogArg,
     out: Annotated[
         Path,
         typer.Option(
-            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>, or with --joints t, fx_<joint> to mz_<joint>; a figure (.svg) and a summary (.json) are written beside it."
+            help="CSV or Parquet to write: t, upper_<strut>, lower_<strut>; a figure (.svg) and a summary (.json) are written beside it."
         ),
     ],
     params: ParamsOption = None,
-    joints: Annotated[
-        bool, typer.Option("--joints", help="Force and moment in every joint and closure, instead of the struts.")
-    ] = False,
+    of_joints: Annotated[bool, typer.Option("--joints", hidden=True, help="As `robodyn joints`.")] = False,
     tool: ToolOption = None,
     payload: PayloadOption = None,
     reduced: Annotated[
@@ -144,36 +156,25 @@ def forces(
 ) -> None:
     """Forces along the struts of a robot during a motion: extremes, margins to a limit, comparison with a load cell.
 
-    With --joints: the force and moment in every joint and closure.
-
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
-
-    Example: robodyn forces irb2400 results/irb2400_log.csv --joints --out results/joints.csv
     """
-    from robodyn_pin.log_to_robot.covariance import covariance_of
-    from robodyn_pin.log_to_robot.run_file import read_as
-    from robodyn_pin.logs.differentiation import Preparation
-    from robodyn_pin.output.forces import forces_of_log, joint_forces_of_log
-
-    model, run = robot_of(robot, params, tool)
-    model, _ = carrying(model, payload)
-    data = read_as(run, log, model, torque=False)
-    if joints:
+    if of_joints:
         if reduced or compare is not None or cell or limit is not None:
             raise RobodynError("--joints goes without --reduced, --limit, --compare and --cell, which are about struts")
-        loads = joint_forces_of_log(model, data, run.preparation if run else Preparation(), out)
-        answer(as_json, loads, _print_joints, loads, out)
-        say_unused(as_json, data)
+        print("`robodyn forces --joints` is `robodyn joints` now, which runs here", file=sys.stderr)
+        joints(robot, log, out, params, tool, payload, as_json)
         return
-    preparation = run.preparation if run else Preparation()
+    from robodyn_pin.log_to_robot.covariance import covariance_of
+    from robodyn_pin.output.forces import Asked, forces_of_log
+
+    model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload)
     known, why = None, ""
-    if run is not None and model.file.struts:
-        known, why = (
-            (None, OF_REDUCED)
-            if reduced
-            else covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
-        )
-    summary = forces_of_log(model, data, preparation, bar if reduced else None, limit, out, compare, cell, known)
+    if run is not None and model.file.struts and reduced:
+        why = OF_REDUCED
+    elif run is not None and model.file.struts:
+        known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
+    asked = Asked(bar if reduced else None, limit, compare, cell, known)
+    summary = forces_of_log(model, data, preparation, asked, out)
     summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
@@ -197,6 +198,32 @@ def _shown(value: object) -> object:
     if isinstance(value, list):
         return " to ".join(f"{x:.1f}" for x in value)
     return "" if value is None else value
+
+
+def joints(
+    robot: RobotArg,
+    log: LogArg,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="CSV or Parquet to write: t, fx_<joint> to mz_<joint>; a figure (.svg) and a summary (.json) are written beside it."
+        ),
+    ],
+    params: ParamsOption = None,
+    tool: ToolOption = None,
+    payload: PayloadOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Force and moment in every joint and closure of a robot during a motion, along the axes of the joint's body.
+
+    Example: robodyn joints irb2400 results/irb2400_log.csv --out results/joints.csv
+    """
+    from robodyn_pin.output.forces import joint_forces_of_log
+
+    model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload)
+    summary = joint_forces_of_log(model, data, preparation, out)
+    answer(as_json, summary, _print_joints, summary, out)
+    say_unused(as_json, data)
 
 
 def _print_joints(summary: dict[str, Any], out: Path) -> None:

@@ -75,7 +75,7 @@ def simulate(
     from robodyn_pin.files import read_yaml
     from robodyn_pin.logs.writing import write_log
     from robodyn_pin.motions.motion_file import read_motion
-    from robodyn_pin.output.simulation import controlled_log
+    from robodyn_pin.output.simulation import Trial, controlled_log
     from robodyn_pin.simulation.controllers import ControllerFile, known_model
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
@@ -104,8 +104,8 @@ def simulate(
         )
     law = read_yaml(controller, ControllerFile)
     note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"
-    knows = known_model(law, controller.parent, empty)
+    trial = Trial(model, known_model(law, controller.parent, empty), course, law, disturbed)
     with bar("simulating") as step:
-        summary = controlled_log(model, knows, course, law, disturbed, out, note, step, ignore_limits)
+        summary = controlled_log(trial, out, note, step, ignore_limits)
     answer(as_json, summary, print_tracking, summary, out, carried)
     verdict(summary["stable"])

@@ -16,7 +16,7 @@ from robodyn_pin.elastic.elastic_file import Form, StiffnessPriorSpec
 from robodyn_pin.elastic.measurements import Measurements, unloaded_poses
 from robodyn_pin.elastic.springs import PoseKinematics, Springs
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.identification.bayes import Gaussian, Model, Posterior, SamplingCheck, check_by_samples, infer
+from robodyn_pin.identification.bayes import Evidence, Gaussian, Model, Posterior, SamplingCheck, infer, sampling_check
 
 KEEPS_PRIOR = 0.9  # posterior over prior standard deviation from which a spring counts as undetermined
 NO_LEVER_ARM = 1e-9  # [m/rad]
@@ -121,13 +121,13 @@ def estimate_stiffness(
         ClosureFailed, BadFile: a pose is out of reach. SolverFailed: no most probable stiffness is found.
     """
     poses, prior = unloaded_poses(m, springs), settings.prior
-    z, sigma = m.deviation.ravel(), np.repeat(m.sigma, 3)
+    evidence = Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), prior, settings.gamma)
     predict = deviation_function(springs, poses, m.force, settings.form, settings.model)
-    posterior = infer(predict, z, sigma, prior, settings.gamma)
+    posterior = infer(predict, evidence)
     check = None
     if samples:
         predict_all = deviation_function_of_samples(springs, poses, m.force, settings, posterior.mean)
-        check = check_by_samples(predict_all, z, sigma, prior, posterior, settings.gamma, samples, seed)
+        check = sampling_check(predict_all, evidence, posterior, samples, seed)
     undetermined = undetermined_springs(springs, poses, m.force, settings.weighted_prior, posterior)
     return StiffnessEstimate(
         springs.names, settings.form, settings.gamma, prior, posterior, check, m, undetermined

@@ -94,29 +94,29 @@ class Excitation:
     @property
     def loads(self) -> list[dict[str, Any]]:
         """What the motion uses of each limit, margin included."""
-        used, ranges = self.dense.quantities, self.limits.ranges
-        return [
-            {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max()),
-             "allowed": [float(low), float(high)], "used_percent": float(100 * part)}
-            for (kind, name), x, (low, high), part in zip(
-                self.limits.labels, used.T, ranges, self.dense.load(self.limits), strict=True)
-        ]  # fmt: skip
+        ranges, share, found = self.limits.ranges, self.dense.load(self.limits), []
+        for (kind, name), x, allowed, part in zip(
+            self.limits.labels, self.dense.quantities.T, ranges.tolist(), share, strict=True
+        ):
+            used = {"what": kind, "of": name, "least": float(x.min()), "greatest": float(x.max())}
+            found.append(used | {"allowed": allowed, "used_percent": float(100 * part)})
+        return found
 
     def summary(self) -> dict[str, object]:
         """What excitation.json says."""
-        return {
-            "robot": self.robot.name, "coordinates": list(self.moved.coordinates.names), "period": self.run.period,
-            "harmonics": self.run.harmonics, "seed": self.run.seed, "margin": self.run.margin,
-            "rest": "rate and acceleration are zero at both ends: sum k a_k = 0, sum k^2 b_k = 0",
-            "log_det": self.information, "gain_nats": self.gain, "random_motions": len(self.random),
-            "condition": self.condition, "condition_si": self.plain_condition, "base_parameters": self.base.size,
-            "shown": self.shown.size, "unknown": self.unknown, "limits": self.loads,
-            "parameters": [
-                {"parameter": label, "file_value": float(x), "predicted_deviation": float(d)}
-                for label, x, d in zip(self.labels, self.values, self.deviations, strict=True)
-            ],
-            "note": "planned with the parameters of the robot's files; not measured",
-        }  # fmt: skip
+        robot = {"robot": self.robot.name, "coordinates": list(self.moved.coordinates.names)}
+        run = {name: getattr(self.run, name) for name in ("period", "harmonics", "seed", "margin")}
+        rest = {"rest": "rate and acceleration are zero at both ends: sum k a_k = 0, sum k^2 b_k = 0"}
+        gain = {"log_det": self.information, "gain_nats": self.gain, "random_motions": len(self.random)}
+        condition = {"condition": self.condition, "condition_si": self.plain_condition}
+        shown = {"base_parameters": self.base.size, "shown": self.shown.size, "unknown": self.unknown}
+        parameters = [
+            {"parameter": label, "file_value": float(x), "predicted_deviation": float(d)}
+            for label, x, d in zip(self.labels, self.values, self.deviations, strict=True)
+        ]
+        note = "planned with the parameters of the robot's files; not measured"
+        found = {"limits": self.loads, "parameters": parameters, "note": note}
+        return robot | run | rest | gain | condition | shown | found
 
 
 def _mentions(label: str, name: str) -> bool:

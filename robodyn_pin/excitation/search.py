@@ -17,7 +17,7 @@ from robodyn_pin.excitation.result import Dense, Excitation
 from robodyn_pin.excitation.workspace import Workspace, translations, workspace
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.base import BaseSet, base_set
-from robodyn_pin.identification.excitation import (  # fmt: skip
+from robodyn_pin.identification.excitation import (
     Series,
     highest,
     largest_amplitude,
@@ -27,6 +27,7 @@ from robodyn_pin.identification.excitation import (  # fmt: skip
 )
 from robodyn_pin.identification.fold import absorb
 from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.limits import limits_of, torque_limits
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.robot.sources import DESCRIPTIONS
@@ -107,12 +108,11 @@ class _Plan:
 
     def written(self, X: np.ndarray, note: str) -> FourierMotion:
         run, names = self.run, self.model.robot.coordinates.names
-        centres, sines, cosines = ([x.tolist() for x in part.T] for part in self.series.amplitudes(X))
-        return FourierMotion(
-            rate=run.rate, duration=run.period, period=run.period, coordinates=run.coordinates,
-            centre=dict(zip(names, centres, strict=True)), sin=dict(zip(names, sines, strict=True)),
-            cos=dict(zip(names, cosines, strict=True)), note=f"robodyn excite, seed {run.seed}: {note}",
-        )  # fmt: skip
+        parts = (dict(zip(names, part.T.tolist(), strict=True)) for part in self.series.amplitudes(X))
+        series = dict(zip(("centre", "sin", "cos"), parts, strict=True))
+        times = {"rate": run.rate, "duration": run.period, "period": run.period, "coordinates": run.coordinates}
+        note = f"robodyn excite, seed {run.seed}: {note}"
+        return FourierMotion.model_validate(times | series | {"note": note})
 
 
 def _planned(run: ExcitationFile, folder: Path) -> _Plan:
@@ -128,10 +128,8 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
     base, limits = check(robot).base, limits_of(robot, run.limits, run.margin)
     model = ExcitationModel(moved, robot, limits, _noise(run, robot), base.columns)
     region = workspace(moved, limits) if translations(moved) else None
-    return _Plan(
-        run, model, Series(run.period, run.harmonics), base, region, _centre(run, model, region),
-        _amplitudes(run, model, region),
-    )  # fmt: skip
+    series, centre = Series(run.period, run.harmonics), _centre(run, model, region)
+    return _Plan(run, model, series, base, region, centre, _amplitudes(run, model, region))
 
 
 def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
@@ -163,9 +161,7 @@ def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.n
             progress((k + share) / len(starts))
 
         smooth = softened(plan.model, plan.fine @ X)
-        X = maximise(
-            smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step
-        )  # fmt: skip
+        X = maximise(smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step)
         found.append(plan.fitted(X, plan.fine, most=1.0))
     return max(found, key=plan.information)
 
@@ -204,8 +200,8 @@ def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | Non
         if name not in axes.names:
             raise UnknownName("coordinate", name, "centre of the run file", axes.names)
     home = axes.S @ model.robot.home + axes.offset
-    middle = {name: centre for b in model.limits.bounds if b.kind == "position"
-              for name, centre in zip(b.names, b.centre, strict=True)}  # fmt: skip
+    positions = [b for b in model.limits.bounds if b.kind == "position"]
+    middle = {name: centre for b in positions for name, centre in zip(b.names, b.centre, strict=True)}
     if region is not None:
         middle |= dict(zip(_platform(model.robot), region.hemisphere.centroid.tolist(), strict=True))
     still, worst = np.zeros((1, len(home))), -1
@@ -233,10 +229,9 @@ def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace |
     if region is not None:
         half |= {("position", name): region.hemisphere.radius / 2 for name in _platform(model.robot)}
     fastest = 2 * np.pi * run.harmonics / run.period
-    return np.array([
-        min(half.get(("position", n), np.inf), half.get(("velocity", n), np.inf) / fastest, 1e2)
-        for n in model.robot.coordinates.names
-    ])  # fmt: skip
+    names = model.robot.coordinates.names
+    position, velocity = (np.array([half.get((kind, n), np.inf) for n in names]) for kind in ("position", "velocity"))
+    return np.minimum(np.minimum(position, velocity / fastest), 1e2)
 
 
 def _platform(robot: Robot) -> list[str]:
@@ -248,11 +243,13 @@ def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
     state = model.robot.close(*motion)
     widths = [SMOOTH * float(np.sqrt(np.mean(e.rates(state.q, state.v) ** 2))) for e in model.identified.efforts]
 
+    def softer(effort: Effort, width: float) -> Effort:
+        return replace(
+            effort, spec=effort.spec.model_copy(update={"width": max(width, effort.spec.width or 0.0, 1e-6)})
+        )
+
     def soft(robot: Robot) -> Robot:
-        return replace(robot, efforts=tuple(
-            replace(e, spec=e.spec.model_copy(update={"width": max(w, e.spec.width or 0.0, 1e-6)}))
-            for e, w in zip(robot.efforts, widths, strict=True)
-        ))  # fmt: skip
+        return replace(robot, efforts=tuple(softer(e, w) for e, w in zip(robot.efforts, widths, strict=True)))
 
     return replace(model, robot=soft(model.robot), identified=soft(model.identified))
 

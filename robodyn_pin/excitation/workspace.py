@@ -27,11 +27,6 @@ class Hemisphere:
     radius: float  # [m]
     up: bool  # the dome is above the face
 
-    def contains(self, p: np.ndarray) -> np.ndarray:
-        """Which points (N, 3) are inside (N,)."""
-        away = p - self.centre
-        return (np.linalg.norm(away, axis=1) <= self.radius) & (away[:, 2] * (1 if self.up else -1) >= 0)
-
     @property
     def centroid(self) -> np.ndarray:
         """Centre of its volume (3,) [m]."""

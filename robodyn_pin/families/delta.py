@@ -15,10 +15,8 @@ from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.robot.robot import Robot
 
-AFTER, BEFORE = (
-    [1, 2, 0],
-    [2, 0, 1],
-)  # a cross product in two steps: np.cross costs more than all the rest of one sample
+# A cross product in two steps: np.cross costs more than all the rest of one sample.
+AFTER, BEFORE = [1, 2, 0], [2, 0, 1]
 SAME = 1e-9  # [m] by which geometry may miss a parallelogram
 
 
@@ -108,12 +106,12 @@ def delta_parts(robot: Robot) -> Delta:
     data = _placed(model, robot.home)
     turn = data.oMi[platform].rotation
     origin, slide = _translation(model, platform)
-    arm_of = np.array([order.index(arm) for arm in arms])
-    found = Delta(
-        tuple(robot.file.struts), tuple(joints), order, arm_of, np.array([arms.index(arm) for arm in order]), platform,
-        origin, slide, turning(model, arms, joints, [np.zeros(3)] * 6), np.array([turn @ f.placement.translation for f in on_platform]),
-        np.array([np.linalg.norm(f.placement.translation) for f in lower]), 1.0,
-    )  # fmt: skip
+    struts = tuple(robot.file.struts), tuple(joints)
+    arm_of, first = np.array([order.index(arm) for arm in arms]), np.array([arms.index(arm) for arm in order])
+    elbow = turning(model, arms, joints, [np.zeros(3)] * 6)
+    ball = np.array([turn @ f.placement.translation for f in on_platform])
+    length = np.array([np.linalg.norm(f.placement.translation) for f in lower])
+    found = Delta(*struts, order, arm_of, first, platform, origin, slide, elbow, ball, length, 1.0)
     _check_parallel(found, refused)
     phi, x = robot.home[None, found.arm_columns], data.oMi[platform].translation
     return found if np.allclose(platform_position(found, phi), x, atol=1e-6) else replace(found, side=-1.0)
@@ -174,25 +172,6 @@ def tree_motion(delta: Delta, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> De
     """The moving parts of a closed motion of all joints q, v, a (N, nv)."""
     arms = delta.arm_columns
     return DeltaMotion(q[:, arms], v[:, arms], a[:, arms], delta.origin + q @ delta.slide.T, a @ delta.slide.T)
-
-
-def arm_motion(delta: Delta, phi: np.ndarray, phid: np.ndarray, phidd: np.ndarray) -> DeltaMotion:
-    """The moving parts from the arms' angles and rates (N, 3) alone, loops closed in closed form.
-
-    Raises:
-        ClosureFailed: the arms stand too far apart for the struts to meet; names the sample.
-    """
-    radius, tangent = delta.arms.at(np.cos(phi), np.sin(phi))
-    centres = radius - delta.hanging[delta.first]
-    x = _meet(delta, centres)
-    struts = x[:, None] - centres
-    rows = np.linalg.inv(struts)  # struts x' = struts . elbows'
-    elbow_rate = tangent * phid[..., None]
-    xd = (rows @ np.vecdot(struts, elbow_rate)[..., None]).transpose(0, 2, 1)
-    rate = xd - elbow_rate
-    elbow_pull = tangent * phidd[..., None] - radius * (phid * phid)[..., None]
-    right = np.vecdot(struts, elbow_pull) - np.vecdot(rate, rate)
-    return DeltaMotion(phi, phid, phidd, x, (rows @ right[..., None])[..., 0])
 
 
 def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:

@@ -84,10 +84,8 @@ def reduced_model(robot: Robot, bar: Lump = "U2") -> ReducedModel:
     ends = [model.frames[model.getFrameId(end)].placement.translation for _, end in robot.file.struts.values()]
     share = np.array([[s.lever @ e / (e @ e)] for s, e in zip(struts, ends, strict=True)])
     levers = np.array([np.vstack([np.eye(3), pin.skew(r)]) for r in delta.ball])
-    return ReducedModel(
-        delta, model.gravity.linear.copy(), lifting, tool, np.array([s.mass for s in struts]), share, levers,
-        _arm_inertia(robot, delta), _arm_weight(model, delta),
-    )  # fmt: skip
+    masses, arms = np.array([s.mass for s in struts]), (_arm_inertia(robot, delta), _arm_weight(model, delta))
+    return ReducedModel(delta, model.gravity.linear.copy(), lifting, tool, masses, share, levers, *arms)
 
 
 def reduced_forces(

@@ -45,12 +45,6 @@ class Nearness:
         """The family that each pose is nearest to, by its factor."""
         return [list(FAMILIES)[k] for k in self.factors.argmin(axis=1)]
 
-    @property
-    def determinant(self) -> np.ndarray:
-        """Size of the Jacobian's determinant per joint rate (N,) [m^3]."""
-        lengths = np.linalg.norm(self.arm.lower) * np.linalg.norm(self.arm.upper)
-        return np.asarray(self.shoulder * lengths * np.sin(self.elbow) * np.sin(self.wrist))
-
 
 def nearness(robot: Robot, c: np.ndarray, frame: str = "flange") -> Nearness:
     """How far the coordinates c (N, 6) are from singular poses; exact, from the arm's axes.

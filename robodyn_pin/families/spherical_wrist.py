@@ -87,9 +87,8 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
     tree, rest = _linear(robot, index, where)
     pin.computeJointJacobians(model, data, rest)
     pin.updateFramePlacement(model, data, number)
-    screws = [
-        pin.getJointJacobian(model, data, j, pin.ReferenceFrame.WORLD)[:, i] for j, i in zip(chain, index, strict=True)
-    ]
+    world = pin.ReferenceFrame.WORLD
+    screws = [pin.getJointJacobian(model, data, j, world)[:, i] for j, i in zip(chain, index, strict=True)]
     axes, moments = np.array([s[3:] for s in screws]), np.array([s[:3] for s in screws])
     if np.abs(np.linalg.norm(axes, axis=1) - 1).max() > EXACT:
         raise NoClosedForm(
@@ -109,9 +108,7 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
     for what, miss in found.items():
         if abs(miss) > EXACT:
             raise NoClosedForm(f"{where} has no inverse kinematics in closed form: the axes of {what}")
-    return SphericalWrist(
-        robot, frame, names, axes, points, centre, data.oMf[number].homogeneous.copy(), tree, rest
-    )  # fmt: skip
+    return SphericalWrist(robot, frame, names, axes, points, centre, data.oMf[number].homogeneous.copy(), tree, rest)
 
 
 def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.ndarray]:
@@ -134,9 +131,8 @@ def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.
 def _meeting_point(axes: np.ndarray, points: np.ndarray) -> np.ndarray:
     """The point (3,) nearest to all axes."""
     across_axes = np.eye(3) - axes[:, :, None] * axes[:, None, :]
-    return np.asarray(
-        np.linalg.lstsq(across_axes.sum(axis=0), np.einsum("kij,kj->i", across_axes, points), rcond=None)[0]
-    )
+    right = np.einsum("kij,kj->i", across_axes, points)
+    return np.asarray(np.linalg.lstsq(across_axes.sum(axis=0), right, rcond=None)[0])
 
 
 def across(axis: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -76,7 +76,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     if not robot.file.struts:
         raise RobodynError(
             f"robot {robot.name!r} has no struts; name them in its file, 'struts: {{NAME: [link at one end, link at the "
-            "closed end]}', or ask for the forces in joints and closures, `robodyn forces --joints`"
+            "closed end]}', or ask for the forces in joints and closures, `robodyn joints`"
         )
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))

@@ -12,9 +12,8 @@ from robodyn_pin.logs.units import LogKeys
 
 Curve = Literal["linear", "stribeck", "saturating"]
 # [rad/s] Obal & Gierlak (IRB 2400), eq. (74)
-GRID = np.round(
-    np.concatenate([np.arange(1, 1500) * 1e-5, 0.015 + np.arange(925) * 2e-4, 0.2 + np.arange(301) * 1e-3]), 5
-)
+_PARTS = (np.arange(1, 1500) * 1e-5, 0.015 + np.arange(925) * 2e-4, 0.2 + np.arange(301) * 1e-3)
+GRID = np.round(np.concatenate(_PARTS), 5)
 SPACING = 3.0  # speeds stand even in their cube roots: close where friction bends, enough where it is viscous
 
 
@@ -87,9 +86,7 @@ class FrictionFile(LogKeys):
     motor: str | None = None  # one that turns freely; or
     sweeps: SweepsSpec | None = None  # motors that carry a load and are limited
     model: Curve = "saturating"  # the others are fitted for comparison
-    width: Positive | None = (
-        None  # of the change of sign [rad/s or m/s]; default: as the robot file's friction, else 0.01
-    )
+    width: Positive | None = None  # [rad/s or m/s] of the change of sign; default: the robot file's, else 0.01
     steady: SteadySpec = SteadySpec()
     output: Path | None = None
 

@@ -73,8 +73,8 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
         trembling = JITTER * resolution(log.q)
         for name, angle in at.items():
             k = names.index(name)
-            found = [p for p in passages(log.q[:, k], log.rate, angle, run.steady.shortest, run.steady.tolerance)
-                     if _alone(log.q[p.part], k, trembling)]  # fmt: skip
+            found = passages(log.q[:, k], log.rate, angle, run.steady.shortest, run.steady.tolerance)
+            found = [p for p in found if _alone(log.q[p.part], k, trembling)]
             samples[name] += [_sample(log, p, k) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
@@ -110,10 +110,10 @@ def _result(
         warnings.append(
             f"{len(alone)} passages have no partner in the other direction and are left out: {listed} per second"
         )
+    unit, said = unit_of(robot, motor), tuple(warnings)
     return FrictionResult(
-        robot.name, motor, unit_of(robot, motor), run.model, width, pairs.friction, fits, left_out, tuple(warnings),
-        simulated, pairs.load,
-    )  # fmt: skip
+        robot.name, motor, unit, run.model, width, pairs.friction, fits, left_out, said, simulated, pairs.load
+    )
 
 
 def _alone(q: np.ndarray, k: int, trembling: np.ndarray) -> bool:
@@ -138,8 +138,7 @@ def _shown(log: Log, found: list[Passage], k: int) -> Shown:
     begin = max(0, pair[0].part.start - margin)
     end = min(log.size, pair[1].part.stop + margin)
     zero = pair[0].crossing
-    return Shown(
-        (np.arange(begin, end) - zero) / log.rate, log.q[begin:end, k].copy(), log.efforts[begin:end, k].copy(),
-        tuple(slice(p.part.start - begin, p.part.stop - begin) for p in pair),
-        tuple((p.crossing - zero) / log.rate for p in pair), tuple(p.speed for p in pair),
-    )  # fmt: skip
+    t = (np.arange(begin, end) - zero) / log.rate
+    parts = tuple(slice(p.part.start - begin, p.part.stop - begin) for p in pair)
+    crossings, speeds = tuple((p.crossing - zero) / log.rate for p in pair), tuple(p.speed for p in pair)
+    return Shown(t, log.q[begin:end, k].copy(), log.efforts[begin:end, k].copy(), parts, crossings, speeds)

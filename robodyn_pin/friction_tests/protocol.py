@@ -56,13 +56,13 @@ class Protocol:
     def summary(self) -> dict[str, object]:
         """What `protocol.json` holds."""
         rows = [
-            {"motor": p.sweep.of, "reference": p.sweep.at, "others": p.sweep.others, "unit": p.unit, "gravity left": p.load,
-             "gravity, least and most by the others": list(p.range)}
+            {"motor": p.sweep.of, "reference": p.sweep.at, "others": p.sweep.others, "unit": p.unit}
+            | {"gravity left": p.load, "gravity, least and most by the others": list(p.range)}
             for p in self.posed
-        ]  # fmt: skip
+        ]
         speeds = self.motion.sweeps[0].speeds
-        return {"robot": self.robot, "speeds": len(speeds), "slowest": speeds[0], "fastest": speeds[-1],
-                "duration [s]": self.duration, "sweeps": rows}  # fmt: skip
+        about = {"robot": self.robot, "speeds": len(speeds), "slowest": speeds[0], "fastest": speeds[-1]}
+        return about | {"duration [s]": self.duration, "sweeps": rows}
 
     def write(self, folder: Path) -> None:
         """Write `sweeps.yaml` (for `robodyn simulate`), `passages.csv` (for a controller) and, last, `protocol.json`."""
@@ -106,9 +106,8 @@ def plan_sweeps(run: FrictionFile, robot: Robot) -> Protocol:
     note = f"sweeps of {robot.name} past reference angles, one motor at a time, the others where gravity loads it least"
     motion = SweepMotion(sweeps=[p.sweep for p in posed], note=note, **settings)
     for p in posed:
-        _check_limits(
-            robot, motion.model_copy(update={"sweeps": [p.sweep]}), f"the sweep of {p.sweep.of!r} at {p.sweep.at:g}"
-        )
+        alone = motion.model_copy(update={"sweeps": [p.sweep]})
+        _check_limits(robot, alone, f"the sweep of {p.sweep.of!r} at {p.sweep.at:g}")
     _check_limits(robot, motion, "the way between the sweeps")
     return Protocol(robot.name, motion, posed, float(polynomial(motion, names).x[-1]))
 

@@ -83,9 +83,10 @@ class FrictionResult:
             }
             for name, fit in self.fits.items()
         }
-        return {
-            "robot": self.robot, "motor": self.motor, "simulated": self.simulated, "unit": self.unit, "model": self.model,
-            "points": len(self.points.speed), "warnings": list(self.warnings),
+        about = {name: getattr(self, name) for name in ("robot", "motor", "simulated", "unit", "model")}
+        return about | {
+            "points": len(self.points.speed),
+            "warnings": list(self.warnings),
             "fits": found,
             "table": {
                 q.name: {"value": q.value, "deviation": q.deviation, "half width of 95 %": q.reach}
@@ -94,13 +95,13 @@ class FrictionResult:
             "left out": {**self.left_out},
             "efforts": self.efforts,
             **({} if self.load is None else {"load at the reference": float(self.load.mean())}),
-        }  # fmt: skip
+        }
 
     def table(self) -> pl.DataFrame:
         """The points, and what the curves say of them."""
         p = self.points
-        named = {"speed": p.speed, "effort": p.effort, "deviation": p.deviation, "error_of_mean": p.error,
-                 "samples": p.samples.astype(int)}  # fmt: skip
+        named = {"speed": p.speed, "effort": p.effort, "deviation": p.deviation, "error_of_mean": p.error}
+        named["samples"] = p.samples.astype(int)
         if self.load is not None:
             named["load"] = self.load
         return pl.DataFrame(named | {str(name): fit.predicted for name, fit in self.fits.items()})

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
     from robodyn_pin.log_to_robot.compare import Compared
+    from robodyn_pin.log_to_robot.payload import Quantity
     from robodyn_pin.log_to_robot.result import Result
 
 
@@ -96,6 +97,13 @@ def print_result(result: "Result", folder: Path) -> None:
     print(f"report: {folder / 'report.html'}")
 
 
+def _payload_row(q: "Quantity") -> dict[str, str]:
+    wls = "not shown" if q.wls is None else f"{q.wls:.4g}"
+    deviation = "" if q.deviation is None else f"{q.deviation:.2g}"
+    known = {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}"}
+    return known | {"WLS": wls, "standard deviation": deviation}
+
+
 def _together(e: "Errors", unit: str | None) -> float | str:
     """Rms error of all coordinates, if they have one unit."""
     return e.rmse_all if unit else "—"
@@ -106,16 +114,13 @@ def print_further(result: "Result", unit: str | None) -> None:
     further, names = result.further, result.layout.labels
     if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
         return
-    print_table(
-        "All estimates, all coordinates in one norm",
-        [
-            {
-                "estimate": name, f"fit RMSE [{unit or 'N m and N'}]": _together(s.fit, unit), "fit [%]": s.fit.percent_all,
-                f"held-out RMSE [{unit or 'N m and N'}]": _together(s.held_out, unit), "held-out [%]": s.held_out.percent_all,
-            }
-            for name, s in result.scored.items()
-        ],
-    )  # fmt: skip
+    rows = []
+    for name, s in result.scored.items():
+        row: dict[str, Any] = {"estimate": name}
+        for part, e in (("fit", s.fit), ("held-out", s.held_out)):
+            row |= {f"{part} RMSE [{unit or 'N m and N'}]": _together(e, unit), f"{part} [%]": e.percent_all}
+        rows.append(row)
+    print_table("All estimates, all coordinates in one norm", rows)
     if found := further.essential:
         from robodyn_pin.identification.essential import relative_deviations
 
@@ -159,12 +164,11 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
 
 
 def print_excitation(found: "Excitation", folder: Path) -> None:
-    closest = sorted(found.loads, key=lambda load: -load["used_percent"])[:8]
-    rows = [
-        {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"],
-         "allowed": " to ".join(f"{x:.3f}" for x in load["allowed"]), "used [%]": load["used_percent"]}
-        for load in closest
-    ]  # fmt: skip
+    rows = []
+    for load in sorted(found.loads, key=lambda load: -load["used_percent"])[:8]:
+        row = {"limit": f"{load['what']} {load['of']}", "least": load["least"], "greatest": load["greatest"]}
+        allowed = " to ".join(f"{x:.3f}" for x in load["allowed"])
+        rows.append(row | {"allowed": allowed, "used [%]": load["used_percent"]})
     if rows:
         print_table(
             f"Limits that the motion of {found.robot.name} comes closest to (SI units, margin subtracted)", rows
@@ -212,15 +216,12 @@ def print_comparison(found: "Compared") -> None:
 
 
 def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
-    rows = [
-        {"motor": m["motor"], "largest error [1e-3 rad or m]": 1e3 * m["largest error [rad or m]"],
-         "rms error [1e-3 rad or m]": 1e3 * m["rms error [rad or m]"],
-         "largest torque [N m or N]": m["largest torque [N m or N]"]}
-        for m in summary["motors"]
-    ]  # fmt: skip
-    print_table(
-        f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}", rows
-    )
+    rows, torque = [], "largest torque [N m or N]"
+    for m in summary["motors"]:
+        errors = {f"{what} error [1e-3 rad or m]": 1e3 * m[f"{what} error [rad or m]"] for what in ("largest", "rms")}
+        rows.append({"motor": m["motor"]} | errors | {torque: m[torque]})
+    title = f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}"
+    print_table(title, rows)
     cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]
     if cut:
         print(f"torque limits cut off the torque of {', '.join(cut)} of {summary['samples']} samples")

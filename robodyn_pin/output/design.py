@@ -9,8 +9,8 @@ from robodyn_pin.elastic.measurements import AXES, motor_headers, write_measurem
 from robodyn_pin.elastic.springs import pose_kinematics
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.output.stiffness_uses import MICRO
 
-MICRO = 1e-6
 CRITERIA = {"A": "trace", "D": "determinant", "E": "largest eigenvalue"}
 FORCE_ARROW, FORCE_COLOUR = 0.35, 0x0072B2  # [m] length of the largest force's arrow
 
@@ -49,22 +49,41 @@ def design_summary(design: Design) -> dict[str, object]:
     median, median_full = float(np.median(design.random_sizes)), float(np.median(design.full_force_sizes))
     rows = zip(plan.pose, plan.directions, design.q, design.force, design.deviation, strict=True)
     return {
-        "robot": design.springs.robot.name, "tool": run.tool.model_dump(), "springs": run.springs,
-        "names": list(design.springs.names), "form": run.form, "criterion": run.criterion, "mode": run.mode, "seed": run.seed,
+        "robot": design.springs.robot.name,
+        "tool": run.tool.model_dump(),
+        "springs": run.springs,
+        "names": list(design.springs.names),
+        "form": run.form,
+        "criterion": run.criterion,
+        "mode": run.mode,
+        "seed": run.seed,
         "unit": "stiffness in 1e6 N m/rad" if run.form == "stiffness" else "compliance in 1e-6 rad/(N m)",
-        "size": design.size, "prior_size": design.prior_size, "only": design.direction_sizes,
-        "random_designs": len(design.random_sizes), "median_random": median,
-        "median_random_full_force": median_full, "best_random_full_force": float(design.full_force_sizes.min()),
-        "gain": float(median / design.size), "gain_full_force": float(median_full / design.size),
+        "size": design.size,
+        "prior_size": design.prior_size,
+        "only": design.direction_sizes,
+        "random_designs": len(design.random_sizes),
+        "median_random": median,
+        "median_random_full_force": median_full,
+        "best_random_full_force": float(design.full_force_sizes.min()),
+        "gain": float(median / design.size),
+        "gain_full_force": float(median_full / design.size),
         "reached": [float(x) for x in design.start_sizes],
-        "expected_deviations": after.tolist(), "prior_deviations": before.tolist(), "untold": design.undetermined,
+        "expected_deviations": after.tolist(),
+        "prior_deviations": before.tolist(),
+        "untold": design.undetermined,
         "measurements": [
-            {"orientation": g + 1, "direction": name, "q": q.tolist(), "force": f.tolist(), "expected_deviation": d.tolist()}
+            {
+                "orientation": g + 1,
+                "direction": name,
+                "q": q.tolist(),
+                "force": f.tolist(),
+                "expected_deviation": d.tolist(),
+            }
             for g, name, q, f, d in rows
         ],
         "posterior": {"mean": design.posterior.mean.tolist(), "covariance": design.posterior.covariance.tolist()},
         "note": "planned with the prior's stiffness; nothing was measured",
-    }  # fmt: skip
+    }
 
 
 def measurement_rows(design: Design) -> list[dict[str, str]]:

@@ -1,5 +1,6 @@
 """Strut forces of a log as files: a table, a plot, a summary, and the reading of a load cell."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,51 +28,55 @@ INTERVALS = (
 )
 
 
-def forces_of_log(
-    robot: Robot,
-    log: Log,
-    preparation: Preparation,
-    reduced: Lump | None,
-    limit: float | None,
-    out: Path,
-    compare: Path | None = None,
-    cell: str = "",
-    covariance: np.ndarray | None = None,
-) -> dict[str, Any]:
-    """Compute the strut forces of a log, write table, plot and summary, and return the summary.
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the struts."""
 
-    Args:
-        limit: [N]; None: the robot file's. compare: table of a load cell. cell: STRUT or STRUT:END where it sits.
-        covariance: (p, p) of the robot's parameters, for the intervals of the full model; None: they are not known.
+    reduced: Lump | None  # where the reduced model lumps the bar; None: the full multipliers
+    limit: float | None  # [N]; None: the robot file's
+    compare: Path | None  # table of a load cell
+    cell: str  # STRUT or STRUT:END where it sits; empty: the upper end of the first strut
+    covariance: np.ndarray | None = None  # (p, p) of the robot's parameters, for intervals of the full model
+
+
+def forces_of_log(robot: Robot, log: Log, preparation: Preparation, asked: Asked, out: Path) -> dict[str, Any]:
+    """Compute the strut forces of a log, write table, plot and summary, and return the summary.
 
     Raises:
         RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
     """
-    if limit is None:
-        limit = next(iter(strut_limits(robot).values()), None)
-    measured = None if compare is None else _read_cell(compare)
-    whole = strut_history_with_reach(robot, log, preparation, reduced, covariance)
+    limit = next(iter(strut_limits(robot).values()), None) if asked.limit is None else asked.limit
+    measured = None if asked.compare is None else _read_cell(asked.compare)
+    whole = strut_history_with_reach(robot, log, preparation, asked.reduced, asked.covariance)
     history = whole.inside
-    where = _where(history, cell)
-    summary: dict[str, Any] = {
-        "robot": robot.name, "model": history.model, "simulated": log.simulated, "rows": len(history.t), "limit [N]": limit,
-        "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
-        "struts": [
-            {"strut": e.strut, "least [N]": e.least, "greatest [N]": e.greatest, "worst at [s]": e.worst_at, "end": e.end,
-             "margin [N]": e.margin} | ({"95 % of the worst [N]": list(e.interval)} if e.interval else {})
-            for e in extremes(history, limit)
-        ],
-        "intervals": INTERVALS if history.reach else "", "load cell": None, "files": [out.with_suffix(s).name for s in (".svg", ".json")],
-    }  # fmt: skip
+    where = _where(history, asked.cell)
+    summary: dict[str, Any] = {"robot": robot.name, "model": history.model, "simulated": log.simulated}
+    summary |= {"rows": len(history.t), "limit [N]": limit} | _edges(log, whole.edge)
+    summary["struts"] = [
+        {"strut": e.strut, "least [N]": e.least, "greatest [N]": e.greatest, "worst at [s]": e.worst_at, "end": e.end}
+        | {"margin [N]": e.margin}
+        | ({"95 % of the worst [N]": list(e.interval)} if e.interval else {})
+        for e in extremes(history, limit)
+    ]
+    summary |= {"intervals": INTERVALS if history.reach else "", "load cell": None} | _beside(out)
     if measured is not None:
         computed = getattr(history, where[1])[:, history.names.index(where[0])]
         found = compare_cell(history.t, computed, *measured)
-        summary["load cell"] = {
-            "strut": where[0], "end": where[1], "RMSE [N]": found.rmse, "bias [N]": found.bias, "delay [s]": found.delay,
-            "RMSE without the delay [N]": found.rmse_aligned,
-        }  # fmt: skip
+        summary["load cell"] = {"strut": where[0], "end": where[1], "RMSE [N]": found.rmse, "bias [N]": found.bias}
+        summary["load cell"] |= {"delay [s]": found.delay, "RMSE without the delay [N]": found.rmse_aligned}
     _write(history, limit, summary, out, measured, where)
     return summary
+
+
+def _edges(log: Log, edge: int) -> dict[str, Any]:
+    """What is left out of a log."""
+    said = edge_text(log.size, edge)
+    return {"edge rows": edge, "edge": said, "columns not used": list(log.quality.unused)}
+
+
+def _beside(out: Path) -> dict[str, Any]:
+    """Plot and summary beside a table."""
+    return {"files": [out.with_suffix(s).name for s in (".svg", ".json")]}
 
 
 def _where(history: StrutHistory, cell: str) -> tuple[str, str]:
@@ -125,11 +130,8 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
 
     whole = joint_history(robot, log, preparation)
     history = whole.inside
-    summary = {
-        "robot": robot.name, "simulated": log.simulated, "rows": len(history.t), "joints": joint_extremes(history),
-        "edge rows": whole.edge, "edge": edge_text(log.size, whole.edge), "columns not used": list(log.quality.unused),
-        "files": [out.with_suffix(s).name for s in (".svg", ".json")],
-    }  # fmt: skip
+    about = {"robot": robot.name, "simulated": log.simulated, "rows": len(history.t)}
+    summary = about | {"joints": joint_extremes(history)} | _edges(log, whole.edge) | _beside(out)
     named = {"t": history.t} | {
         f"{component}_{name}": history.wrenches[:, k, i]
         for k, name in enumerate(history.names)

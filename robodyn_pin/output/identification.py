@@ -27,27 +27,25 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
         NotPhysical: the parameters do not survive the way through a URDF.
     """
     prepare_folder(folder)
-    urdf = identified_urdf(result.robot_before, result.layout, result.feasible.values, result.bounds.eigenvalue)
-    name = f"{result.name}_identified"
+    before, values = result.robot_before, result.feasible.values
+    urdf = identified_urdf(before, result.layout, values, result.bounds.eigenvalue)
+    name, loaded = f"{result.name}_identified", f"{result.name}_loaded"
     texts = {
         f"{name}.urdf": urdf,
-        f"{name}.yaml": identified_robot_file(
-            result.robot_before, result.layout, result.feasible.values, result.simulated
-        ),
+        f"{name}.yaml": identified_robot_file(before, result.layout, values, result.simulated),
         "run.yaml": _run_text(result),
         "result.json": json_text(summary_of(result)) + "\n",
     }
-    if carried := result.robot_before.payload:
-        x = result.feasible.values[result.robot_before.payload_columns]
-        texts[f"{result.name}_loaded.urdf"] = loaded_urdf(urdf, carried.body, carried.name, x, carried.placement)
-        robot = replace(result.robot_before, file=result.robot_before.file.apart(carried.body))
-        texts[f"{result.name}_loaded.yaml"] = identified_robot_file(
-            robot, result.layout, result.feasible.values, result.simulated
-        ).replace(f"{name}.urdf", f"{result.name}_loaded.urdf")
+    if carried := before.payload:
+        x = values[before.payload_columns]
+        texts[f"{loaded}.urdf"] = loaded_urdf(urdf, carried.body, carried.name, x, carried.placement)
+        robot = replace(before, file=before.file.apart(carried.body))
+        file = identified_robot_file(robot, result.layout, values, result.simulated)
+        texts[f"{loaded}.yaml"] = file.replace(f"{name}.urdf", f"{loaded}.urdf")
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
         unfinished = Path(scratch)
-        for file, text in texts.items():
-            (unfinished / file).write_text(text, encoding="utf-8")
+        for at, text in texts.items():
+            (unfinished / at).write_text(text, encoding="utf-8")
         _write_arrays(result, unfinished / "parameters.npz")
         if report:
             write_report(result, unfinished / "report.html")
@@ -73,9 +71,10 @@ def _write_arrays(result: Result, target: Path) -> None:
 def _run_text(result: Result) -> str:
     used = result.run.model_dump(mode="json", exclude_none=True)
     head = {
-        "versions": versions(), "seed": result.run.seed,
+        "versions": versions(),
+        "seed": result.run.seed,
         "logs": {f"{r.name} ({r.use}, samples {r.begin} to {r.end})": f"sha256 {r.sha256}" for r in result.logs},
-    }  # fmt: skip
+    }
     note = yaml.safe_dump(head, sort_keys=False, width=1000)
     return "".join(f"# {line}\n" for line in note.splitlines()) + yaml.safe_dump(used, sort_keys=False)
 
@@ -85,31 +84,28 @@ def summary_of(result: Result) -> dict[str, object]:
     base = result.wls.base
     names, d = result.layout.labels, list(result.robot_before.coordinates.names)
     inertial = int((base.columns < result.layout.first_scalar).sum())
-    eigenvalues = dict(zip(result.layout.bodies, result.feasible.eigenvalues.tolist(), strict=True))
+    verdict, fit, wls = result.verdict, result.feasible, result.wls
+    eigenvalues = dict(zip(result.layout.bodies, fit.eigenvalues.tolist(), strict=True))
+    columns = (wls.values.tolist(), wls.deviations.tolist(), base.of(fit.values).tolist())
+    parameters = [
+        {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
+        for label, value, deviation, consistent in zip(base.labels(names), *columns, strict=True)
+    ]
     return {
         "robot": result.name,
         "simulated": result.simulated,
-        "verdict": {
-            "accepted": result.verdict.accepted, "scope": result.verdict.scope, "reasons": list(result.verdict.reasons),
-            "cautions": list(result.verdict.cautions),
-        },
-        "base": {
-            "count": base.size, "inertial": inertial, "condition": base.condition,
-            "parameters": [
-                {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
-                for label, value, deviation, consistent in zip(
-                    base.labels(names), result.wls.values.tolist(), result.wls.deviations.tolist(),
-                    base.of(result.feasible.values).tolist(), strict=True,
-                )
-            ],
-        },
+        "verdict": {"accepted": verdict.accepted, "scope": verdict.scope}
+        | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions)},
+        "base": {"count": base.size, "inertial": inertial, "condition": base.condition, "parameters": parameters},
         "copies": [_copies(c) for c in result.copies],
         **result.further.summary(names, d),
         "feasible": {
-            "status": result.feasible.status, "solver": result.feasible.solver,
+            "status": fit.status,
+            "solver": fit.solver,
             "variables": result.variables,
-            "parameters": dict(zip(names, result.feasible.values.tolist(), strict=True)),
-            "smallest_eigenvalue": eigenvalues, "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
+            "parameters": dict(zip(names, fit.values.tolist(), strict=True)),
+            "smallest_eigenvalue": eigenvalues,
+            "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
             "mass_bounds": dict(zip(result.layout.bodies, result.bounds.mass.tolist(), strict=True)),
         },
         "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
@@ -126,7 +122,7 @@ def summary_of(result: Result) -> dict[str, object]:
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),
         "seed": result.run.seed,
-    }  # fmt: skip
+    }
 
 
 def _copies(c: Comparison) -> dict[str, object]:
@@ -134,14 +130,17 @@ def _copies(c: Comparison) -> dict[str, object]:
         "label": c.label,
         "wls": dict(zip(c.bodies, c.values.tolist(), strict=True)),
         "deviation": dict(zip(c.bodies, c.deviations.tolist(), strict=True)),
-        "chi_square": c.chi_square if c.tested else None, "probability": c.probability if c.tested else None,
+        "chi_square": c.chi_square if c.tested else None,
+        "probability": c.probability if c.tested else None,
         "differ": c.significant if c.tested else None,
-    }  # fmt: skip
+    }
 
 
 def _errors(e: Errors, names: list[str]) -> dict[str, object]:
     return {
         "rmse": dict(zip(names, e.rmse.tolist(), strict=True)),
         "percent": dict(zip(names, e.percent.tolist(), strict=True)),
-        "rmse_all": e.rmse_all, "percent_all": e.percent_all, "mean_percent": e.mean_percent,
-    }  # fmt: skip
+        "rmse_all": e.rmse_all,
+        "percent_all": e.percent_all,
+        "mean_percent": e.mean_percent,
+    }

@@ -46,10 +46,8 @@ def write_plan(result: PlanResult, simulated: SimulatedPlan | None, folder: Path
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
     """Write and return the result of a task without motion: where on the path, which limit, by how much."""
-    found = {
-        "robot": settings.robot, "feasible": False, "reason": str(error), "s": error.s, "limit": " ".join(error.label),
-        "excess": error.excess,
-    }  # fmt: skip
+    found = {"robot": settings.robot, "feasible": False, "reason": str(error)}
+    found |= {"s": error.s, "limit": " ".join(error.label), "excess": error.excess}
     _clear(folder)
     _write_settings(settings, folder)
     write_json(folder / "result.json", found)
@@ -62,27 +60,24 @@ def summary(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, An
     settings = task.settings
     active = [label for at_knot in plan.active for label in at_knot]
     used, unit_of = result.largest_use, units(result)
-    return {
-        "robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time,
-        "path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective,
-        "intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle,
-        "planning [s]": result.seconds, "iterations": len(plan.history), "converged": plan.converged,
-        "time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1),
-        "limits": [
-            {"kind": kind, "name": name, "least": float(low), "greatest": float(high), "unit": unit_of[kind, name],
-             "largest use [%]": 100 * used[kind, name],
-             "active [% of the path's points]": 100 * active.count((kind, name)) / len(plan.active)}
-            for (kind, name), (low, high) in zip(task.limits.labels, task.limits.ranges, strict=True)
-        ],
-        "struts": [
-            {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at,
-             "margin to the limit [N]": use.margin}
-            for use in result.struts
-        ],
-        "costs [s]": result.costs,
-        "cautions": _cautions(result),
-        "simulation": None if simulated is None else simulated.summary(),
-    }  # fmt: skip
+    found = {"robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time}
+    found |= {"path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective}
+    found |= {"intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle}
+    found |= {"planning [s]": result.seconds, "iterations": len(plan.history), "converged": plan.converged}
+    found |= {"time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1)}
+    limits, share = [], "active [% of the path's points]"
+    for label, (low, high) in zip(task.limits.labels, task.limits.ranges.tolist(), strict=True):
+        limit = {"kind": label[0], "name": label[1], "least": low, "greatest": high, "unit": unit_of[label]}
+        use = {"largest use [%]": 100 * used[label], share: 100 * active.count(label) / len(plan.active)}
+        limits.append(limit | use)
+    struts = [
+        {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at}
+        | {"margin to the limit [N]": use.margin}
+        for use in result.struts
+    ]
+    simulation = None if simulated is None else simulated.summary()
+    found |= {"limits": limits, "struts": struts, "costs [s]": result.costs, "cautions": _cautions(result)}
+    return found | {"simulation": simulation}
 
 
 def _cautions(result: PlanResult) -> list[str]:
@@ -151,14 +146,8 @@ def _figures(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, s
     if costs := {kind: cost for kind, cost in (result.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, plan.time)
     if simulated is not None:
-        figures["acceleration"] = acceleration_figure(
-            simulated.names,
-            simulated.units,
-            simulated.t,
-            simulated.planned,
-            simulated.accelerations,
-            f"{name}: acceleration",
-        )
+        s, said = simulated, f"{name}: acceleration"
+        figures["acceleration"] = acceleration_figure(s.names, s.units, s.t, s.planned, s.accelerations, said)
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 
@@ -170,10 +159,9 @@ def _film(result: PlanResult) -> Any:
 
     robot, motion = result.task.robot, result.motion
     if motion.struts is not None:
-        k, ends = len(motion.struts.names), np.stack([motion.struts.upper, motion.struts.lower])
-        loads = Loads(
-            "axial strut force, full model", motion.struts.names, ("N",) * k, motion.t, ends, result.task.strut_limits
-        )
+        names, ends = motion.struts.names, np.stack([motion.struts.upper, motion.struts.lower])
+        unit, limits = ("N",) * len(names), result.task.strut_limits
+        loads = Loads("axial strut force, full model", names, unit, motion.t, ends, limits)
     else:
         names = robot.motors.names
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)

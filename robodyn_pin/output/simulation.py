@@ -1,6 +1,7 @@
 """A controlled motion as files: the log that it leaves, the tracking errors beside it as table, summary and plot."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,21 +20,32 @@ from robodyn_pin.simulation.controllers import ControllerFile
 from robodyn_pin.simulation.simulated_log import Noise, check_noise, leaving
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A motion that a controller leads a robot along."""
+
+    robot: Robot
+    model: Robot  # that the controller knows
+    motion: Motion
+    controller: ControllerFile
+    noise: Noise
+
+
 def controlled_log(
-    robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, noise: Noise, out: Path, note: str,
-    progress: Callable[[float], None] = lambda share: None, ignore_limits: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """Simulate the robot under the controller, write log, tracking errors and plot, and return the summary.
+    trial: Trial, out: Path, note: str, progress: Callable[[float], None], ignore_limits: bool
+) -> dict[str, Any]:
+    """Simulate a trial, write log, tracking errors and plot, and return the summary.
 
     Args:
-        model: robot that the controller knows. note: of the log, says that it is simulated.
+        note: of the log, says that it is simulated.
 
     Raises:
         BeyondLimits: the reference leaves the robot's limits, or the robot its positions.
         RobodynError: as `prepare` and `track`; nothing is written then.
     """
-    check_noise(robot, noise)
-    robot, controller = prepare(robot, model, motion, spec)
+    spec, noise = trial.controller, trial.noise
+    check_noise(trial.robot, noise)
+    robot, controller = prepare(trial.robot, trial.model, trial.motion, spec)
     ref, t = controller.reference, np.arange(len(controller.reference.c)) / spec.rate
     limits = limits_of(robot, {}, 0.0).of(MOTION)
     if not ignore_limits:  # torques are cut at their limits, and that is reported
@@ -42,8 +54,8 @@ def controlled_log(
     found = track(robot, controller, noise.encoder_bits, progress)
     if not ignore_limits:
         check_positions(robot, found.joints, partial(leaving, "controlled robot", t))
-    summary = summarise(robot, model, spec, found, out)
-    _write(robot, found, round(spec.rate / motion.rate), noise, summary, out, note)
+    summary = summarise(robot, trial.model, spec, found, out)
+    _write(robot, found, round(spec.rate / trial.motion.rate), noise, summary, out, note)
     return summary
 
 
@@ -51,17 +63,15 @@ def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking,
     """What the summary file holds."""
     values = (found.largest, found.rms, np.abs(found.tau).max(axis=0), found.saturated.sum(axis=0))
     rows = zip(robot.motors.names, *(x.tolist() for x in values), strict=True)
-    return {
-        "robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate,
-        "delay [samples]": spec.delay, "samples": len(found.t),
-        "motors": [
-            {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms, "largest torque [N m or N]": tau,
-             "samples at the torque limit": cut}
-            for m, most, rms, tau, cut in rows
-        ],
-        "stable": found.stability.stable, "stability": found.stability.sentence(spec),
-        "files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")],
-    }  # fmt: skip
+    motors = [
+        {"motor": m, "largest error [rad or m]": most, "rms error [rad or m]": rms}
+        | {"largest torque [N m or N]": tau, "samples at the torque limit": cut}
+        for m, most, rms, tau, cut in rows
+    ]
+    about = {"robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate}
+    about |= {"delay [samples]": spec.delay, "samples": len(found.t), "motors": motors}
+    about |= {"stable": found.stability.stable, "stability": found.stability.sentence(spec)}
+    return about | {"files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")]}
 
 
 def _write(
@@ -74,10 +84,8 @@ def _write(
     tau = found.tau[kept]
     tau = tau + noise.of(len(tau), np.random.default_rng(noise.seed))
     log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
-    named, columns = (
-        {"t": log.t},
-        {"reference": found.reference, "error": found.error, "disturbance": found.disturbance},
-    )
+    named = {"t": log.t}
+    columns = {"reference": found.reference, "error": found.error, "disturbance": found.disturbance}
     for prefix, x in columns.items():
         named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
     beside = [out.with_name(name) for name in summary["files"]]

@@ -10,12 +10,12 @@ from robodyn_pin.elastic.inference import StiffnessEstimate
 from robodyn_pin.elastic.stiffness import StiffnessResult
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.output.stiffness_uses import use_sentences, use_summary, write_uses
+from robodyn_pin.output.stiffness_uses import MICRO, use_sentences, use_summary, write_uses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MILLION, MICRO = 1e6, 1e-6
+MILLION = 1e6
 SIMULATED = "SIMULATED measurements: this result says nothing about a real machine."
 FORM_REASONS = {
     "compliance": "The compliance 1/k was inferred. Deviations are linear in it, so a normal prior gives a normal posterior, and its "
@@ -85,10 +85,8 @@ def stiffness_summary(result: StiffnessResult) -> dict[str, object]:
 def _sampling_check(e: StiffnessEstimate) -> dict[str, object] | None:
     if e.check is None:
         return None
-    return {
-        "trusted": e.check.trusted, "effective_samples": e.check.effective, "in_ellipsoid_95": e.check.inside,
-        "mean": e.check.mean.tolist(), "deviations": e.check.deviations.tolist(),
-    }  # fmt: skip
+    worth = {"trusted": e.check.trusted, "effective_samples": e.check.effective, "in_ellipsoid_95": e.check.inside}
+    return worth | {"mean": e.check.mean.tolist(), "deviations": e.check.deviations.tolist()}
 
 
 def _campaign_summary(c: Campaign) -> dict[str, object]:

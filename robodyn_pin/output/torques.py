@@ -39,11 +39,9 @@ def verify(
     torques = verification_figure(log.t[inside], measured[inside], predicted[inside], found, names, units, title)
     motion = motion_figure(even.t[inside], q, dq, names, units, title)
     files = [f"{out.stem}_{what}" for what in ("torques.svg", "motion.svg", "accuracy.json")]
-    summary = {
-        "robot": robot.name, "log": log.name, "simulated": log.simulated, "samples": found.samples, "edge rows": edge,
-        "units": dict(zip(names, units, strict=True)), "accuracy": found.table(list(names)),
-        "files": files,
-    }  # fmt: skip
+    summary = {"robot": robot.name, "log": log.name, "simulated": log.simulated, "samples": found.samples}
+    summary |= {"edge rows": edge, "units": dict(zip(names, units, strict=True))}
+    summary |= {"accuracy": found.table(list(names)), "files": files}
     for name, figure in zip(files, (torques, motion), strict=False):
         write_text(out.with_name(name), svg(figure, Path(name).stem))
     write_json(out.with_name(files[2]), summary)

@@ -73,10 +73,8 @@ def reaching(robot: Robot, pose: np.ndarray, frame: str) -> dict[str, Any]:
             broken.setdefault(found.limits.S[m].tobytes(), found.limits.names[m])
         c = dict(zip(names, found.c[0, k].tolist(), strict=True))
         answers.append({"branch": name, "coordinates": c, "beyond its limits": list(broken.values())})
-    return {
-        "robot": robot.name, "frame": frame, "pose": _six(pose), "branches": answers,
-        "with whole turns": found.solutions().tolist(),
-    }  # fmt: skip
+    asked = {"robot": robot.name, "frame": frame, "pose": _six(pose)}
+    return asked | {"branches": answers, "with whole turns": found.solutions().tolist()}
 
 
 def moving(robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str) -> dict[str, Any]:

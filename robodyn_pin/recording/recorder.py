@@ -113,14 +113,14 @@ class Recording:
         """What is said of the recording; counts, gaps, torque, and whether the units can be right."""
         log, n = self.log(units, "recording", robot.slides(robot.motors.S)), len(self.packets)
         missing = sum(count for _, count in self.gaps)
-        return {
-            "robot": robot.name, "simulated": log.simulated, "sender": self.sender, "packets": n,
-            "seconds": float(log.t[-1]), "rate": (n + missing - 1) / float(log.t[-1]) if n > 1 else None,
-            "dropped": missing, "gaps": [{"after packet": after, "missing": count} for after, count in self.gaps],
-            "repeated": self.repeated, "reordered": self.reordered, "rejected": sum(self.rejected.values()),
-            "reasons": self.rejected, "from other senders": self.strangers, "torque": self._torque(), "ended": self.ended,
-            "units": units.model_dump(exclude={"time"}), "cautions": _cautions(log, robot, units),
-        }  # fmt: skip
+        seconds = float(log.t[-1])
+        about = {"robot": robot.name, "simulated": log.simulated, "sender": self.sender, "packets": n}
+        rate = {"seconds": seconds, "rate": (n + missing - 1) / seconds if n > 1 else None, "dropped": missing}
+        gaps = {"gaps": [{"after packet": after, "missing": count} for after, count in self.gaps]}
+        more = {"repeated": self.repeated, "reordered": self.reordered, "rejected": sum(self.rejected.values())}
+        others = {"reasons": self.rejected, "from other senders": self.strangers}
+        end = {"torque": self._torque(), "ended": self.ended, "units": units.model_dump(exclude={"time"})}
+        return about | rate | gaps | more | others | end | {"cautions": _cautions(log, robot, units)}
 
     def _torque(self) -> str:
         n, held = len(self.packets), self.with_torque
@@ -202,10 +202,9 @@ def record(
     if len(kept) < 2:
         raise RobodynError(_nothing(listener, recorder, wait))
     numbers = sorted(kept)
-    return Recording(
-        [kept[n] for n in numbers], np.array(numbers), recorder.repeated, recorder.reordered,
-        dict(recorder.rejected), strangers, f"{sender[0]}:{sender[1]}" if sender else "", ended,
-    )  # fmt: skip
+    counted = (recorder.repeated, recorder.reordered, dict(recorder.rejected), strangers)
+    origin = f"{sender[0]}:{sender[1]}" if sender else ""
+    return Recording([kept[n] for n in numbers], np.array(numbers), *counted, origin, ended)
 
 
 def _nothing(listener: socket.socket, recorder: Recorder, wait: float) -> str:

@@ -40,10 +40,8 @@ def urdf_with(robot: Robot, wanted: dict[str, np.ndarray], eigenvalue: float) ->
     """
     root = ET.fromstring(robot.urdf_xml)
     # Links on fixed joints are merged into the body that carries them: their inertia is already in it.
-    merged = {
-        f.name for f in robot.model.frames
-        if f.type == pin.FrameType.BODY and f.parentJoint > 0 and body_name(robot.model, f.parentJoint) in wanted
-    }  # fmt: skip
+    bodies = [f for f in robot.model.frames if f.type == pin.FrameType.BODY and f.parentJoint > 0]
+    merged = {f.name for f in bodies if body_name(robot.model, f.parentJoint) in wanted}
     for link in root.findall("link"):
         old = link.find("inertial")
         if link.get("name") in merged and old is not None:
@@ -85,18 +83,16 @@ def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated:
     origin = "simulated logs" if simulated else "measured logs"
     now = {"masses, centres of mass, inertias and efforts that are not known: true": f"identified from {origin}"}
     sources = now | {f"before identification: {what}": source for what, source in robot.file.sources.items()}
-    return robot.file.model_copy(
-        update={"urdf": Path(f"{robot.name}_identified.urdf"), "efforts": efforts, "sources": sources}
-    )
+    urdf = Path(f"{robot.name}_identified.urdf")
+    return robot.file.model_copy(update={"urdf": urdf, "efforts": efforts, "sources": sources})
 
 
 def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> str:
     """The text of NAME_identified.yaml."""
     file = identified_file(robot, layout, values, simulated)
     content = file.model_dump(mode="json", exclude_defaults=True)
-    note = (
-        f"# {robot.name}, identified from {'SIMULATED' if simulated else 'measured'} logs; see result.json beside it.\n"
-    )
+    kind = "SIMULATED" if simulated else "measured"
+    note = f"# {robot.name}, identified from {kind} logs; see result.json beside it.\n"
     return note + yaml.safe_dump(content, sort_keys=False, width=120)
 
 

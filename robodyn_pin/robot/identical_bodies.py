@@ -48,6 +48,5 @@ def _difference(a: pin.Inertia, b: pin.Inertia) -> tuple[float, str]:
 
 def _about_joint(body: pin.Inertia) -> np.ndarray:
     """Rotational inertia (3, 3) about the joint's frame [kg m^2]."""
-    return np.asarray(
-        body.inertia + body.mass * (body.lever @ body.lever * np.eye(3) - np.outer(body.lever, body.lever))
-    )
+    r = body.lever
+    return np.asarray(body.inertia + body.mass * (r @ r * np.eye(3) - np.outer(r, r)))

@@ -55,14 +55,13 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
             f"{path}: the first keyframe has {len(home)} positions, expected {len(names)}, one for each joint"
         )
     off = _switched_off(root)
+    kinds = {"armature": model.armature, "viscous": model.damping, "coulomb": model.upperDryFrictionLimit}
     losses = [
         {"of": model.names[j], "model": kind, "initial": float(values[model.joints[j].idx_v])}
-        for kind, values in (
-            ("armature", model.armature), ("viscous", model.damping), ("coulomb", model.upperDryFrictionLimit),
-        )
+        for kind, values in kinds.items()
         for j in range(1, model.njoints)
         if values[model.joints[j].idx_v] and kind not in off
-    ]  # fmt: skip
+    ]
     file = {
         "urdf": path.name,
         "motors": _motors(root, path, names),
@@ -71,7 +70,7 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
         "efforts": losses,
         "gravity": (0, 0, 0) if "gravity" in off else _gravity(root),
         "sources": {"everything": f"converted from {path.name}"},
-    }  # fmt: skip
+    }
     return RobotFile.model_validate(file), urdf_text(root.get("model", path.stem), model, visuals, frames)
 
 

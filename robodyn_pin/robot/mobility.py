@@ -175,15 +175,12 @@ def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, fr
 
 def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:
     """The links at the ends of the free chains, which no closure ties yet."""
-    tied = {model.frames[model.getFrameId(f)].parentJoint for c in loops.closures if isinstance(c, Closure)
-            for f in (c.frame_a, c.frame_b)}  # fmt: skip
+    members = [frame for c in loops.closures if isinstance(c, Closure) for frame in (c.frame_a, c.frame_b)]
+    tied = {model.frames[model.getFrameId(frame)].parentJoint for frame in members}
     last = [model.getJointId(name) for name in loose if not len(model.children[model.getJointId(name)])]
     links = [body_name(model, j) for j in last if j not in tied]
-    return (
-        " and ".join(repr(link) for link in links) + (" with the link that it is tied to" * (len(links) == 1))
-        if links
-        else ""
-    )
+    alone = " with the link that it is tied to" if len(links) == 1 else ""
+    return " and ".join(repr(link) for link in links) + alone
 
 
 def _regular(loops: Loops, coordinates: Axes, home: np.ndarray) -> np.ndarray | None:

@@ -147,10 +147,8 @@ class RobotFile(Strict):
     @model_validator(mode="after")
     def _unique(self) -> "RobotFile":
         motors = [m if isinstance(m, str) else m.name for m in self.motors or []]
-        named = {
-            "closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or [],
-            "identical body": [name for group in self.identical for name in group],
-        }  # fmt: skip
+        named = {"closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or []}
+        named["identical body"] = [name for group in self.identical for name in group]
         for what, names in named.items():
             for name in names:
                 if names.count(name) > 1:

@@ -11,10 +11,11 @@ from robodyn_pin.robot.robot import Robot
 
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
 # Of a coefficient along something that turns, along something that slides.
-COEFFICIENT_UNITS = {
-    "viscous": ("N m s/rad", "N s/m"), "coulomb": ("N m", "N"), "stribeck": ("N m", "N"), "saturating": ("N m", "N"), "offset": ("N m", "N"),
-    "armature": ("kg m²", "kg"), "stiffness": ("N m/rad", "N/m"),
-}  # fmt: skip
+COEFFICIENT_UNITS = dict.fromkeys(("coulomb", "stribeck", "saturating", "offset"), ("N m", "N")) | {
+    "viscous": ("N m s/rad", "N s/m"),
+    "armature": ("kg m²", "kg"),
+    "stiffness": ("N m/rad", "N/m"),
+}
 
 
 def effort_unit(model: pin.Model, row: np.ndarray) -> str:

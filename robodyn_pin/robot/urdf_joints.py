@@ -81,10 +81,8 @@ def _mimic(element: ET.Element, name: str, moving: Sequence[str], path: Path) ->
         raise BadFile(f"{path}: joint {name!r} mimics itself; name the joint that it follows")
     if other not in moving:
         raise UnknownName("moving joint", other, f"{path}, which joint {name!r} mimics", moving)
-    where = f"joint {name!r}"
-    return Mimic(
-        name, other, number(element, "multiplier", 1.0, where, path), number(element, "offset", 0.0, where, path)
-    )
+    factor = number(element, "multiplier", 1.0, f"joint {name!r}", path)
+    return Mimic(name, other, factor, number(element, "offset", 0.0, f"joint {name!r}", path))
 
 
 def _losses(element: ET.Element, name: str, path: Path) -> list[EffortSpec]:
@@ -133,10 +131,8 @@ def coupled(file: RobotFile, sayings: Sayings, joints: Sequence[str]) -> tuple[R
     """
     own = {joint for spec in file.closures if isinstance(spec, CouplingSpec) for joint in spec.of}
     mimics = [mimic for mimic in sayings.mimics if mimic.joint not in own]
-    unused = [
-        f"<mimic> of joint {mimic.joint}, which a closure of the robot file couples"
-        for mimic in sayings.mimics if mimic.joint in own
-    ]  # fmt: skip
+    replaced = [mimic.joint for mimic in sayings.mimics if mimic.joint in own]
+    unused = [f"<mimic> of joint {joint}, which a closure of the robot file couples" for joint in replaced]
     if not mimics:
         return file, tuple(unused)
     following = {mimic.joint for mimic in mimics}
@@ -162,7 +158,6 @@ def rubbing(model: pin.Model, efforts: Sequence[Effort], sayings: Sayings) -> tu
         str(spec.of): any(effort.rows[:, joint_index(model, str(spec.of))].any() for effort in efforts)
         for spec in sayings.losses
     }
-    unused = [
-        f"<dynamics> of joint {joint}, of which the robot file names efforts" for joint, named in taken.items() if named
-    ]
+    named = [joint for joint, acting in taken.items() if acting]
+    unused = [f"<dynamics> of joint {joint}, of which the robot file names efforts" for joint in named]
     return [spec for spec in sayings.losses if not taken[str(spec.of)]], tuple(unused)

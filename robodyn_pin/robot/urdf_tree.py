@@ -54,13 +54,8 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
     if model.nv == 0:
         count = len(root.findall("joint"))
-        found = (
-            f"its {count} joints are all fixed"
-            if count > 1
-            else "its one joint is fixed"
-            if count
-            else "it has no joint"
-        )
+        found = f"its {count} joints are all fixed" if count else "it has no joint"
+        found = "its one joint is fixed" if count == 1 else found
         raise BadFile(f"{path}: nothing moves, {found}; a robot here has a revolute, continuous or prismatic joint")
     return model, text
 
@@ -100,9 +95,8 @@ def read_xml(text: str, path: Path) -> ET.Element:
         found = re.search(r"[<\s]/?([\w.-]+):", text.splitlines()[line - 1][error.position[1] :] if text else "")
         if "unbound prefix" in str(error) and found:
             prefix = found.group(1)
-            what = PREFIXES.get(
-                prefix, f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
-            )
+            declare = f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
+            what = PREFIXES.get(prefix, declare)
             raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
         raise BadFile(f"{path} is not XML: {error}") from None
 

@@ -85,9 +85,8 @@ def _joint(robot: ET.Element, model: pin.Model, j: int, links: dict[int, str], S
     k = model.joints[j].idx_q
     lower, upper = max(model.lowerPositionLimit[k], -UNLIMITED), min(model.upperPositionLimit[k], UNLIMITED)
     effort, velocity = min(model.upperEffortLimit[k], UNLIMITED), min(model.upperVelocityLimit[k], UNLIMITED)
-    ET.SubElement(
-        joint, "limit", lower=text([lower]), upper=text([upper]), effort=text([effort]), velocity=text([velocity])
-    )
+    limits = {"lower": lower, "upper": upper, "effort": effort, "velocity": velocity}
+    ET.SubElement(joint, "limit", {name: text([x]) for name, x in limits.items()})
 
 
 def _ends(joint: ET.Element, parent: str, child: str, placement: pin.SE3) -> None:

@@ -16,14 +16,13 @@ from robodyn_pin.simulation.controllers import (
     Controller,
     ControllerFile,
     DisturbanceSpec,
-    Stability,
     by_motor,
     filtered_rate,
     follow,
-    stability,
 )
 from robodyn_pin.simulation.forward import runge_kutta
 from robodyn_pin.simulation.simulated_log import encoded
+from robodyn_pin.simulation.stability import Stability, stability
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
@@ -208,9 +207,8 @@ def integration_steps(robot: Robot, controller: Controller) -> int:
     fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
     steps = max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
     if steps > MOST_STEPS:
-        steepest = np.argmax(
-            np.abs(np.diagonal(change, axis1=1, axis2=2) / np.diagonal(M, axis1=1, axis2=2)).max(axis=0)
-        )
+        slope, inertia = (np.diagonal(x, axis1=1, axis2=2) for x in (change, M))
+        steepest = np.argmax(np.abs(slope / inertia).max(axis=0))
         raise RobodynError(
             f"robot {robot.name!r}: friction of {robot.coordinates.names[steepest]} near standstill is so steep against its inertia "
             f"that a sample would take {steps} steps of integration, at most {MOST_STEPS} are done; give it the rotor's inertia "

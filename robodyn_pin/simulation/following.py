@@ -46,9 +46,12 @@ class SimulatedPlan:
 
 
 def simulate_planned(
-    robot: Robot, course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile, model: Robot | None = None,
+    robot: Robot,
+    course: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    spec: ControllerFile,
+    model: Robot | None = None,
     progress: Callable[[float], None] = lambda share: None,
-) -> SimulatedPlan:  # fmt: skip
+) -> SimulatedPlan:
     """Simulate a robot under a controller that follows a planned motion.
 
     Args:
@@ -63,13 +66,12 @@ def simulate_planned(
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
     cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)
-    units = tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(robot.coordinates.S))
     names = robot.coordinates.names
+    units = tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(S))
     frame = next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
     if names != robot.motors.names or frame is None:
         return SimulatedPlan(tracking, robot.motors.names, names, units, course[3], cdd)
     states = (robot.close(*course[1:]), robot.close(c, cd, cdd))
+    moves = (frame_accelerations(robot, state, frame) for state in states)
     names, units = tuple(f"{frame} {axis}" for axis in "xyz"), ("m/s²",) * 3
-    return SimulatedPlan(
-        tracking, robot.motors.names, names, units, *(frame_accelerations(robot, state, frame) for state in states)
-    )
+    return SimulatedPlan(tracking, robot.motors.names, names, units, *moves)

@@ -20,11 +20,11 @@ class Trajectory:
     q: np.ndarray  # (N, nv) all joints, on the loops
 
 
-Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> motor torques (n_motors,)
+Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques or accelerations
 
 
 def roll_out(
-    robot: Robot, torque: Torque, c: np.ndarray, cd: np.ndarray, t: np.ndarray, wrench: Wrench | None = None
+    robot: Robot, torque: Function, c: np.ndarray, cd: np.ndarray, t: np.ndarray, wrench: Wrench | None = None
 ) -> Trajectory:
     """Forward simulation from c, c' (d,) at the times t (N,) [s], one Runge-Kutta step of order 4 between two times.
 
@@ -70,9 +70,8 @@ def _diverged(
 
 
 def runge_kutta(
-    accelerate: Callable[[float, np.ndarray, np.ndarray], np.ndarray], t: float, c: np.ndarray, cd: np.ndarray,
-    a1: np.ndarray, h: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    accelerate: Function, t: float, c: np.ndarray, cd: np.ndarray, a1: np.ndarray, h: float
+) -> tuple[np.ndarray, np.ndarray]:
     """c, c' (d,) after one step h [s] of order 4 from t, where the acceleration is a1 (d,)."""
     middle = t + h / 2
     v2 = cd + h / 2 * a1

@@ -23,9 +23,7 @@ class Noise:
     torque: np.ndarray  # (n_motors,) standard deviation of white noise [N m or N]
     encoder_bits: int | None = None  # steps of one turn of the motor, before the gear; None: exact angles
     seed: int = 0
-    internal: float = (
-        0.0  # rms of an unknown torque that moves nothing, for each motor above the degrees of freedom [N m]
-    )
+    internal: float = 0.0  # rms [N m] of an unknown torque that moves nothing, for each motor to spare
     bias: np.ndarray | None = None  # (n_motors,) constant error of the torques [N m or N]
 
     def of(self, rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from online_motions import motor_motion, rich
 
 from robodyn_pin.dynamics.regressor import regressor
-from robodyn_pin.identification.base import base_set, base_space
+from robodyn_pin.identification.base import INDEPENDENT, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.online.tracked import tracked
@@ -166,6 +166,22 @@ def test_wrench_about_the_frame_is_that_about_the_centre_with_steiner_as_inner_a
     # (93) and (94), whose B must be a vector
     np.testing.assert_allclose(np.cross(r, np.cross(a, r)), steiner @ a, rtol=1e-12)
     np.testing.assert_allclose(np.cross(r, np.cross(a, np.cross(a, r))), np.cross(a, steiner @ a), rtol=1e-12)
+
+
+def base_space(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What rows with triangular factor R (n, p) determine, by singular values: a space instead of a choice of columns.
+
+    Returns:
+        Orthonormal basis (p, r) of the combinations of parameters times `length` that the rows show, and `length` (p,)
+        of the columns. It is the space of `base_set(R).matrix / length`, which a rank-revealing QR finds.
+
+    Source: Abed Azad et al. (3-dof Delta), who reduce the model by singular values.
+    """
+    length = np.linalg.norm(R, axis=0)
+    alive = length > 1e-12 * length.max(initial=0.0)
+    scaled = np.where(alive, R, 0.0) / np.where(alive, length, 1.0)
+    values, rows = np.linalg.svd(scaled, full_matrices=False)[1:]
+    return rows[values > INDEPENDENT * values.max(initial=0.0)].T, length
 
 
 def test_base_parameters_by_singular_values_and_by_qr_span_one_space(states):

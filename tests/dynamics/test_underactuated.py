@@ -124,7 +124,7 @@ def test_commands_refuse_in_one_sentence(tmp_path, robodyn):
     for command in (
         ("identify", tmp_path / "run.yaml", "--out", tmp_path / "result"),
         ("predict", path, tmp_path / "log.csv", "--out", tmp_path / "p.csv"),
-        ("forces", path, tmp_path / "log.csv", "--joints", "--out", tmp_path / "f.csv"),
+        ("joints", path, tmp_path / "log.csv", "--out", tmp_path / "f.csv"),
         ("show", path, "--motion", tmp_path / "log.csv", "--export", tmp_path / "s.html"),
     ):
         outcome = robodyn(*command)

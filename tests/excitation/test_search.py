@@ -161,7 +161,10 @@ def test_hemisphere_of_the_delta_is_inside_arms_and_telescope_by_closed_form(pla
     half, rng = region.hemisphere, np.random.default_rng(5)
     assert half.radius > 0.3
     p = half.centre + half.radius * rng.uniform(-1, 1, (4000, 3))
-    p = p[half.contains(p)] + np.array([0, 0, IRB360.home])
+    away = p - half.centre
+    p = p[(np.linalg.norm(away, axis=1) <= half.radius) & (away[:, 2] * (1 if half.up else -1) >= 0)] + np.array(
+        [0, 0, IRB360.home]
+    )
     arms = delta_angles(IRB360, p)
     bar = np.linalg.norm(p + np.array([0, 0, U2 - U1]), axis=1)
     assert len(p) > 500

@@ -10,12 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from delta_motion import arm_motion
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import reactions
 from robodyn_pin.dynamics.struts import strut_loads
 from robodyn_pin.errors import ClosureFailed, RobodynError
-from robodyn_pin.families.delta import arm_motion, delta_parts
+from robodyn_pin.families.delta import delta_parts
 from robodyn_pin.families.reduced_delta import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.robot.robot import Robot, build
 

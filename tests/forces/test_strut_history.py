@@ -54,8 +54,8 @@ def test_the_worst_of_a_strut_is_its_largest_size_at_either_end():
     assert (second.least, second.greatest, second.worst_at, second.end, second.margin) == (-3, 8, t[3], "upper", 2)
 
 
-@pytest.mark.parametrize("joints", [False, True])
-def test_what_is_an_edge_is_in_no_table_picture_or_extreme(robodyn, tmp_path, joints):
+@pytest.mark.parametrize("command", ["forces", "joints"])
+def test_what_is_an_edge_is_in_no_table_picture_or_extreme(robodyn, tmp_path, command):
     """A log that begins and ends in motion: the largest force of the file is that of the summary, and lies in the picture."""
     robot, t = rp.load("irb360"), np.arange(1500) / 250
     angle = np.stack(
@@ -64,14 +64,14 @@ def test_what_is_an_edge_is_in_no_table_picture_or_extreme(robodyn, tmp_path, jo
     noise = 2e-5 * np.random.default_rng(0).normal(size=(1500, 4))
     write_log(tmp_path / "log.csv", Log("log", t, angle.T + noise, None, simulated=True), robot)
     out = tmp_path / "out.csv"
-    done = robodyn("forces", "irb360", tmp_path / "log.csv", "--out", out, *(["--joints"] if joints else []))
+    done = robodyn(command, "irb360", tmp_path / "log.csv", "--out", out)
     assert done.returncode == 0, done.stderr
     found, table = json.loads(out.with_suffix(".json").read_text()), pl.read_csv(out, comment_prefix="#")
     edge = found["edge rows"]
     assert 10 < edge < 200
     assert f"the {edge} rows at each end of the log are left out" in " ".join(done.stdout.split())
     np.testing.assert_allclose(table["t"], t[edge:-edge], atol=1e-12)
-    if joints:
+    if command == "joints":
         for row in found["joints"]:
             parts = table.select([f"{part}_{row['joint']}" for part in ("fx", "fy", "fz")]).to_numpy()
             assert np.linalg.norm(parts, axis=1).max() == pytest.approx(row["largest force [N]"])

@@ -6,7 +6,7 @@ import pytest
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.essential import essential
 from robodyn_pin.identification.fold import empty, fold
-from robodyn_pin.identification.gauss_markov import fold_joint, gauss_markov, merge_joint, whitened
+from robodyn_pin.identification.gauss_markov import fold_joint, gauss_markov, whitened
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, noise_of_poses
 
 SIGMA = np.array([0.5, 2.0, 0.1])
@@ -64,8 +64,7 @@ def test_static_poses_give_the_noise_whatever_the_load():
 
 def test_folded_gauss_markov_is_the_one_on_stacked_rows():
     W, y, C = correlated(np.random.default_rng(4))
-    joint = fold_joint(fold_joint(None, W[:300], y[:300]), W[300:700], y[300:700])
-    joint = merge_joint(joint, fold_joint(None, W[700:], y[700:]))
+    joint = fold_joint(fold_joint(None, W[:300], y[:300]), W[300:], y[300:])
     found = gauss_markov(joint, C).estimate
     Q = np.linalg.inv(C)
     inverse = np.linalg.inv(np.einsum("nip,ij,njq->pq", W, Q, W))

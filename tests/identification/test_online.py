@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from online_motions import NOISE, RATE, delta, drift, hold, rich, rows_of, set_off, sine, wrong
+from recursive import DirectionalForgetting, RecursiveLeastSquares
 
 from robodyn_pin.errors import ShapeMismatch
-from robodyn_pin.identification.online import SLOW, DampedLeastSquares, DirectionalForgetting, RecursiveLeastSquares
+from robodyn_pin.identification.online import SLOW, DampedLeastSquares
 from robodyn_pin.identification.payload_change import ChangeDetector
 
 

@@ -117,21 +117,21 @@ def test_every_reader_brings_units_and_scale_to_si(robot, log, folder, monkeypat
 
 
 def test_commands_read_a_log_as_the_result_was_read(robodyn, folder):
-    """identify, predict, forces and show on the log in SI and in other units: the same numbers."""
+    """identify, predict, joints and show on the log in SI and in other units: the same numbers."""
     found = {}
     for name, keys in (("si", {}), ("log", KEYS)):
         run = {"robot": "crane.urdf", "fit": [{"file": f"{name}.csv"}], "prior": {"weight": 0.001}} | keys
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(run))
         done = robodyn("identify", folder / f"{name}.yaml", "--out", folder / name)
         assert done.returncode == 0, done.stdout + done.stderr
-        for command, more in (("predict", ()), ("forces", ("--joints",))):
+        for command in ("predict", "joints"):
             out = folder / f"{name}_{command}.csv"
-            done = robodyn(command, folder / name, folder / f"{name}.csv", *more, "--out", out)
+            done = robodyn(command, folder / name, folder / f"{name}.csv", "--out", out)
             assert done.returncode == 0, done.stderr
             found[name, command] = pl.read_csv(out, comment_prefix="#").to_numpy()
         done = robodyn("show", folder / name, "--motion", folder / f"{name}.csv", "--export", folder / "page.html")
         assert done.returncode == 0, done.stderr
-    for command in ("predict", "forces"):
+    for command in ("predict", "joints"):
         np.testing.assert_allclose(found["log", command], found["si", command], rtol=1e-4, atol=1e-4)
 
 
@@ -180,8 +180,8 @@ def test_columns_that_nobody_reads_are_named_once(robodyn, robot, log, folder):
     sentence = "more.csv: columns not used: tau_des1, q_wrist, temperature"
     assert robodyn("identify", folder / "more.yaml", "--out", folder / "more").stdout.count(sentence) == 1
     assert sentence in (folder / "more" / "report.html").read_text()
-    for command in (("predict",), ("forces", "--joints")):
-        done = robodyn(*command, folder / "crane.urdf", folder / "more.csv", "--out", folder / "out.csv")
+    for command in ("predict", "joints"):
+        done = robodyn(command, folder / "crane.urdf", folder / "more.csv", "--out", folder / "out.csv")
         assert done.stdout.count(sentence) == 1, done.stderr
     assert robodyn("track", folder / "crane.urdf", folder / "more.csv").stdout.count(sentence) == 1
 

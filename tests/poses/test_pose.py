@@ -58,7 +58,8 @@ def test_distances_to_the_three_families_multiply_to_the_determinant(name, table
     assert np.abs(np.sin(near.elbow) - np.abs(elbow)).max() < 1e-12
     assert np.abs(np.sin(near.wrist) - np.abs(np.sin(c[:, 4]))).max() < 1e-12
     determinants = np.abs(np.linalg.det(rp.frame_jacobian(robot, c, "flange")))
-    assert np.abs(near.determinant - determinants).max() < 1e-12
+    factors = near.shoulder * np.sin(near.elbow) * np.sin(near.wrist)
+    assert np.abs(a2 * np.hypot(a3, d4) * factors - determinants).max() < 1e-12
 
 
 def test_damped_rates_are_exact_away_from_singular_poses_and_bounded_in_them():

@@ -103,7 +103,7 @@ def test_torques_of_a_robot_without_inertia_are_refused_in_one_sentence(tmp_path
     (tmp_path / "motion.yaml").write_text(motion)
     for command in (
         ("predict", path, tmp_path / "log.csv", "--out", tmp_path / "out.csv"),
-        ("forces", path, tmp_path / "log.csv", "--joints", "--out", tmp_path / "out.csv"),
+        ("joints", path, tmp_path / "log.csv", "--out", tmp_path / "out.csv"),
         ("simulate", path, "--motion", tmp_path / "motion.yaml", "--out", tmp_path / "out.csv"),
         ("identify", tmp_path / "run.yaml", "--out", tmp_path / "result"),
         ("excite", tmp_path / "excite.yaml", "--out", tmp_path / "result"),

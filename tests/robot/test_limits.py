@@ -229,7 +229,7 @@ def test_forces_in_joints_are_refused_where_the_robot_cannot_be(robodyn, tmp_pat
     (tmp_path / "arm.urdf").write_text(ARM)
     rows = "\n".join(f"{0.005 * k:.3f},{3.2 * np.sin(0.01 * k):.9f}" for k in range(400))
     (tmp_path / "log.csv").write_text(f"t,q_j1\n{rows}\n")
-    done = robodyn("forces", tmp_path / "arm.urdf", tmp_path / "log.csv", "--joints", "--out", tmp_path / "f.csv")
+    done = robodyn("joints", tmp_path / "arm.urdf", tmp_path / "log.csv", "--out", tmp_path / "f.csv")
     assert done.returncode == 1
     assert "the position of 'j1' is 3.00" in done.stderr
     assert not (tmp_path / "f.csv").exists()

@@ -81,7 +81,7 @@ def test_tool_without_inertia_has_frames_and_no_torques(tmp_path):
     out = ["--out", str(tmp_path / "out.csv")]
     for words in (
         ["predict", "irb2400", str(tmp_path / "log.csv"), *out],
-        ["forces", "irb2400", str(tmp_path / "log.csv"), "--joints", *out],
+        ["joints", "irb2400", str(tmp_path / "log.csv"), *out],
         [*log[:-1], str(tmp_path / "out.csv")],
     ):
         result = robodyn(*words, *carrying)
@@ -200,9 +200,7 @@ def test_command_writes_every_joint_of_a_log(tmp_path):
     made = robodyn("simulate", "irb2400", "--motion", str(tmp_path / "motion.yaml"), *words, str(tmp_path / "log.csv"))
     assert made.exit_code == 0
     out = tmp_path / "joints.csv"
-    summary = json.loads(
-        robodyn("forces", "irb2400", str(tmp_path / "log.csv"), "--joints", *words, str(out), "--json").stdout
-    )
+    summary = json.loads(robodyn("joints", "irb2400", str(tmp_path / "log.csv"), *words, str(out), "--json").stdout)
     joints = {row["joint"]: row for row in summary["joints"]}
     assert set(joints) == {*(f"j{k}" for k in range(1, 7)), "crank_joint", "rod_joint", "parallelogram"}
     weight = sum(m for m, _ in [*LINKS, TOOL]) * G
@@ -214,5 +212,9 @@ def test_command_writes_every_joint_of_a_log(tmp_path):
         len(rows) == summary["rows"] == 400 - 2 * summary["edge rows"]
     )  # the rates of the others miss what lies beyond
     assert out.with_suffix(".svg").read_text().startswith("<")
+    written = out.read_bytes()
+    before = robodyn("forces", "irb2400", str(tmp_path / "log.csv"), "--joints", *words, str(out), "--json")
+    assert (json.loads(before.stdout), out.read_bytes()) == (summary, written)
+    assert before.stderr == "`robodyn forces --joints` is `robodyn joints` now, which runs here\n"
     refused = robodyn("forces", "irb2400", str(tmp_path / "log.csv"), "--joints", "--reduced", "--out", str(out))
     assert "--joints goes without" in str(refused.exception)

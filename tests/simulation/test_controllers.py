@@ -15,8 +15,9 @@ from robodyn_pin.commands.cli import main
 from robodyn_pin.errors import Diverged, RobodynError
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.closed_loop import Tracking, integration_steps, prepare, stability, track
+from robodyn_pin.simulation.closed_loop import Tracking, integration_steps, prepare, track
 from robodyn_pin.simulation.controllers import ControllerFile, Gains
+from robodyn_pin.simulation.stability import stability
 
 INERTIA = 0.3  # [kg m^2] of the link about its joint, which is vertical
 LINK = f"""<robot name="link"><link name="base"/>
