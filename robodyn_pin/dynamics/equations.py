@@ -14,7 +14,7 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch, Underactuated
 from robodyn_pin.robot.kinematics import tree_jacobians
 from robodyn_pin.robot.masses import check_known
-from robodyn_pin.robot.robot import Robot, State, _at_rest
+from robodyn_pin.robot.robot import Robot, State
 
 NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
@@ -79,7 +79,12 @@ def _body_efforts(robot: Robot, state: State) -> np.ndarray:
 
 def coordinate_efforts(robot: Robot, state: State) -> np.ndarray:
     """B'tau (N, d): what the motors must provide along the coordinates, without external loads."""
-    return np.einsum("nij,ni->nj", state.T, tree_efforts(robot, state))
+    return along(state.T, tree_efforts(robot, state))
+
+
+def along(rates: np.ndarray, efforts: np.ndarray) -> np.ndarray:
+    """Efforts (N, d) along coordinates whose rates move axes by `rates` (N, k, d), of efforts (N, k) on these: same power."""
+    return np.einsum("nij,ni->nj", rates, efforts)
 
 
 def motor_map(robot: Robot, state: State) -> np.ndarray:
@@ -118,7 +123,7 @@ def motor_torques(
 def _nearest(B: np.ndarray, efforts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Torques (N, n_motors) that come nearest to efforts (N, d), and what is missing (N, d)."""
     tau = (np.linalg.pinv(B.transpose(0, 2, 1)) @ efforts[..., None])[..., 0]
-    return tau, efforts - np.einsum("nij,ni->nj", B, tau)
+    return tau, efforts - along(B, tau)
 
 
 def _underactuated(robot: Robot, missing: np.ndarray, i: int, label: Callable[[int], str]) -> Underactuated:
@@ -166,7 +171,7 @@ def internal_torques(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
 
 def load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
     """Efforts of a wrench along the coordinates (N, d)."""
-    return np.einsum("nij,ni->nj", state.T, tree_load(robot, state, wrench))
+    return along(state.T, tree_load(robot, state, wrench))
 
 
 def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
@@ -182,12 +187,12 @@ def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
             f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment"
         )
     values = np.broadcast_to(wrench.values, (len(state.q), 6))
-    return np.einsum("nij,ni->nj", tree_jacobians(robot, state.q, wrench.frame), values)
+    return along(tree_jacobians(robot, state.q, wrench.frame), values)
 
 
 def mass_matrix(robot: Robot, c: np.ndarray) -> np.ndarray:
     """M (N, d, d) of the coordinates c (N, d), armature included."""
-    return state_mass_matrix(robot, _at_rest(robot, c))
+    return state_mass_matrix(robot, robot.at_rest(c))
 
 
 def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
@@ -198,10 +203,10 @@ def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
 def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
     """What holding the bodies against gravity takes along the coordinates (N, d)."""
     check_known(robot)
-    state = _at_rest(robot, c)
+    state = robot.at_rest(c)
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
-    return np.einsum("nij,ni->nj", state.T, tree)
+    return along(state.T, tree)
 
 
 def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
@@ -229,7 +234,7 @@ def forward_dynamics(
 
 def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
     """As `forward_dynamics`, at states (N) that were closed with zero c''."""
-    driving = np.einsum("nij,ni->nj", motor_map(robot, state), tau) - coordinate_efforts(robot, state)
+    driving = along(motor_map(robot, state), tau) - coordinate_efforts(robot, state)
     if wrench is not None:
         driving += load(robot, state, wrench)
     return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]

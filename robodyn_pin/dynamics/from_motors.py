@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robodyn_pin.closures.closing_measured import nearest
-from robodyn_pin.closures.projection import project, tangents
+from robodyn_pin.closures.projection import tangents
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.logs.differentiation import Rates
@@ -51,15 +51,13 @@ def _too_few(robot: Robot) -> WrongMobility:
 
 
 def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:
-    loops, motors, axes = robot.loops, robot.motors, robot.coordinates
-    c = nearest(loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
+    motors, axes = robot.motors, robot.coordinates
+    c = nearest(robot.loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
     still = robot.close(c, 0 * c, 0 * c, label=label)
     inverse = np.linalg.pinv(motor_map(robot, still))
     cd = (inverse @ dq[..., None])[..., 0]
-    projection, v = project(loops, axes.S, still.q, cd)
-    cdd = (inverse @ (ddq - projection.g @ motors.S.T)[..., None])[..., 0]
-    a = (projection.T @ cdd[..., None])[..., 0] + projection.g
-    return State(still.q, v, a, projection.T, projection.g)
+    unaccelerated = robot.state(still.q, cd, np.zeros_like(cd))
+    return unaccelerated.accelerated((inverse @ (ddq - unaccelerated.g @ motors.S.T)[..., None])[..., 0])
 
 
 def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[int], str]) -> State:

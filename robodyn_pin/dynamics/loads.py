@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_torques, tree_efforts
-from robodyn_pin.dynamics.multipliers import closure_forces, multipliers
-from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BeyondLimits
 from robodyn_pin.robot.limits import Bounds, Limits, limits_of, said
 from robodyn_pin.robot.robot import Robot, State
@@ -29,16 +27,11 @@ def loads(
     The lower ends of all struts come first, those that a closure holds; then the upper ones, those that the tree carries.
     `internal` and `label` as in `motor_torques`, raises as that.
     """
-    found: dict[str, np.ndarray] = {}
-    if not {"torque", "force"} & set(kinds):
-        return found
-    asked = tree_efforts(robot, state)
-    efforts = np.einsum("nij,ni->nj", state.T, asked)
-    found["torque"] = motor_torques(robot, state, efforts, internal, label)
+    of, found = Loads(robot, state, None, internal, label), {}
+    if {"torque", "force"} & set(kinds):
+        found["torque"] = of.tau
     if "force" in kinds:
-        lam = multipliers(robot, state, asked - found["torque"] @ robot.motors.S)
-        struts = strut_loads(robot, state, closure_forces(robot, lam))
-        found["force"] = np.hstack([struts.lower, struts.upper])
+        found["force"] = np.hstack([of.struts.lower, of.struts.upper])
     return found
 
 

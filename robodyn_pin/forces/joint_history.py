@@ -8,7 +8,7 @@ import numpy as np
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.dynamics.multipliers import ConstraintForces, constraint_forces_at, reactions
+from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log, resample, uniform
@@ -39,17 +39,17 @@ class JointHistory:
 
 def joint_wrenches(robot: Robot, state: State) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of joints and closures, and what they carry (N, k, 6), at closed states; parameters of the robot's files."""
-    forces = constraint_forces_at(robot, state)
-    carried = reactions(robot, state, forces) | _in_closures(robot, forces)
+    named = Loads(robot, state).multipliers
+    carried = reactions(robot, state, named) | _in_closures(robot, named)
     return tuple(carried), np.stack(list(carried.values()), axis=1)
 
 
-def _in_closures(robot: Robot, forces: ConstraintForces) -> dict[str, np.ndarray]:
+def _in_closures(robot: Robot, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Multipliers of the closures between two frames as force and moment (N, 6)."""
     found = {}
     for closure in robot.loops.closures:
         if isinstance(closure, Closure):
-            lam = forces.multipliers[closure.name]
+            lam = named[closure.name]
             place = [0, 1, 2, 4, 5] if closure.kind == "revolute" else range(lam.shape[1])
             found[closure.name] = np.zeros((len(lam), 6))
             found[closure.name][:, list(place)] = lam

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.loads import Beyond, quantities, worst_beyond
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
 from robodyn_pin.logs.edges import inside
@@ -52,7 +52,7 @@ def predicted(robot: Robot, log: Log, preparation: Preparation, internal: bool =
         section = even.section(low, high)
         state = close_log(robot, section, rates)
         own = section.tau if internal else None
-        part = motor_torques(robot, state, coordinate_efforts(robot, state), own, section.row)
+        part = Loads(robot, state, None, own, section.row).tau
         tau[begin:end] = part[begin - low : end - low]
         counted = slice(max(begin, first) - low, max(min(end, last) - low, 0))
         for found in worst_beyond(robot, limits, quantities(limits, state, {"torque": part})[counted]):

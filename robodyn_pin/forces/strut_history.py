@@ -6,8 +6,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
-from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
 from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
@@ -87,7 +86,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         state = close_log(robot, part, rates)
         check_positions(robot, state.q, part.row)
         if model is None:
-            loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+            loads = Loads(robot, state).struts
             lower[begin:end], upper[begin:end] = loads.lower[keep], loads.upper[keep]
         else:
             found = tree_forces(model, state.q, state.v, state.a)

@@ -58,5 +58,4 @@ def _states(robot: Robot, log: Log, preparation: Preparation) -> Iterator[State]
     for low, begin, end, high in blocks(log, rates, [], 0, log.size, 20 * BLOCK):
         state = close_log(robot, log.section(low, high), rates)
         for first in range(begin, end, BLOCK):
-            i = slice(first - low, min(first + BLOCK, end) - low)
-            yield State(state.q[i], state.v[i], state.a[i], state.T[i], state.g[i])
+            yield state[first - low : min(first + BLOCK, end) - low]

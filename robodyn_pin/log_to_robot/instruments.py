@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.identification.base import BaseSet
@@ -54,7 +54,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
             state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
             tau = part.efforts[begin - low : after - low]
             B = motor_map(robot, state)
-            y = np.einsum("nij,ni->nj", B, tau) - known_efforts(robot, state)
+            y = along(B, tau) - known_efforts(robot, state)
             rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)
             rows = whitened(rows, B, noise)
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_log
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.errors import BadLog
@@ -69,7 +69,7 @@ def observe(
         part = log.section(low, high)
         state = close_log(robot, part, rates)
         B = motor_map(robot, state)
-        measured = None if part.tau is None else np.einsum("nij,ni->nj", B, part.tau)
+        measured = None if part.tau is None else along(B, part.tau)
         keep = slice(first - low, stop - low)
         speeds = state.v @ robot.coordinates.S.T
         W = state_regressor(robot, state)

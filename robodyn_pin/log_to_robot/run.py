@@ -89,12 +89,12 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     if isinstance(run.noise, PosesSpec):
         noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
         run = run.model_copy(update={"noise": noise})
-    fit = [_select(robot, run, folder, spec) for spec in run.fit]
+    fit = [select(robot, run, folder, spec) for spec in run.fit]
     _check_rates(fit)
     if run.held_out is None:
         fit, held_out = _split(fit, run.rows.cut)
     else:
-        held_out = [_clear(_select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
+        held_out = [_clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)
 
 
@@ -148,7 +148,8 @@ def _clear(held_out: Selected, cut: int) -> Selected:
     return replace(held_out, begin=begin, end=end)
 
 
-def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
+def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
+    """A log of the run file, opened, and its samples that are named there."""
     path = resolve(folder, spec.file)
     log = open_log(path, robot, run.columns, run.units, run.scale)
     begin, end = rows_of(spec, log.size)

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
-from robodyn_pin.dynamics.struts import StrutLoads, joined, strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.dynamics.struts import StrutLoads, joined
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
@@ -80,11 +80,11 @@ def _motion_at(model: Mechanism, path: Path, law: TimeLaw, t: np.ndarray) -> Mot
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
     place = posture_at(model, path, s[:, 0], True)
     state, S = place.moving(s[:, 1], s[:, 2]), robot.motors.S
-    forces = constraint_forces_at(robot, state)
+    found = Loads(robot, state)
     return Motion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + place.q3 * s1**3) @ S.T, forces.tau, state.q,
-        strut_loads(robot, state, forces.multipliers) if robot.file.struts else None,
+        (place.q1 * s3 + 3 * place.q2 * s1 * s2 + place.q3 * s1**3) @ S.T, found.tau, state.q,
+        found.struts if robot.file.struts else None,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
-from robodyn_pin.commands.elastic import _print_stiffness
+from robodyn_pin.commands.elastic import print_stiffness
 from robodyn_pin.elastic.inference import expected
 from robodyn_pin.elastic.measurements import placed, read_measurements, simulated, write_measurements
 from robodyn_pin.elastic.springs import Tool, coordinates_of, place, springs_in
@@ -193,7 +193,7 @@ def test_map_task_and_path_come_with_the_run(desk, tmp_path, capsys):
     page = (tmp_path / "out" / "stiffness.html").read_text()
     for words in ("Deviations over the workspace", "Stiffest orientation", "Corrected path", "SIMULATED robot"):
         assert words in page
-    _print_stiffness(result, tmp_path)
+    print_stiffness(result, tmp_path)
     printed = capsys.readouterr().out
     assert "SIMULATED measurements" in printed
     assert "rms down by" in printed
