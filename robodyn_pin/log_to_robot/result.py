@@ -17,6 +17,7 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.cross_validation import Choice
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape
+from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import Quantity, quantities
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
@@ -42,18 +43,6 @@ class LogRecord:
     differentiation: str  # how positions became rates, and why
     loaded: bool = False  # the robot carried the payload
     period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Torques of one held-out log along the coordinates, thinned for pictures."""
-
-    log: str  # its name, what it carries, its samples
-    t: np.ndarray  # (n,) [s]
-    q: np.ndarray  # (n, nv) joint positions [rad or m]
-    measured: np.ndarray  # (n, d)
-    predicted: dict[str, np.ndarray]  # estimate -> (n, d)
-    deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
 
 
 @dataclass(frozen=True)
