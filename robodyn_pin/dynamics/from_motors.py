@@ -1,6 +1,7 @@
 """All joints' motion from that of the motors, as encoders measure it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,8 +9,10 @@ from robodyn_pin.closures.closing_measured import nearest
 from robodyn_pin.closures.projection import tangents
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.errors import ClosureFailed, WrongMobility
-from robodyn_pin.logs.differentiation import Rates
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot, State
 
 
@@ -76,7 +79,36 @@ def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[in
     return state.along(S)
 
 
-def close_log(robot: Robot, log: Log, rates: Rates, begin: int = 0, end: int | None = None) -> State:
-    """All joints' motion of samples begin..end of a section of the log that `rates` are made for."""
-    q, dq, ddq = (x[begin:end] for x in rates.motion(log))
-    return close_motors(robot, q, dq, ddq, label=lambda i: log.row(begin + i))
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive samples of a log, and the margins on both sides that rates and filters need."""
+
+    begin: int  # first and last sample in the log, margins left out
+    end: int
+    keep: slice  # the samples between the margins
+    log: Log  # with margins, like the state
+    state: State
+
+
+def along_log(
+    robot: Robot,
+    log: AnyLog,
+    preparation: Preparation,
+    size: int,
+    filters: Sequence[Lowpass | None] = (),
+    begin: int = 0,
+    end: int | None = None,
+) -> Iterator[Stretch]:
+    """The motion of all joints over samples begin..end of a log on a uniform clock, `size` samples at once.
+
+    Args:
+        filters: that the samples are to pass.
+
+    Raises:
+        ClosureFailed, WrongMobility: as `close_motors`; names the row. BadLog: too short for a filter.
+    """
+    rates = rates_of(log, preparation)
+    for low, first, stop, high in blocks(log, rates, filters, begin, log.size if end is None else end, size):
+        part = log.section(low, high)
+        state = close_motors(robot, *rates.motion(part), part.row)
+        yield Stretch(first, stop, slice(first - low, stop - low), part, state)

@@ -93,16 +93,15 @@ def regressor(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> n
     return state_regressor(robot, robot.close(c, cd, cdd))
 
 
-def state_regressor(robot: Robot, state: State) -> np.ndarray:
-    """As `regressor`, at closed states."""
+def state_regressor(robot: Robot, state: State, loaded: bool = True) -> np.ndarray:
+    """As `regressor`, at closed states; not `loaded`: the robot carries no payload, whose columns are zero."""
     unknown = [e for e in robot.efforts if not e.spec.known]
     begin = 10 * len(robot.body_groups)
     W = np.zeros((len(state.q), len(robot.coordinates.S), begin + sum(len(e.labels) for e in unknown)))
     _add_bodies(robot, state, W)
     if robot.payload:  # its parameters count in its link's frame, not in the joint's
-        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ in_other_frame(
-            robot.payload.placement.homogeneous
-        )
+        turn = in_other_frame(robot.payload.placement.homogeneous)
+        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ turn if loaded else 0.0
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)

@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
@@ -72,16 +72,14 @@ def motions(
     kinds["all coordinates fast at once"] = moving.accelerated(rng.uniform(-1, 1, cd.shape) * sharp)
     rows = {}
     for name, state in kinds.items():
-        W = state_regressor(robot, state)
-        if not log.loaded:
-            W[:, :, robot.payload_columns] = 0.0
-        rows[name] = whitened(W, motor_map(robot, state), noise)
+        rows[name] = whitened(state_regressor(robot, state, log.loaded), motor_map(robot, state), noise)
     return rows
 
 
 def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joints q (N, nv) and rates c', c'' (N, d) of the coordinates in the log's first samples."""
-    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
+    part = log.section(0, min(log.size, LOOKED_AT))
+    state = close_motors(robot, *rates_of(log, preparation).motion(part), part.row)
     S = robot.coordinates.S
     return state.q, state.v @ S.T, state.a @ S.T
 

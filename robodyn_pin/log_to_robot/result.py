@@ -49,25 +49,28 @@ class LogRecord:
 class Result:
     """Everything that an identification found."""
 
+    # What was asked.
     robot_before: Robot  # as loaded, with the chosen Coulomb widths and the identified shapes of friction
     run: RunFile  # as used, with chosen values
     layout: Layout
     initial: np.ndarray  # (p,) values in the robot's files before
+    bounds: Bounds
+    prior: Prior
+    logs: tuple[LogRecord, ...]
+    simulated: bool
+    # What was estimated.
+    choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     ols: BaseEstimate
     wls: BaseEstimate
     feasible: FeasibleEstimate
     further: "Further"  # estimates that the run file asked for
-    bounds: Bounds
-    prior: Prior
+    # How good it is.
     scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
-    choices: tuple[Choice, ...]
-    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
-    logs: tuple[LogRecord, ...]
-    simulated: bool
-    verdict: Verdict
     accuracy: Accuracy  # of the feasible fit on held-out data
     samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
     diagnosis: "Diagnosis"
+    verdict: Verdict
 
     @property
     def name(self) -> str:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.dynamics.equations import along, motor_map
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.identification.whitening import whitened
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
@@ -66,18 +66,12 @@ def observe(
     """
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
     size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
-    last = log.size if end is None else end
-    rates = rates_of(log, preparation)
-    for low, first, stop, high in blocks(log, rates, filters, begin, last, size):
-        part = log.section(low, high)
-        state = close_log(robot, part, rates)
-        B = motor_map(robot, state)
-        keep = slice(first - low, stop - low)
-        speeds = state.v @ robot.coordinates.S.T
-        W = state_regressor(robot, state)
-        if not log.loaded:
-            W[:, :, robot.payload_columns] = 0.0
-        yield Block(first, keep, state.q, B, speeds, W, known_efforts(robot, state), along(B, part.efforts))
+    for part in along_log(robot, log, preparation, size, filters, begin, end):
+        state = part.state
+        B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
+        W = state_regressor(robot, state, log.loaded)
+        known, measured = known_efforts(robot, state), along(B, part.log.efforts)
+        yield Block(part.begin, part.keep, state.q, B, speeds, W, known, measured)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
