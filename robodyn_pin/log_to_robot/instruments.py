@@ -52,7 +52,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
         for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
             part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
             inner = part.section(begin - low, after - low)
-            motions = (np.array(way.motion(part))[:, begin - low : after - low] for way in ways)
+            motions = ([x[begin - low : after - low] for x in way.motion(part)] for way in ways)
             state, calm = (close_motors(robot, q, dq, ddq, inner.row) for q, dq, ddq in motions)
             B = motor_map(robot, state)
             y = along(B, inner.efforts) - known_efforts(robot, state)
