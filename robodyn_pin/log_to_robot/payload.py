@@ -32,8 +32,6 @@ def check_sign(robot: Robot, wls: BaseEstimate) -> None:
         BadLog: the mass, or the moment of inertia where no mass is seen, is below zero by more than two of its standard
             deviations.
     """
-    if robot.payload is None:
-        return
     alone, first = _alone(wls.base), robot.payload_columns.start
     for name, entry in {"mass": 0, "Izz": 9, "Iyy": 6, "Ixx": 4}.items():
         if (row := alone.get(first + entry)) is None:

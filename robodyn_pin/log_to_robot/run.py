@@ -140,7 +140,8 @@ def estimate(
     base = base_set(rows, layout.order)
     ols = ordinary(groups, base)
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
-    check_sign(robot, wls)
+    if robot.payload:
+        check_sign(robot, wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
