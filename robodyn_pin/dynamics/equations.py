@@ -28,13 +28,9 @@ class Wrench:
 
 
 def inverse_dynamics(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    cdd: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, wrench: Wrench | None = None,
     internal: np.ndarray | None = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Motor torques (N, n_motors) [N m or N] for a motion of the coordinates (N, d), parameters of the robot's files.
 
     With more motors than degrees of freedom: the torques of least norm, plus the part of `internal` (N, n_motors) that
@@ -93,12 +89,9 @@ def motor_map(robot: Robot, state: State) -> np.ndarray:
 
 
 def motor_torques(
-    robot: Robot,
-    state: State,
-    efforts: np.ndarray,
-    internal: np.ndarray | None = None,
+    robot: Robot, state: State, efforts: np.ndarray, internal: np.ndarray | None = None,
     label: Callable[[int], str] = lambda i: f"sample {i}",
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d), plus the null-space part of `internal`.
 
     Args:
@@ -221,13 +214,9 @@ def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
 
 
 def forward_dynamics(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    tau: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray, wrench: Wrench | None = None,
     start: np.ndarray | None = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors); `start` (nv,) as in `Robot.close`."""
     return accelerations(robot, robot.close(c, cd, np.zeros_like(c), start), tau, wrench)
 

@@ -91,14 +91,9 @@ class Stretch:
 
 
 def along_log(
-    robot: Robot,
-    log: AnyLog,
-    preparation: Preparation,
-    size: int,
-    filters: Sequence[Lowpass | None] = (),
-    begin: int = 0,
-    end: int | None = None,
-) -> Iterator[Stretch]:
+    robot: Robot, log: AnyLog, preparation: Preparation, size: int, filters: Sequence[Lowpass | None] = (),
+    begin: int = 0, end: int | None = None,
+) -> Iterator[Stretch]:  # fmt: skip
     """The motion of all joints over samples begin..end of a log on a uniform clock, `size` samples at once.
 
     Args:

@@ -16,12 +16,9 @@ PER = {"position": "", "velocity": "/s", "acceleration": "/s²"}
 
 
 def loads(
-    robot: Robot,
-    state: State,
-    kinds: Collection[str],
-    internal: np.ndarray | None = None,
+    robot: Robot, state: State, kinds: Collection[str], internal: np.ndarray | None = None,
     label: Callable[[int], str] = lambda i: f"sample {i}",
-) -> dict[str, np.ndarray]:
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Of N samples, as far as `kinds` asks: torques (N, n_motors) [N m or N], forces (N, 2 struts) along the struts [N].
 
     The lower ends of all struts come first, those that a closure holds; then the upper ones, those that the tree carries.

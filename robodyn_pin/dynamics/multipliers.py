@@ -65,13 +65,9 @@ class Loads:
 
 
 def constraint_forces(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    cdd: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, wrench: Wrench | None = None,
     internal: np.ndarray | None = None,
-) -> ConstraintForces:
+) -> ConstraintForces:  # fmt: skip
     """Multipliers, strut forces and motor torques of a motion of the coordinates (N, d).
 
     `wrench` loads the robot; `internal` (N, n_motors) is the torque that moves nothing of over-actuated robots. Where

@@ -52,13 +52,9 @@ class Job:
 
 
 def observe(
-    robot: Robot,
-    log: AnyLog,
-    preparation: Preparation,
-    filters: Sequence[Lowpass | None],
-    begin: int = 0,
+    robot: Robot, log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0,
     end: int | None = None,
-) -> Iterator[Block]:
+) -> Iterator[Block]:  # fmt: skip
     """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember.
 
     Raises:

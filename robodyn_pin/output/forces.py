@@ -28,16 +28,9 @@ INTERVALS = (
 
 
 def forces_of_log(
-    robot: Robot,
-    log: Log,
-    preparation: Preparation,
-    reduced: Lump | None,
-    limit: float | None,
-    out: Path,
-    compare: Path | None = None,
-    cell: str = "",
-    covariance: np.ndarray | None = None,
-) -> dict[str, Any]:
+    robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None, limit: float | None, out: Path,
+    compare: Path | None = None, cell: str = "", covariance: np.ndarray | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Compute the strut forces of a log, write table, plot and summary, and return the summary.
 
     Args:
@@ -91,13 +84,9 @@ def _read_cell(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _write(
-    history: StrutHistory,
-    limit: float | None,
-    summary: dict[str, Any],
-    out: Path,
-    measured: tuple[np.ndarray, np.ndarray] | None,
-    where: tuple[str, str],
-) -> None:
+    history: StrutHistory, limit: float | None, summary: dict[str, Any], out: Path,
+    measured: tuple[np.ndarray, np.ndarray] | None, where: tuple[str, str],
+) -> None:  # fmt: skip
     from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.struts import force_figure
 

@@ -84,13 +84,9 @@ class Robot:
     unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(
-        self,
-        c: np.ndarray,
-        cd: np.ndarray,
-        cdd: np.ndarray,
-        start: np.ndarray | None = None,
+        self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, start: np.ndarray | None = None,
         label: Callable[[int], str] = lambda i: f"sample {i}",
-    ) -> State:
+    ) -> State:  # fmt: skip
         """Positions, velocities and accelerations of all joints from coordinates c, c', c'' (N, d).
 
         Args:
