@@ -28,11 +28,7 @@ class ConstraintForces:
 
 @dataclass(frozen=True)
 class Loads:
-    """What N samples of a motion ask of motors, closures and struts, each worked out when it is first read.
-
-    Raises:
-        Underactuated, BadFile, ShapeMismatch: as `motor_torques`, `tree_efforts`, `tree_load`.
-    """
+    """What N samples of a motion ask of motors, closures and struts, each worked out, and refused, when it is first read."""
 
     robot: Robot
     state: State

@@ -118,9 +118,3 @@ def left_of(fitted: Fitted, held_out: Selected, x: np.ndarray) -> np.ndarray:
     end = min(held_out.end, held_out.begin + SERIES)
     seen = observe(fitted.robot, held_out.log, fitted.run.preparation, [], held_out.begin, end)
     return np.concatenate([(block.measured - block.known - block.W @ x)[block.keep] for block in seen])
-
-
-def differently_loaded(held_out: list[Selected]) -> list[int]:
-    """The first held-out log, and the first whose load is another."""
-    loads = [s.log.loaded for s in held_out]
-    return [0, *[k for k, load in enumerate(loads) if load != loads[0]][:1]]

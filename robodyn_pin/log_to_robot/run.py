@@ -20,7 +20,7 @@ from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
-from robodyn_pin.log_to_robot.held_out import Selected, clear, differently_loaded, left_of, look_at, split
+from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
@@ -141,7 +141,7 @@ def estimate(
     ols = ordinary(groups, base)
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     if robot.payload:
-        check_sign(robot, wls)
+        check_sign(robot.payload, robot.payload_columns.start, wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
@@ -168,6 +168,7 @@ def estimate(
     measure, labels, names = run.score.measure, wls.base.labels(layout.labels), robot.coordinates.names
     records = _records(run, fit, logs, held_out)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
+    otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     return Result(
@@ -176,7 +177,7 @@ def estimate(
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, names, looked_at, still, noticed), diagnosis=found,
         accuracy=looked_at,
-        samples=tuple(looked[k].sample for k in differently_loaded(held_out)),
+        samples=tuple(x.sample for x in [looked[0], *otherwise[:1]]),
     )  # fmt: skip
 
 
