@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,14 +16,14 @@ import numpy as np
 from robodyn_pin.errors import RobodynError
 
 FEW = 32  # fewer samples are done before the kernels are loaded
-_forced: Literal["kernel", "pinocchio"] | None = None
+# Of this thread alone: a page may compute in several.
+_forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
 
 
 def chosen(samples: int) -> bool:
     """Whether the kernels serve a batch of so many samples."""
-    if _forced is not None:
-        return _forced == "kernel"
-    return samples >= FEW and installed()
+    path = _forced.get()
+    return samples >= FEW and installed() if path is None else path == "kernel"
 
 
 @cache
@@ -33,19 +34,18 @@ def installed() -> bool:
 
 @contextmanager
 def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
-    """Compute on one path, whatever the batch and the installation, within a `with` block.
+    """Compute on one path, whatever the batch and the installation, within a `with` block and in its thread alone.
 
     Raises:
         RobodynError: kernels asked for without numba.
     """
-    global _forced
     if path == "kernel" and not installed():
         raise RobodynError("the compiled kernels need numba: pip install 'robodyn_pin[fast]'")
-    before, _forced = _forced, path
+    before = _forced.set(path)
     try:
         yield
     finally:
-        _forced = before
+        _forced.reset(before)
 
 
 def preferred() -> AbstractContextManager[None]:

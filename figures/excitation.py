@@ -19,7 +19,6 @@ from robodyn_pin.log_to_robot.rows import Job, fold_log
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.limits import limits_of
-from robodyn_pin.robot.robot import State
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 SEEDS = 20
@@ -79,7 +78,7 @@ def highest(found: Excitation, rate: float) -> float:
 def plain_condition(found: Excitation) -> float:
     """Condition number of the base regressor at every tenth sample, nothing scaled or weighed."""
     state = found.moved.close(*fourier(found.motion, found.moved.coordinates.names)[1:])
-    W = state_regressor(found.robot, State(*(x[::10] for x in (state.q, state.v, state.a, state.T, state.g))))
+    W = state_regressor(found.robot, state[::10])
     return float(np.linalg.cond(W.reshape(-1, W.shape[2])[:, found.base.columns]))
 
 

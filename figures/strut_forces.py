@@ -11,8 +11,7 @@ from mujoco_twin import tensions, twin
 from workspaces import WORKSPACES
 
 import robodyn_pin as rp
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
-from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.families.reduced_delta import reduced_forces, reduced_model, tree_forces
 from robodyn_pin.files import read_yaml
 from robodyn_pin.forces.load_cell import compare_cell
@@ -54,7 +53,7 @@ def against_mujoco() -> float:
     room = np.abs(np.where(more > still, limits, -limits) - still) / np.abs(more - still)
     cdd = room.min(axis=1, keepdims=True) * direction
     state, at = robot.close(reach.c, cd, cdd), twin(robot)
-    loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+    loads = Loads(robot, state).struts
     worst = 0.0
     for k in range(50):
         q = np.array([reach.joints[joint][k] for joint in at.joints])
@@ -71,7 +70,7 @@ def without_friction(robot: Robot) -> Robot:
 def reduced_against_full() -> float:
     robot = rp.load("irb360")
     state = robot.close(*example(robot))
-    full = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+    full = Loads(robot, state).struts
     reduced = tree_forces(reduced_model(robot), state.q, state.v, state.a)
     return float(max(np.abs(full.lower - reduced.lower).max(), np.abs(full.upper - reduced.upper).max()))
 
@@ -117,7 +116,7 @@ def measured_strut() -> list[Row]:
         [tensions(at, bare, state.q[k, joints], motors[1][k], motors[2][k])["strut_1a"][1] for k in range(len(t))]
     )
     cell += np.random.default_rng(1).normal(size=len(t))
-    full = strut_loads(bare, state, constraint_forces_at(bare, state).multipliers).upper[:, 0]
+    full = Loads(bare, state).struts.upper[:, 0]
     rows = []
     for name, computed in (
         ("full model", full),
@@ -167,8 +166,8 @@ def timings() -> list[Row]:
     ]  # fmt: skip
 
 
-def full_forces(robot: Robot, state: rp.State) -> None:
-    strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+def full_forces(robot: Robot, state: rp.State) -> np.ndarray:
+    return Loads(robot, state).struts.upper
 
 
 def microseconds(call: Callable[[int], None], calls: int) -> np.ndarray:

@@ -157,7 +157,7 @@ def maximise(
         X: within reach. scale: (d,) typical amplitudes of the coordinates: units of the variables.
     """
     units = np.tile(scale, (series.size, 1))
-    search = _Search(model, series.basis(series.clock(samples)), units)
+    search = Search(model, series.basis(series.clock(samples)), units)
     x = (X / units).ravel()
     B, radius = np.eye(len(x)) * 1e-2, RADIUS
     f, room = search.values(x)
@@ -217,7 +217,7 @@ def _damped_update(B: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.nd
     return B - np.outer(Bs, Bs) / sBs + np.outer(y, y) / (step @ y)
 
 
-class _Search:
+class Search:
     """Objective, limits and their derivatives in the variables of `maximise`."""
 
     def __init__(self, model: Model, basis: np.ndarray, units: np.ndarray):

@@ -19,7 +19,7 @@ import yaml
 from matplotlib.figure import Figure
 
 import robodyn_pin as rp
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.identification.parameters import INERTIAL
@@ -219,7 +219,7 @@ def used() -> str:
     simulate(OUT / "irb360_start.yaml", "5_motion", "again", 7, "--params", OUT / "irb360")
     robot, motion = rp.load(OUT / "irb360"), OUT / "again.csv"
     log = rp.read_log(motion, robot)
-    state = close_log(robot, log, rates_of(log, SMOOTH))
+    state = close_motors(robot, *rates_of(log, SMOOTH).motion(log), log.row)
     part = slice(1000, 9000, 10)
     S = robot.coordinates.S
     c, cd, cdd = (x[part] @ S.T for x in (state.q, state.v, state.a))
@@ -285,7 +285,7 @@ def torques(name: str, log: str, model: str, x: np.ndarray, identified: Path | N
     """A picture of measured and predicted torques, one panel a motor."""
     robot = rp.load(model)
     data = rp.read_log(OUT / f"{log}.csv", robot)
-    state = close_log(robot, data, rates_of(data, SMOOTH))
+    state = close_motors(robot, *rates_of(data, SMOOTH).motion(data), data.row)
     W, known = state_regressor(robot, state), known_efforts(robot, state)
     drawn = {"base parameters": (WLS, W @ x + known)}
     if identified:

@@ -33,11 +33,12 @@ def stiffness(
     found = identify_stiffness(settings, run.parent)
     folder = folder_of(run, settings, out)
     write_stiffness(found, folder)
-    answer(as_json, stiffness_summary(found), _print_stiffness, found, folder)
+    answer(as_json, stiffness_summary(found), print_stiffness, found, folder)
     verdict(found.accepted)
 
 
-def _print_stiffness(found: "StiffnessResult", folder: Path) -> None:
+def print_stiffness(found: "StiffnessResult", folder: Path) -> None:
+    """Stiffnesses, checks and uses on the terminal."""
     from robodyn_pin.output.stiffness import SIMULATED, campaign_rows, sampling_check_sentence, stiffness_rows
     from robodyn_pin.output.stiffness_uses import use_sentences
 

@@ -14,7 +14,7 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import ShapeMismatch, Underactuated
 from robodyn_pin.robot.kinematics import tree_jacobians
 from robodyn_pin.robot.masses import check_known
-from robodyn_pin.robot.robot import Robot, State, _at_rest
+from robodyn_pin.robot.robot import Robot, State
 
 NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
@@ -28,13 +28,9 @@ class Wrench:
 
 
 def inverse_dynamics(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    cdd: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, wrench: Wrench | None = None,
     internal: np.ndarray | None = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Motor torques (N, n_motors) [N m or N] for a motion of the coordinates (N, d), parameters of the robot's files.
 
     With more motors than degrees of freedom: the torques of least norm, plus the part of `internal` (N, n_motors) that
@@ -79,7 +75,12 @@ def _body_efforts(robot: Robot, state: State) -> np.ndarray:
 
 def coordinate_efforts(robot: Robot, state: State) -> np.ndarray:
     """B'tau (N, d): what the motors must provide along the coordinates, without external loads."""
-    return np.einsum("nij,ni->nj", state.T, tree_efforts(robot, state))
+    return along(state.T, tree_efforts(robot, state))
+
+
+def along(rates: np.ndarray, efforts: np.ndarray) -> np.ndarray:
+    """Efforts (N, d) along coordinates whose rates move axes by `rates` (N, k, d), of efforts (N, k) on these: same power."""
+    return np.einsum("nij,ni->nj", rates, efforts)
 
 
 def motor_map(robot: Robot, state: State) -> np.ndarray:
@@ -87,18 +88,10 @@ def motor_map(robot: Robot, state: State) -> np.ndarray:
     return robot.motors.S @ state.T
 
 
-def motor_efforts(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
-    """B'tau (N, d): efforts of motor torques tau (N, n_motors) along the coordinates."""
-    return np.einsum("nij,ni->nj", motor_map(robot, state), tau)
-
-
 def motor_torques(
-    robot: Robot,
-    state: State,
-    efforts: np.ndarray,
-    internal: np.ndarray | None = None,
+    robot: Robot, state: State, efforts: np.ndarray, internal: np.ndarray | None = None,
     label: Callable[[int], str] = lambda i: f"sample {i}",
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Motor torques (N, n_motors) of least norm with B'tau = efforts (N, d), plus the null-space part of `internal`.
 
     Args:
@@ -123,7 +116,7 @@ def motor_torques(
 def _nearest(B: np.ndarray, efforts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Torques (N, n_motors) that come nearest to efforts (N, d), and what is missing (N, d)."""
     tau = (np.linalg.pinv(B.transpose(0, 2, 1)) @ efforts[..., None])[..., 0]
-    return tau, efforts - np.einsum("nij,ni->nj", B, tau)
+    return tau, efforts - along(B, tau)
 
 
 def _underactuated(robot: Robot, missing: np.ndarray, i: int, label: Callable[[int], str]) -> Underactuated:
@@ -171,7 +164,7 @@ def internal_torques(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
 
 def load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
     """Efforts of a wrench along the coordinates (N, d)."""
-    return np.einsum("nij,ni->nj", state.T, tree_load(robot, state, wrench))
+    return along(state.T, tree_load(robot, state, wrench))
 
 
 def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
@@ -187,12 +180,12 @@ def tree_load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
             f"wrench has shape {wrench.values.shape}, expected (6,) or ({len(state.q)}, 6): force, moment"
         )
     values = np.broadcast_to(wrench.values, (len(state.q), 6))
-    return np.einsum("nij,ni->nj", tree_jacobians(robot, state.q, wrench.frame), values)
+    return along(tree_jacobians(robot, state.q, wrench.frame), values)
 
 
 def mass_matrix(robot: Robot, c: np.ndarray) -> np.ndarray:
     """M (N, d, d) of the coordinates c (N, d), armature included."""
-    return state_mass_matrix(robot, _at_rest(robot, c))
+    return state_mass_matrix(robot, robot.at_rest(c))
 
 
 def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
@@ -203,10 +196,10 @@ def state_mass_matrix(robot: Robot, state: State) -> np.ndarray:
 def gravity(robot: Robot, c: np.ndarray) -> np.ndarray:
     """What holding the bodies against gravity takes along the coordinates (N, d)."""
     check_known(robot)
-    state = _at_rest(robot, c)
+    state = robot.at_rest(c)
     model, data = robot.model, robot.model.createData()
     tree = np.array([pin.computeGeneralizedGravity(model, data, q) for q in state.q]).reshape(state.q.shape)
-    return np.einsum("nij,ni->nj", state.T, tree)
+    return along(state.T, tree)
 
 
 def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
@@ -221,20 +214,16 @@ def coriolis(robot: Robot, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
 
 
 def forward_dynamics(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    tau: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray, wrench: Wrench | None = None,
     start: np.ndarray | None = None,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors); `start` (nv,) as in `Robot.close`."""
     return accelerations(robot, robot.close(c, cd, np.zeros_like(c), start), tau, wrench)
 
 
 def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
     """As `forward_dynamics`, at states (N) that were closed with zero c''."""
-    driving = motor_efforts(robot, state, tau) - coordinate_efforts(robot, state)
+    driving = along(motor_map(robot, state), tau) - coordinate_efforts(robot, state)
     if wrench is not None:
         driving += load(robot, state, wrench)
     return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]

@@ -1,15 +1,18 @@
 """All joints' motion from that of the motors, as encoders measure it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_pin.closures.closing_measured import nearest
-from robodyn_pin.closures.projection import project, tangents
+from robodyn_pin.closures.projection import tangents
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.errors import ClosureFailed, WrongMobility
-from robodyn_pin.logs.differentiation import Rates
+from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot, State
 
 
@@ -51,15 +54,13 @@ def _too_few(robot: Robot) -> WrongMobility:
 
 
 def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:
-    loops, motors, axes = robot.loops, robot.motors, robot.coordinates
-    c = nearest(loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
+    motors, axes = robot.motors, robot.coordinates
+    c = nearest(robot.loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
     still = robot.close(c, 0 * c, 0 * c, label=label)
     inverse = np.linalg.pinv(motor_map(robot, still))
     cd = (inverse @ dq[..., None])[..., 0]
-    projection, v = project(loops, axes.S, still.q, cd)
-    cdd = (inverse @ (ddq - projection.g @ motors.S.T)[..., None])[..., 0]
-    a = (projection.T @ cdd[..., None])[..., 0] + projection.g
-    return State(still.q, v, a, projection.T, projection.g)
+    unaccelerated = robot.state(still.q, cd, np.zeros_like(cd))
+    return unaccelerated.accelerated((inverse @ (ddq - unaccelerated.g @ motors.S.T)[..., None])[..., 0])
 
 
 def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[int], str]) -> State:
@@ -78,7 +79,31 @@ def _along_chosen(robot: Robot, driven: Robot, state: State, label: Callable[[in
     return state.along(S)
 
 
-def close_log(robot: Robot, log: Log, rates: Rates, begin: int = 0, end: int | None = None) -> State:
-    """All joints' motion of samples begin..end of a section of the log that `rates` are made for."""
-    q, dq, ddq = (x[begin:end] for x in rates.motion(log))
-    return close_motors(robot, q, dq, ddq, label=lambda i: log.row(begin + i))
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive samples of a log, and the margins on both sides that rates and filters need."""
+
+    begin: int  # first and last sample in the log, margins left out
+    end: int
+    keep: slice  # the samples between the margins
+    log: Log  # with margins, like the state
+    state: State
+
+
+def along_log(
+    robot: Robot, log: AnyLog, preparation: Preparation, size: int, filters: Sequence[Lowpass | None] = (),
+    begin: int = 0, end: int | None = None,
+) -> Iterator[Stretch]:  # fmt: skip
+    """The motion of all joints over samples begin..end of a log on a uniform clock, `size` samples at once.
+
+    Args:
+        filters: that the samples are to pass.
+
+    Raises:
+        ClosureFailed, WrongMobility: as `close_motors`; names the row. BadLog: too short for a filter.
+    """
+    rates = rates_of(log, preparation)
+    for low, first, stop, high in blocks(log, rates, filters, begin, log.size if end is None else end, size):
+        part = log.section(low, high)
+        state = close_motors(robot, *rates.motion(part), part.row)
+        yield Stretch(first, stop, slice(first - low, stop - low), part, state)

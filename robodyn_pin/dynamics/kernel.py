@@ -7,34 +7,39 @@ import numpy as np
 from robodyn_pin.closures.kernel import compiled, inlined, jacobian, move, new_posture, place
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, tangent
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.dynamics.regressor import Bodies
 
 
 @compiled
-def add_bodies(tree: Tree, loops: LoopTable, S, given, gravity, joints, first, q, v, a, T, W, regular):
-    """Add the columns of every body to W (N, d, p); identical bodies share their ten.
-
-    Args:
-        given: T (N, nv, d) is given; else it is solved from the closures, and singular samples are left out.
-        gravity: (3,).
-        joints, first: joints whose body has inertia, and where in W its columns start.
-        q, v, a: closed motion (N, nv).
-        regular: (N,) filled; False where the mechanism is singular.
-    """
-    nv, d = q.shape[1], len(S)
-    at, legs, X, t = new_posture(nv + 1), new_legs(loops), np.zeros((nv + 1, d, 6)), np.zeros((nv, d))
+def add_bodies(tree: Tree, bodies: Bodies, q, v, a, T, W):
+    """Add the columns of every body to W (N, d, p) for a closed motion q, v, a (N, nv) and its T (N, nv, d)."""
+    at, X = new_posture(q.shape[1] + 1), np.zeros((q.shape[1] + 1, T.shape[2], 6))
     for i in range(len(q)):
-        regular[i] = True
         place(tree, q[i], at)
-        if not given:
-            jacobian(loops, at, legs.A)
-            regular[i] = reduce(loops, S, legs)
-            if not regular[i]:
-                continue
-            tangent(loops, S, legs, t)
-        move(tree, v[i], a[i], at)
-        spread(tree, at.s, T[i] if given else t, X)
-        for b in range(len(joints)):
-            add_body(at, joints[b], gravity, X, first[b], i, W)
+        add_sample(tree, bodies, v[i], a[i], T[i], at, X, i, W)
+
+
+@compiled
+def project_bodies(tree: Tree, loops: LoopTable, S, bodies: Bodies, q, v, a, W, regular):
+    """As `add_bodies`, T solved from the closures for the coordinates S (d, nv): `regular` (N,) says where that was possible."""
+    nv, d = q.shape[1], len(S)
+    at, legs, X, T = new_posture(nv + 1), new_legs(loops), np.zeros((nv + 1, d, 6)), np.zeros((nv, d))
+    for i in range(len(q)):
+        place(tree, q[i], at)
+        jacobian(loops, at, legs.A)
+        regular[i] = reduce(loops, S, legs)
+        if regular[i]:
+            tangent(loops, S, legs, T)
+            add_sample(tree, bodies, v[i], a[i], T, at, X, i, W)
+
+
+@inlined
+def add_sample(tree: Tree, bodies: Bodies, v, a, T, at, X, i, W):
+    """Add the columns of every body to sample i of W; identical bodies share their ten."""
+    move(tree, v, a, at)
+    spread(tree, at.s, T, X)
+    for b in range(len(bodies.joint)):
+        add_body(at, bodies.joint[b], bodies.gravity, X, bodies.first[b], i, W)
 
 
 @compiled

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
-from robodyn_pin.dynamics.multipliers import torques_and_multipliers
-from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BeyondLimits
 from robodyn_pin.robot.limits import Bounds, Limits, limits_of, said
 from robodyn_pin.robot.robot import Robot, State
@@ -18,24 +16,19 @@ PER = {"position": "", "velocity": "/s", "acceleration": "/s²"}
 
 
 def loads(
-    robot: Robot,
-    state: State,
-    kinds: Collection[str],
-    internal: np.ndarray | None = None,
+    robot: Robot, state: State, kinds: Collection[str], internal: np.ndarray | None = None,
     label: Callable[[int], str] = lambda i: f"sample {i}",
-) -> dict[str, np.ndarray]:
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Of N samples, as far as `kinds` asks: torques (N, n_motors) [N m or N], forces (N, 2 struts) along the struts [N].
 
     The lower ends of all struts come first, those that a closure holds; then the upper ones, those that the tree carries.
     `internal` and `label` as in `motor_torques`, raises as that.
     """
-    found: dict[str, np.ndarray] = {}
+    of, found = Loads(robot, state, None, internal, label), {}
+    if {"torque", "force"} & set(kinds):
+        found["torque"] = of.tau
     if "force" in kinds:
-        found["torque"], lam = torques_and_multipliers(robot, state, None, internal, label)
-        struts = strut_loads(robot, state, lam)
-        found["force"] = np.hstack([struts.lower, struts.upper])
-    elif "torque" in kinds:
-        found["torque"] = motor_torques(robot, state, coordinate_efforts(robot, state), internal, label)
+        found["force"] = np.hstack([of.struts.lower, of.struts.upper])
     return found
 
 

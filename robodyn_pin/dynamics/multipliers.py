@@ -7,13 +7,14 @@ z the normal of `planar_point`; the moment of a `universal` joint is about the n
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure, held_by
-from robodyn_pin.dynamics.equations import Wrench, motor_torques, tree_efforts, tree_load
-from robodyn_pin.dynamics.struts import axial_forces
+from robodyn_pin.dynamics.equations import Wrench, along, motor_torques, tree_efforts, tree_load
+from robodyn_pin.dynamics.struts import StrutLoads, strut_loads
 from robodyn_pin.robot.robot import Robot, State
 
 
@@ -26,44 +27,52 @@ class ConstraintForces:
     tau: np.ndarray  # (N, n_motors) [N m or N]
 
 
+@dataclass(frozen=True)
+class Loads:
+    """What N samples of a motion ask of motors, closures and struts, each worked out, and refused, when it is first read."""
+
+    robot: Robot
+    state: State
+    wrench: Wrench | None = None
+    internal: np.ndarray | None = None  # and `label`: as in `motor_torques`
+    label: Callable[[int], str] = lambda i: f"sample {i}"
+
+    @cached_property
+    def _asked(self) -> np.ndarray:
+        """Of the tree's joints (N, nv)."""
+        efforts = tree_efforts(self.robot, self.state)
+        return efforts if self.wrench is None else efforts - tree_load(self.robot, self.state, self.wrench)
+
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """Motor torques (N, n_motors) [N m or N]."""
+        efforts = along(self.state.T, self._asked)
+        return motor_torques(self.robot, self.state, efforts, self.internal, self.label)
+
+    @cached_property
+    def multipliers(self) -> dict[str, np.ndarray]:
+        """By closure (N, rows) [N, N m]."""
+        rest = self._asked - self.tau @ self.robot.motors.S
+        return closure_forces(self.robot, multipliers(self.robot, self.state, rest))
+
+    @cached_property
+    def struts(self) -> StrutLoads:
+        """Along and across the struts, at both ends [N]."""
+        return strut_loads(self.robot, self.state, self.multipliers)
+
+
 def constraint_forces(
-    robot: Robot,
-    c: np.ndarray,
-    cd: np.ndarray,
-    cdd: np.ndarray,
-    wrench: Wrench | None = None,
+    robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, wrench: Wrench | None = None,
     internal: np.ndarray | None = None,
-) -> ConstraintForces:
+) -> ConstraintForces:  # fmt: skip
     """Multipliers, strut forces and motor torques of a motion of the coordinates (N, d).
 
     `wrench` loads the robot; `internal` (N, n_motors) is the torque that moves nothing of over-actuated robots. Where
     closures are redundant, the multipliers of least norm.
     """
-    return constraint_forces_at(robot, robot.close(c, cd, cdd), wrench, internal)
-
-
-def constraint_forces_at(
-    robot: Robot, state: State, wrench: Wrench | None = None, internal: np.ndarray | None = None
-) -> ConstraintForces:
-    """As `constraint_forces`, at closed states."""
-    tau, lam = torques_and_multipliers(robot, state, wrench, internal)
-    return ConstraintForces(lam, axial_forces(robot, state, lam), tau)
-
-
-def torques_and_multipliers(
-    robot: Robot,
-    state: State,
-    wrench: Wrench | None = None,
-    internal: np.ndarray | None = None,
-    label: Callable[[int], str] = lambda i: f"sample {i}",
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Motor torques (N, n_motors) and the multipliers (N, rows) of each closure, at closed states.
-
-    `internal` and `label` as in `motor_torques`, raises as that.
-    """
-    asked = tree_efforts(robot, state) - tree_load(robot, state, wrench)
-    tau = motor_torques(robot, state, np.einsum("nij,ni->nj", state.T, asked), internal, label)
-    return tau, closure_forces(robot, multipliers(robot, state, asked - tau @ robot.motors.S))
+    found = Loads(robot, robot.close(c, cd, cdd), wrench, internal)
+    struts = dict(zip(robot.file.struts, found.struts.lower.T, strict=True)) if robot.file.struts else {}
+    return ConstraintForces(found.multipliers, struts, found.tau)
 
 
 def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
@@ -92,9 +101,12 @@ def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def reactions(
-    robot: Robot, state: State, forces: ConstraintForces, wrench: Wrench | None = None
+    robot: Robot, state: State, named: dict[str, np.ndarray], wrench: Wrench | None = None
 ) -> dict[str, np.ndarray]:
     """What every tree joint carries: force and moment (N, 6) on its body at the joint, along the body's axes [N, N m].
+
+    Args:
+        named: multipliers (N, rows) by closure. wrench: that loads the robot.
 
     The component along the joint's axis is what motor, friction and armature provide together.
     """
@@ -107,7 +119,7 @@ def reactions(
         pin.framesForwardKinematics(model, data, q)
         for closure in robot.loops.closures:
             if isinstance(closure, Closure):
-                _apply(model, data, closure, forces.multipliers[closure.name][i], outside)
+                _apply(model, data, closure, named[closure.name][i], outside)
         for name, moment in rubbing:
             _rub(model, data, framed[name], moment[i], outside)
         if wrench is not None:

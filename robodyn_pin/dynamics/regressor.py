@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -17,7 +18,21 @@ from robodyn_pin.robot.masses import any_parameter, check_known
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
 
+KERNEL = "robodyn_pin.dynamics.kernel"
 CHUNK = 64  # samples whose regressors of all joints are held at once: they stay in the processor's cache
+
+
+class Bodies(NamedTuple):
+    """Where the columns of a robot's bodies come from, for the kernels."""
+
+    joint: np.ndarray  # (k,) that moves each body
+    first: np.ndarray  # (k,) of its ten columns in W, which identical bodies share
+    gravity: np.ndarray  # (3,) [m/s^2]
+
+
+def body_table(robot: Robot) -> Bodies:
+    """The bodies of a robot for the kernels."""
+    return Bodies(*robot.body_columns, *kernel_choice.ready(robot.model.gravity.linear))
 
 
 @dataclass(frozen=True)
@@ -78,15 +93,15 @@ def regressor(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> n
     return state_regressor(robot, robot.close(c, cd, cdd))
 
 
-def state_regressor(robot: Robot, state: State) -> np.ndarray:
-    """As `regressor`, at closed states."""
+def state_regressor(robot: Robot, state: State, loaded: bool = True) -> np.ndarray:
+    """As `regressor`, at closed states; not `loaded`: the robot carries no payload, whose columns are zero."""
     unknown = [e for e in robot.efforts if not e.spec.known]
     begin = 10 * len(robot.body_groups)
-    W = _bodies(robot, state.q, state.v, state.a, state.T, sum(len(e.labels) for e in unknown))
+    W = np.zeros((len(state.q), len(robot.coordinates.S), begin + sum(len(e.labels) for e in unknown)))
+    _add_bodies(robot, state, W)
     if robot.payload:  # its parameters count in its link's frame, not in the joint's
-        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ in_other_frame(
-            robot.payload.placement.homogeneous
-        )
+        turn = in_other_frame(robot.payload.placement.homogeneous)
+        W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ turn if loaded else 0.0
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)
@@ -94,58 +109,55 @@ def state_regressor(robot: Robot, state: State) -> np.ndarray:
 
 
 def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv)."""
-    return _bodies(robot, q, v, a, None, 0)
-
-
-def _bodies(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, more: int) -> np.ndarray:
-    """T'Y, summed over identical bodies, and room for `more` columns; T (N, nv, d) is solved where it is not given."""
-    model, S, joints, groups = robot.model, robot.coordinates.S, *robot.body_columns
-    shape = len(q), len(S), 10 * len(robot.body_groups) + more
-    if kernel_choice.chosen(len(q)) and (compiled := robot.loops.compiled(S)):
-        W, given, regular = np.zeros(shape), T is not None, np.empty(len(q), bool)
-        add = kernel_choice.kernel("robodyn_pin.dynamics.kernel").add_bodies
-        given_T = T if T is not None else np.empty((0, *S.T.shape))
-        add(
-            *compiled,
-            *kernel_choice.ready(S),
-            given,
-            *kernel_choice.ready(model.gravity.linear),
-            joints,
-            groups,
-            *kernel_choice.ready(q, v, a, given_T),
-            W,
-            regular,
-        )
-        if not regular.all():
-            bad = ~regular
-            with kernel_choice.forced("pinocchio"):
-                W[bad, :, : shape[2] - more] += body_regressor(robot, q[bad], v[bad], a[bad])
+    """The columns of the bodies (N, d, 10 groups) at a closed motion of all joints q, v, a (N, nv), T solved from the loops."""
+    loops, S = robot.loops, robot.coordinates.S
+    W = np.zeros((len(q), len(S), 10 * len(robot.body_groups)))
+    if not (kernel_choice.chosen(len(q)) and (compiled := loops.compiled(S))):
+        _add_by_pinocchio(robot, q, v, a, tangents(loops, S, q), W)
         return W
+    regular = np.empty(len(q), bool)
+    project = kernel_choice.kernel(KERNEL).project_bodies
+    project(*compiled, *kernel_choice.ready(S), body_table(robot), *kernel_choice.ready(q, v, a), W, regular)
+    if not regular.all():
+        with kernel_choice.forced("pinocchio"):
+            W[~regular] = body_regressor(robot, *(x[~regular] for x in (q, v, a)))
+    return W
+
+
+def _add_bodies(robot: Robot, state: State, W: np.ndarray) -> None:
+    """Add T'Y, summed over identical bodies, to the first columns of W (N, d, p)."""
+    motion = state.q, state.v, state.a, state.T
+    if kernel_choice.chosen(len(W)) and (compiled := robot.loops.compiled(robot.coordinates.S)):
+        add = kernel_choice.kernel(KERNEL).add_bodies
+        add(compiled[0], body_table(robot), *kernel_choice.ready(*motion), W)
+    else:
+        _add_by_pinocchio(robot, *motion, W)
+
+
+def _add_by_pinocchio(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray, W: np.ndarray) -> None:
+    """As `_add_bodies`, from Pinocchio's regressor of the tree, sample by sample."""
+    model, together = robot.model, neighbours(*robot.body_columns)
     tree_regressor = partial(pin.computeJointTorqueRegressor, model, robot.loops.data)
-    size, serial = 10 * (model.njoints - 1), robot.loops.size == 0 and np.array_equal(S, np.eye(model.nv))
-    if (
-        serial and shape[2] - more == size and robot.payload is None
-    ):  # T is one, and every joint moves a body of its own: W is Y, sample by sample
-        W = np.empty(shape)
-        bodies = W[:, :, :size] if more else W
-        for i, y in enumerate(map(tree_regressor, q, v, a)):
-            bodies[i] = y
-        return W
-    W, together = np.zeros(shape), neighbours(joints, groups)
-    left = np.ascontiguousarray((tangents(robot.loops, S, q) if T is None else T).transpose(0, 2, 1))
+    size, serial = (
+        10 * (model.njoints - 1),
+        robot.loops.size == 0 and np.array_equal(robot.coordinates.S, np.eye(model.nv)),
+    )
+    if serial and together == [(0, 0, size)]:  # T is one, and every joint moves a body of its own: T'Y is Y
+        for out, y in zip(W[:, :, :size], map(tree_regressor, q, v, a), strict=True):
+            out[:] = y
+        return
+    left = np.ascontiguousarray(T.transpose(0, 2, 1))
     for begin in range(0, len(q), CHUNK):
         part = slice(begin, begin + CHUNK)
-        tree = np.empty((len(left[part]), len(S), size))
+        tree = np.empty((len(left[part]), W.shape[1], size))
         Y = map(tree_regressor, q[part], v[part], a[part])
         for out, t, y in zip(tree, left[part], Y, strict=True):
             if serial:
                 out[:] = y
             else:
-                np.dot(t, y.reshape(len(S.T), -1), out=out)  # Pinocchio drops the axis of a lone joint
+                np.dot(t, y.reshape(model.nv, -1), out=out)  # Pinocchio drops the axis of a lone joint
         for joint, group, width in together:
             W[part, :, group : group + width] += tree[:, :, joint : joint + width]
-    return W
 
 
 def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, int]]:

@@ -45,28 +45,16 @@ class Held:
     sign: float  # of the multiplier as a force on the strut
 
 
-def axial_forces(robot: Robot, state: State, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Force (N,) along each strut of the robot file at its closed end, tension positive [N].
+def strut_loads(robot: Robot, state: State, named: dict[str, np.ndarray]) -> StrutLoads:
+    """Forces along and across each strut at both ends.
+
+    The joint that carries a strut gives what its momentum asks beyond its weight and the force at its closed end.
 
     Args:
         named: multipliers (N, rows) by closure.
 
     Raises:
         UnknownName: a strut's far end is held by no closure.
-    """
-    if not robot.file.struts:
-        return {}
-    placed = robot.loops.placed(state.q)
-    return {
-        strut.name: (_closed_end(robot, placed, strut, named) * along_strut(placed, strut)).sum(axis=0)
-        for strut in held_struts(robot)
-    }
-
-
-def strut_loads(robot: Robot, state: State, named: dict[str, np.ndarray]) -> StrutLoads:
-    """Forces along and across each strut at both ends; `named` as in `axial_forces`, raises as that.
-
-    The joint that carries a strut gives what its momentum asks beyond its weight and the force at its closed end.
     """
     placed = robot.loops.placed(state.q)
     V, A = placed.motions(state.v, state.a)

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
-from robodyn_pin.closures.projection import project
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import limited
 from robodyn_pin.dynamics.regressor import state_regressor
@@ -38,11 +37,11 @@ class ExcitationModel:
 
     def at(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Sampled:
         """Values for a motion of the coordinates (N, d)."""
-        return self._sampled(self._state(self._closed(c), cd, cdd))
+        return self._sampled(self.robot.state(self._closed(c), cd, cdd))
 
     def slopes(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> tuple[Sampled, Sampled]:
         """Values, and derivatives along c, c', c'' by forward differences on the loops."""
-        state, n = self._state(self._closed(c), cd, cdd), len(c)
+        state, n = self.robot.state(self._closed(c), cd, cdd), len(c)
         moved = list(self._moved(state, c, cd, cdd))
         states = [state, *(m for m, _ in moved)]
         parts = (np.concatenate([getattr(s, key) for s in states]) for key in ("q", "v", "a", "T", "g"))
@@ -58,13 +57,12 @@ class ExcitationModel:
 
     def _moved(self, state: State, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Iterator[tuple[State, float]]:
         """The state with each of c, c', c'' moved a little, and by how much."""
-        loops, S = self.robot.loops, self.robot.coordinates.S
-        axes = np.eye(c.shape[1])
+        robot, axes, still = self.robot, np.eye(c.shape[1]), np.zeros_like(cdd)
         for axis in axes:  # along the loops to second order: what is left open is below round-off
-            bend = project(loops, S, state.q, np.broadcast_to(axis, cd.shape))[0].g
-            yield self._state(state.q + STEP * state.T @ axis + STEP**2 / 2 * bend, cd, cdd), STEP
+            bend = robot.state(state.q, np.broadcast_to(axis, cd.shape), still).g
+            yield robot.state(state.q + STEP * state.T @ axis + STEP**2 / 2 * bend, cd, cdd), STEP
         for axis in axes:
-            yield self._state(state.q, cd + STEP * axis, cdd), STEP
+            yield robot.state(state.q, cd + STEP * axis, cdd), STEP
         for axis in axes:  # everything is affine in the accelerations
             yield replace(state, a=state.a + state.T @ axis), 1.0
 
@@ -77,15 +75,11 @@ class ExcitationModel:
             raise ClosureFailed(f"the motion is out of reach at sample {sample}", sample, "", np.inf)
         return q
 
-    def _state(self, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
-        projection, v = project(self.robot.loops, self.robot.coordinates.S, q, cd)
-        return State(q, v, np.einsum("nij,nj->ni", projection.T, cdd) + projection.g, projection.T, projection.g)
-
     def every(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Rows of all columns (N, d, p) in units of the noise, and limited quantities (N, m) in their own."""
         robot = self.identified
         if robot is not self.robot:  # T of the coordinates that are fitted
-            state = replace(state, T=state.T @ np.linalg.inv(robot.coordinates.S @ state.T))
+            state = state.along(robot.coordinates.S)
         rows = state_regressor(robot, state)
         if noisy(robot) is robot.coordinates:
             rows = rows / self.sigma[:, None]

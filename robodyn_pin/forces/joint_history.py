@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.closures.kinds import KINDS, Closure
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.dynamics.multipliers import ConstraintForces, constraint_forces_at, reactions
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.dynamics.multipliers import Loads, reactions
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log, resample, uniform
 from robodyn_pin.robot.robot import Robot, State
@@ -40,17 +40,17 @@ class JointHistory:
 
 def joint_wrenches(robot: Robot, state: State) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of joints and closures, and what they carry (N, k, 6), at closed states; parameters of the robot's files."""
-    forces = constraint_forces_at(robot, state)
-    carried = reactions(robot, state, forces) | _in_closures(robot, forces)
+    named = Loads(robot, state).multipliers
+    carried = reactions(robot, state, named) | _in_closures(robot, named)
     return tuple(carried), np.stack(list(carried.values()), axis=1)
 
 
-def _in_closures(robot: Robot, forces: ConstraintForces) -> dict[str, np.ndarray]:
+def _in_closures(robot: Robot, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Multipliers of the closures between two frames as force and moment (N, 6)."""
     found = {}
     for closure in robot.loops.closures:
         if isinstance(closure, Closure):
-            lam = forces.multipliers[closure.name]
+            lam = named[closure.name]
             found[closure.name] = np.zeros((len(lam), 6))
             found[closure.name][:, KINDS[closure.kind].kept] = lam
     return found
@@ -63,14 +63,12 @@ def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHist
         ClosureFailed, BeyondLimits: the log leaves the workspace; names the row. BadFile: a tool of unknown inertia.
     """
     even = uniform(log)
-    rates, found = rates_of(even, preparation), []
+    found = []
     names: tuple[str, ...] = ()
-    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
-        section = even.section(low, high)
-        state = close_log(robot, section, rates)
-        check_positions(robot, state.q, section.row)
-        names, part = joint_wrenches(robot, state)
-        found.append(part[begin - low : end - low])
+    for part in along_log(robot, even, preparation, BLOCK):
+        check_positions(robot, part.state.q, part.log.row)
+        names, wrenches = joint_wrenches(robot, part.state)
+        found.append(wrenches[part.keep])
     wrenches = np.concatenate(found)
     if even is not log:
         flat = resample(log.t, even.t, wrenches.reshape(even.size, -1))

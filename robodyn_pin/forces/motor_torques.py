@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.loads import Beyond, quantities, worst_beyond
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.edges import inside
 from robodyn_pin.logs.log import Log, resample, uniform
 from robodyn_pin.robot.limits import limits_of
@@ -45,17 +45,15 @@ def predicted(robot: Robot, log: Log, preparation: Preparation, internal: bool =
         raise BadLog(f"{log.name} has no columns tau_<motor>, so its internal torque is not known")
     even = uniform(log)
     tau = np.empty((even.size, len(robot.motors.names)))
-    rates, limits = rates_of(even, preparation), limits_of(robot, {}, 0.0).of(LIMITED)
-    first, last, _ = inside(even.size, rates.edge).indices(even.size)
+    limits = limits_of(robot, {}, 0.0).of(LIMITED)
+    first, last, _ = inside(even.size, rates_of(even, preparation).edge).indices(even.size)
     worst: dict[tuple[str, str], Beyond] = {}
-    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
-        section = even.section(low, high)
-        state = close_log(robot, section, rates)
-        own = section.tau if internal else None
-        part = motor_torques(robot, state, coordinate_efforts(robot, state), own, section.row)
-        tau[begin:end] = part[begin - low : end - low]
-        counted = slice(max(begin, first) - low, max(min(end, last) - low, 0))
-        for found in worst_beyond(robot, limits, quantities(limits, state, {"torque": part})[counted]):
+    for part in along_log(robot, even, preparation, BLOCK):
+        low, own = part.begin - part.keep.start, part.log.tau if internal else None
+        torque = Loads(robot, part.state, None, own, part.log.row).tau
+        tau[part.begin : part.end] = torque[part.keep]
+        counted = slice(max(part.begin, first) - low, max(min(part.end, last) - low, 0))
+        for found in worst_beyond(robot, limits, quantities(limits, part.state, {"torque": torque})[counted]):
             found = replace(found, sample=found.sample + low + counted.start)
             key = found.kind, found.name
             worst[key] = max(worst.get(key, found), found, key=lambda beyond: beyond.excess)

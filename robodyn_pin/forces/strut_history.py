@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
-from robodyn_pin.dynamics.struts import strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log, resample, uniform
 from robodyn_pin.robot.robot import Robot
@@ -80,18 +79,12 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         )
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
-    rates = rates_of(even, preparation)
     model = None if reduced is None else reduced_model(robot, reduced)
-    for low, begin, end, high in blocks(even, rates, [], 0, even.size, BLOCK):
-        part, keep = even.section(low, high), slice(begin - low, end - low)
-        state = close_log(robot, part, rates)
-        check_positions(robot, state.q, part.row)
-        if model is None:
-            loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
-            lower[begin:end], upper[begin:end] = loads.lower[keep], loads.upper[keep]
-        else:
-            found = tree_forces(model, state.q, state.v, state.a)
-            lower[begin:end], upper[begin:end] = found.lower[keep], found.upper[keep]
+    for part in along_log(robot, even, preparation, BLOCK):
+        state, place = part.state, slice(part.begin, part.end)
+        check_positions(robot, state.q, part.log.row)
+        found = tree_forces(model, state.q, state.v, state.a) if model else Loads(robot, state).struts
+        lower[place], upper[place] = found.lower[part.keep], found.upper[part.keep]
     if even is not log:
         lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
     return StrutHistory(

@@ -10,19 +10,18 @@ the base parameters found most likely (empirical Bayes, MacKay 1992), then condi
 That bodies must be able to exist takes no part: intervals are rather too wide than too narrow. Weighed masses and symmetries do.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
 from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history
 from robodyn_pin.identification.uncertainty import quantile
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.log import Log, resample, uniform
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 
 BLOCK = 250  # samples whose regressors are held at once
 
@@ -46,17 +45,12 @@ def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Pre
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     even = uniform(log)
-    found = [np.linalg.norm(strut_regressor(robot, s) @ root, axis=3) for s in _states(robot, even, preparation)]
+    states = (
+        part.state[part.keep][i : i + BLOCK]
+        for part in along_log(robot, even, preparation, 20 * BLOCK)
+        for i in range(0, part.end - part.begin, BLOCK)
+    )
+    found = [np.linalg.norm(strut_regressor(robot, state) @ root, axis=3) for state in states]
     reach = quantile() * np.concatenate(found)
     lower, upper = (reach[:, i] if even is log else resample(log.t, even.t, reach[:, i]) for i in range(2))
     return Reach(lower, upper)
-
-
-def _states(robot: Robot, log: Log, preparation: Preparation) -> Iterator[State]:
-    """The motion of a log on a uniform clock, block by block."""
-    rates = rates_of(log, preparation)
-    for low, begin, end, high in blocks(log, rates, [], 0, log.size, 20 * BLOCK):
-        state = close_log(robot, log.section(low, high), rates)
-        for first in range(begin, end, BLOCK):
-            i = slice(first - low, min(first + BLOCK, end) - low)
-            yield State(state.q[i], state.v[i], state.a[i], state.T[i], state.g[i])

@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.feasible import fit_feasible
@@ -248,7 +248,8 @@ def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray
         size = min(log.size, max(MEASURED // 10, moved.reach))
         begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
         for begin in begins:
-            state = close_log(robot, log.section(begin, begin + size if len(begins) > 1 else log.size), moved)
+            part = log.section(begin, begin + size if len(begins) > 1 else log.size)
+            state = close_motors(robot, *moved.motion(part), part.row)
             for k, effort in enumerate(robot.efforts):
                 squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
             count += len(state.v)

@@ -7,7 +7,6 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import mass_matrix
 from robodyn_pin.dynamics.loads import worst_beyond
-from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
@@ -23,12 +22,10 @@ from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.overconstraint import Overconstraint, overconstraint
-from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
-SERIES = 20_000  # samples of the held-out residual that are examined
 ALONE = 1e-9  # weight below which a parameter does not count in a base parameter
 POSES = 300  # of the held-out motion at which the mass matrix is evaluated
 
@@ -98,10 +95,10 @@ class Diagnosis:
 
 
 def diagnose(
-    fitted: Fitted, logs: Sequence[AnyLog], held_out: tuple[AnyLog, int, int], groups: Sequence[Factor],
+    fitted: Fitted, logs: Sequence[AnyLog], left: np.ndarray, seen: AnyLog, groups: Sequence[Factor],
     wls: BaseEstimate, feasible: FeasibleEstimate, bounds: Bounds,
 ) -> Diagnosis:  # fmt: skip
-    """Examine a fit; `held_out` is a log and its samples begin..end."""
+    """Examine a fit; `left` (n, d) is its residual over consecutive samples of the held-out log `seen`."""
     robot, run, share = fitted.robot, fitted.run, fitted.independent
     rows = sum(g.rows for g in groups)
     many = freedom(wls, rows, share)
@@ -122,7 +119,7 @@ def diagnose(
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
-        _residuals(fitted, held_out, feasible.values, max(band(log) for log in logs)),
+        _residuals(fitted, left, seen, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run),
         tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
@@ -137,15 +134,9 @@ def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:
     return [f"{log.row(found.sample)}: {found}" for found in worst_beyond(robot, limits, values)]
 
 
-def _residuals(fitted: Fitted, held_out: tuple[AnyLog, int, int], x: np.ndarray, motion: float) -> Residuals:
-    log, begin, end = held_out
-    run, parts = fitted.run, []
-    for block in observe(fitted.robot, log, run.preparation, [], begin, min(end, begin + SERIES)):
-        if block.measured is None:
-            raise RobodynError(f"{log.name} has no columns tau_<motor>")
-        parts.append((block.measured - block.known - block.W @ x)[block.keep])
-    series = np.concatenate(parts)
-    passed = min(run.rows.filter.cutoff, log.rate / 2) if run.rows.filter else log.rate / 2
+def _residuals(fitted: Fitted, series: np.ndarray, log: AnyLog, motion: float) -> Residuals:
+    lowpass = fitted.run.rows.filter
+    passed = min(lowpass.cutoff, log.rate / 2) if lowpass else log.rate / 2
     return Residuals(log.rate, series, ljung_box(series), widening(series, log.rate, motion, passed))
 
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.closures.projection import project
 from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
@@ -17,7 +16,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.stored_log import AnyLog
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 
 LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
 USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
@@ -63,33 +62,26 @@ def motions(
     picked = np.linspace(0, len(q) - 1, STATES).astype(int)
     q, cd, cdd = q[picked], cd[picked], cdd[picked]
     rng, still = np.random.default_rng(seed), np.zeros_like(cd)
-    kinds = {AGAIN: (cd, cdd), "standing still in many poses": (still, still)}
+    at_rest = robot.state(q, still, still)
+    kinds = {AGAIN: robot.state(q, cd, still).accelerated(cdd), "standing still in many poses": at_rest}
     for i, name in enumerate(robot.coordinates.names):
         alone = np.eye(cd.shape[1])[i] * rng.uniform(-1, 1, cd.shape)
-        kinds[f"accelerations of {name} alone"] = (still, alone * sharp)
-        kinds[f"steady speeds of {name} alone"] = (alone * fast, still)
-    kinds["all coordinates fast at once"] = (rng.uniform(-1, 1, cd.shape) * fast, rng.uniform(-1, 1, cd.shape) * sharp)
+        kinds[f"accelerations of {name} alone"] = at_rest.accelerated(alone * sharp)
+        kinds[f"steady speeds of {name} alone"] = robot.state(q, alone * fast, still)
+    moving = robot.state(q, rng.uniform(-1, 1, cd.shape) * fast, still)
+    kinds["all coordinates fast at once"] = moving.accelerated(rng.uniform(-1, 1, cd.shape) * sharp)
     rows = {}
-    for name, rates in kinds.items():
-        state = _state(robot, q, *rates)
-        W = state_regressor(robot, state)
-        if not log.loaded:
-            W[:, :, robot.payload_columns] = 0.0
-        rows[name] = whitened(W, motor_map(robot, state), noise)
+    for name, state in kinds.items():
+        rows[name] = whitened(state_regressor(robot, state, log.loaded), motor_map(robot, state), noise)
     return rows
 
 
 def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joints q (N, nv) and rates c', c'' (N, d) of the coordinates in the log's first samples."""
-    state = close_log(robot, log.section(0, min(log.size, LOOKED_AT)), rates_of(log, preparation))
+    part = log.section(0, min(log.size, LOOKED_AT))
+    state = close_motors(robot, *rates_of(log, preparation).motion(part), part.row)
     S = robot.coordinates.S
     return state.q, state.v @ S.T, state.a @ S.T
-
-
-def _state(robot: Robot, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
-    """Other rates (N, d) at the same poses q (N, nv)."""
-    projection, v = project(robot.loops, robot.coordinates.S, q, cd)
-    return State(q, v, (projection.T @ cdd[..., None])[..., 0] + projection.g, projection.T, projection.g)
 
 
 def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:

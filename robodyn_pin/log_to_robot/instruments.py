@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.equations import along, motor_map
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.fold import Factor, empty, fold
@@ -16,7 +16,7 @@ from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 
 MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
@@ -51,23 +51,16 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
         margin = lowpass.reach(log.rate, log.name) if lowpass else 0
         for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
             part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
-            state, calm = (close_log(robot, part, way, begin - low, after - low) for way in ways)
-            tau = part.efforts[begin - low : after - low]
+            inner = part.section(begin - low, after - low)
+            motions = ([x[begin - low : after - low] for x in way.motion(part)] for way in ways)
+            state, calm = (close_motors(robot, q, dq, ddq, inner.row) for q, dq, ddq in motions)
             B = motor_map(robot, state)
-            y = np.einsum("nij,ni->nj", B, tau) - known_efforts(robot, state)
-            rows = np.concatenate([*(_columns(robot, log, s, base) for s in (calm, state)), y[:, :, None]], axis=2)
-            rows = whitened(rows, B, noise)
+            y = along(B, inner.efforts) - known_efforts(robot, state)
+            parts = (state_regressor(robot, s, log.loaded)[:, :, base.columns] for s in (calm, state))
+            rows = whitened(np.concatenate([*parts, y[:, :, None]], axis=2), B, noise)
             rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
             index = np.arange(begin, after)
             kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
             kept &= (index % run.rows.every == 0) & ~dropped(index)
             factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
     return factors, cutoff
-
-
-def _columns(robot: Robot, log: AnyLog, state: State, base: BaseSet) -> np.ndarray:
-    """Base columns (n, d, r) of the regressor."""
-    W = state_regressor(robot, state)
-    if not log.loaded:
-        W[:, :, robot.payload_columns] = 0.0
-    return W[:, :, base.columns]

@@ -147,7 +147,7 @@ class _Explained:
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """With more motors than coordinates, all torques count instead of those along the coordinate."""
-        energy = np.einsum("nij,ni->nj", self.fits.rows.B, tau) ** 2
+        energy = self.fits.rows.measured(tau) ** 2
         if tau.shape[1] != left.shape[1]:
             energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
         parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]

@@ -10,8 +10,8 @@ import numpy as np
 
 from robodyn_pin.closures.singularity import lever
 from robodyn_pin.dynamics.equations import internal_torques, motor_map
-from robodyn_pin.dynamics.from_motors import close_log
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.dynamics.from_motors import along_log
+from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot, State
 
@@ -108,18 +108,17 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
     moved, conditions = np.zeros(len(scale)), []
     for log in logs:
         rates = rates_of(log, preparation)
-        for low, first, stop, high in blocks(log, rates, [], 0, log.size, BLOCK):
-            part, keep = log.section(low, high), slice(first - low, stop - low)
-            state = close_log(pose, part, rates)
-            q = rates.motion(part)[0]
+        for part in along_log(pose, log, preparation, BLOCK):
+            state, keep, tau = part.state, part.keep, part.log.tau
+            q = rates.motion(part.log)[0]
             squares += np.sum((state.q @ robot.motors.S.T + robot.motors.offset - q)[keep] ** 2, axis=0)
             moved += np.sum((state.a @ pose.coordinates.S.T)[keep] ** 2, axis=0)
             conditions.append(_conditions(robot, pose, state, scale)[keep])
-            if part.tau is not None:
-                inner = np.sum(internal_torques(pose, state, part.tau)[keep] ** 2, axis=1)
-                torque += inner.sum(), np.sum(part.tau[keep] ** 2)
+            if tau is not None:
+                inner = np.sum(internal_torques(pose, state, tau)[keep] ** 2, axis=1)
+                torque += inner.sum(), np.sum(tau[keep] ** 2)
                 peak = max(peak, float(inner.max()))
-            count += stop - first
+            count += part.end - part.begin
     both = np.concatenate(conditions)
     spread = np.stack([np.median(both, axis=0), both.max(axis=0)])
     accelerations = np.sqrt(moved / count) / scale

@@ -9,7 +9,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.base import BaseSet
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.simple_bodies import QUANTITIES, about_centre
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Payload, Robot
 
 ALONE = 1e-6  # smallest weight with which another parameter counts in a combination, as in the labels
 
@@ -25,22 +25,20 @@ class Quantity:
     deviation: float | None  # standard deviation of `wls`
 
 
-def check_sign(robot: Robot, wls: BaseEstimate) -> None:
-    """Swapped logs show as a payload that is taken away.
+def check_sign(payload: Payload, first: int, wls: BaseEstimate) -> None:
+    """Swapped logs show as a payload that is taken away; its parameters begin at column `first`.
 
     Raises:
         BadLog: the mass, or the moment of inertia where no mass is seen, is below zero by more than two of its standard
             deviations.
     """
-    if robot.payload is None:
-        return
-    alone, first = _alone(wls.base), robot.payload_columns.start
+    alone = _alone(wls.base)
     for name, entry in {"mass": 0, "Izz": 9, "Iyy": 6, "Ixx": 4}.items():
         if (row := alone.get(first + entry)) is None:
             continue
         if wls.values[row] < -2 * wls.deviations[row]:
             found = f"{wls.values[row]:.3g} {'kg' if name == 'mass' else 'kg m²'}"
-            raise BadLog(f"{robot.payload.name} {name} is negative ({found}): are loaded and unloaded logs swapped?")
+            raise BadLog(f"{payload.name} {name} is negative ({found}): are loaded and unloaded logs swapped?")
         return
 
 

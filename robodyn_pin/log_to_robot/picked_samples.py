@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from robodyn_pin.dynamics.equations import motor_map
+from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.log_to_robot.instruments import LOOKED_AT, band
@@ -88,7 +88,11 @@ class PickedRows:
 
     def left(self, tau: np.ndarray, x: np.ndarray) -> np.ndarray:
         """What parameters x (p,) leave of the torques (M, n): (M, d)."""
-        return self.W @ x + self.known - np.einsum("nij,ni->nj", self.B, tau)
+        return self.W @ x + self.known - self.measured(tau)
+
+    def measured(self, tau: np.ndarray) -> np.ndarray:
+        """B'tau (M, d) of torques tau (M, n)."""
+        return along(self.B, tau)
 
 
 def rows_of(robot: Robot, samples: Picked) -> PickedRows:
@@ -112,7 +116,7 @@ class Explanations:
 
     def free(self, tau: np.ndarray) -> np.ndarray:
         """What is left (M, d) of torques (M, n) by any parameters, friction and the like not negative."""
-        y = np.einsum("nij,ni->nj", self.rows.B, tau) - self.rows.known
+        y = self.rows.measured(tau) - self.rows.known
         parts = [np.column_stack([R, Q.T @ y[:, j]]) for j, (Q, R) in enumerate(self.factors)]
         sigma = np.maximum(np.sqrt(np.mean(y**2, axis=0)), 1e-12)
         for last in range(REWEIGHED):
@@ -125,7 +129,7 @@ class Explanations:
         """The same with the bodies of the robot's files, or of other values (p,); friction, armature and the like fitted."""
         first, x = self.layout.first_scalar, np.array(self.values if values is None else values)
         x[first:] = 0.0
-        left, y = -self.rows.left(tau, x), np.einsum("nij,ni->nj", self.rows.B, tau)
+        left, y = -self.rows.left(tau, x), self.rows.measured(tau)
         scale = np.maximum(np.sqrt(np.mean(y**2, axis=0)), 1e-12)
         if first < self.layout.size:
             A = (self.rows.W[:, :, first:] / scale[:, None]).reshape(-1, self.layout.size - first)

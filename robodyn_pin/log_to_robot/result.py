@@ -17,6 +17,7 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.cross_validation import Choice
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape
+from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import Quantity, quantities
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
@@ -45,40 +46,31 @@ class LogRecord:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Torques of one held-out log along the coordinates, thinned for pictures."""
-
-    log: str  # its name, what it carries, its samples
-    t: np.ndarray  # (n,) [s]
-    q: np.ndarray  # (n, nv) joint positions [rad or m]
-    measured: np.ndarray  # (n, d)
-    predicted: dict[str, np.ndarray]  # estimate -> (n, d)
-    deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
-
-
-@dataclass(frozen=True)
 class Result:
     """Everything that an identification found."""
 
+    # What was asked.
     robot_before: Robot  # as loaded, with the chosen Coulomb widths and the identified shapes of friction
     run: RunFile  # as used, with chosen values
     layout: Layout
     initial: np.ndarray  # (p,) values in the robot's files before
+    bounds: Bounds
+    prior: Prior
+    logs: tuple[LogRecord, ...]
+    simulated: bool
+    # What was estimated.
+    choices: tuple[Choice, ...]
+    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     ols: BaseEstimate
     wls: BaseEstimate
     feasible: FeasibleEstimate
     further: "Further"  # estimates that the run file asked for
-    bounds: Bounds
-    prior: Prior
+    # How good it is.
     scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
-    choices: tuple[Choice, ...]
-    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
-    logs: tuple[LogRecord, ...]
-    simulated: bool
-    verdict: Verdict
     accuracy: Accuracy  # of the feasible fit on held-out data
     samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
     diagnosis: "Diagnosis"
+    verdict: Verdict
 
     @property
     def name(self) -> str:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.from_motors import close_log
-from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
-from robodyn_pin.errors import BadLog
+from robodyn_pin.dynamics.equations import along, motor_map
+from robodyn_pin.dynamics.from_motors import along_log
+from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.identification.whitening import whitened
-from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
@@ -37,7 +36,7 @@ class Block:
     rates: np.ndarray  # (n, d) of the coordinates
     W: np.ndarray  # (n, d, p) not filtered
     known: np.ndarray  # (n, d) efforts that the robot file declares as known
-    measured: np.ndarray | None  # (n, d) B'tau; None where the log has no torques
+    measured: np.ndarray  # (n, d) B'tau
 
 
 @dataclass(frozen=True)
@@ -53,65 +52,60 @@ class Job:
 
 
 def observe(
-    robot: Robot,
-    log: AnyLog,
-    preparation: Preparation,
-    filters: Sequence[Lowpass | None],
-    begin: int = 0,
+    robot: Robot, log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0,
     end: int | None = None,
-) -> Iterator[Block]:
-    """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember."""
+) -> Iterator[Block]:  # fmt: skip
+    """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember.
+
+    Raises:
+        BadLog: no torques in the log; too short for a filter.
+    """
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
     size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
-    last = log.size if end is None else end
-    rates = rates_of(log, preparation)
-    for low, first, stop, high in blocks(log, rates, filters, begin, last, size):
-        part = log.section(low, high)
-        state = close_log(robot, part, rates)
-        B = motor_map(robot, state)
-        measured = None if part.tau is None else np.einsum("nij,ni->nj", B, part.tau)
-        keep = slice(first - low, stop - low)
-        speeds = state.v @ robot.coordinates.S.T
-        W = state_regressor(robot, state)
-        if not log.loaded:
-            W[:, :, robot.payload_columns] = 0.0
-        yield Block(first, keep, state.q, B, speeds, W, known_efforts(robot, state), measured)
+    for part in along_log(robot, log, preparation, size, filters, begin, end):
+        state = part.state
+        B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
+        W = state_regressor(robot, state, log.loaded)
+        known, measured = known_efforts(robot, state), along(B, part.log.efforts)
+        yield Block(part.begin, part.keep, state.q, B, speeds, W, known, measured)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # W (n, d, p), known and measured efforts (n, d)
 
 
 def fold_log(
     robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job], begin: int = 0, end: int | None = None
 ) -> list[Folded]:
-    """Fold samples begin..end of a log as each job says, in one pass.
-
-    Raises:
-        BadLog: no torques in the log; too short for a filter.
-    """
-    d = len(robot.coordinates.names)
-    folded: list[Folded] = []
+    """Fold samples begin..end of a log as each job says, in one pass; raises as `observe`."""
+    folded = [nothing(robot, job) for job in jobs]
     for block in observe(robot, log, preparation, [job.filter for job in jobs], begin, end):
-        if block.measured is None:
-            raise BadLog(f"{log.name} has no columns tau_<motor>")
-        folded = folded or [[[empty(block.W.shape[2])] * d for _ in range(job.groups)] for job in jobs]
         for job, factors in zip(jobs, folded, strict=True):
-            W, known, measured = filtered(block, job.filter, log, job.noise)
-            y = measured - known
-            label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
-            for group in range(job.groups):
-                for j in range(d):
-                    chosen = label[:, j] == group
-                    if chosen.any():
-                        factors[group][j] = fold(factors[group][j], W[chosen, j], y[chosen, j], measured[chosen, j])
+            add_rows(factors, job, block, filtered(block, job.filter, log, job.noise))
     return folded
 
 
-def filtered(
-    block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W, known and measured efforts of a block, whitened by the motors' noise if given, through one filter, margins cut."""
-    parts = [block.W, block.known, np.zeros_like(block.known) if block.measured is None else block.measured]
+def nothing(robot: Robot, job: Job) -> Folded:
+    """No rows yet."""
+    p, d = columns(robot).layout.size, len(robot.coordinates.names)
+    return [[empty(p)] * d for _ in range(job.groups)]
+
+
+def add_rows(factors: Folded, job: Job, block: Block, rows: Rows) -> None:
+    """Fold the filtered rows of a block into the factors of their labels."""
+    W, known, measured = rows
+    y = measured - known
+    label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
+    for group, along_each in enumerate(factors):
+        for j, factor in enumerate(along_each):
+            chosen = label[:, j] == group
+            if chosen.any():
+                along_each[j] = fold(factor, W[chosen, j], y[chosen, j], measured[chosen, j])
+
+
+def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarray | None = None) -> Rows:
+    """The rows of a block, whitened by the motors' noise if given, through one filter, margins cut."""
+    parts = [block.W, block.known, block.measured]
     if noise is not None:
         rows = whitened(np.concatenate([block.W, *(x[:, :, None] for x in parts[1:])], axis=2), block.B, noise)
         parts = [rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -11,49 +11,36 @@ import numpy as np
 from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
-from robodyn_pin.identification.accuracy import Accuracy, accuracy
+from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
-from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
-from robodyn_pin.identification.uncertainty import prediction_deviations
+from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import Fitted, choose
+from robodyn_pin.log_to_robot.cross_validation import choose
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
+from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
-from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
-from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add, filtered, fold_log, observe
+from robodyn_pin.log_to_robot.result import LogRecord, Result
+from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.log import Log, quality_of, uniform
 from robodyn_pin.logs.reading import LogSpec, rows_of
-from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog, open_log
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 
-HELD_OUT = 0.3  # share of a log that is held out where the run file names none
 SAME_RATE = 0.01  # relative
-DRAWN = 3000  # samples of the held-out log that are kept for pictures
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Selected:
-    """A log on a uniform clock, and which of its samples are meant."""
-
-    log: AnyLog
-    begin: int
-    end: int
-    sha256: str = ""
 
 
 def identify(robot: Robot, log: Log) -> Result:
@@ -61,7 +48,7 @@ def identify(robot: Robot, log: Log) -> Result:
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = _split([Selected(uniform(log), 0, log.size)], cut=0)
+    fit, held_out = split([Selected(uniform(log), 0, log.size)], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -90,12 +77,12 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     if isinstance(run.noise, PosesSpec):
         noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
         run = run.model_copy(update={"noise": noise})
-    fit = [_select(robot, run, folder, spec) for spec in run.fit]
+    fit = [select(robot, run, folder, spec) for spec in run.fit]
     _check_rates(fit)
     if run.held_out is None:
-        fit, held_out = _split(fit, run.rows.cut)
+        fit, held_out = split(fit, run.rows.cut)
     else:
-        held_out = [_clear(_select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
+        held_out = [clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)
 
 
@@ -125,31 +112,8 @@ def _check_rates(fit: list[Selected]) -> None:
             )
 
 
-def _split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
-    """The last part of every log held out."""
-    cuts = [s.begin + int((1 - HELD_OUT) * (s.end - s.begin)) for s in fit]
-    return (
-        [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
-        [_clear(replace(s, begin=c), cut) for s, c in zip(fit, cuts, strict=True)],
-    )
-
-
-def _clear(held_out: Selected, cut: int) -> Selected:
-    """Held-out samples less those at the ends of their log where filters swing.
-
-    Raises:
-        BadLog: none is left.
-    """
-    begin, end = max(held_out.begin, cut), min(held_out.end, held_out.log.size - cut)
-    if end <= begin:
-        raise BadLog(
-            f"{held_out.log.name}: of the held-out samples {held_out.begin} to {held_out.end - 1} none is left after {cut} are "
-            "cut at both ends of the log; hold out more, or lower 'rows: {cut: ...}'"
-        )
-    return replace(held_out, begin=begin, end=end)
-
-
-def _select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
+def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
+    """A log of the run file, opened, and its samples that are named there."""
     path = resolve(folder, spec.file)
     log = open_log(path, robot, run.columns, run.units, run.scale)
     begin, end = rows_of(spec, log.size)
@@ -177,33 +141,36 @@ def estimate(
     base = base_set(rows, layout.order)
     ols = ordinary(groups, base)
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
-    check_sign(robot, wls)
+    if robot.payload:
+        check_sign(robot.payload, robot.payload_columns.start, wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
     progress("further estimates")
     further = further_estimates(fitted, logs, groups, wls, feasible, bounds, prior)
     progress("held-out check")
-    unseen, *rest = (reduce(add, parts) for parts in zip(*(_fold_held_out(fitted, s) for s in held_out), strict=True))
-    whole = pooled(rest[0] if rest else unseen)
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
+    seen = pooled(fitted.scored)
+    looked = [look_at(fitted, s, vectors, wls, errors(seen, vectors["WLS"]).rmse) for s in held_out]
+    unseen, whole = (reduce(add, rows) for rows in ([x.scored for x in looked], [x.whole for x in looked]))
     scored = {
         name: Scored(
-            fit=errors(pooled(fitted.scored), x), held_out=errors(pooled(unseen), x),
+            fit=errors(seen, x), held_out=errors(pooled(unseen), x),
             moving=errors(unseen[1 - STILL], x), still=errors(unseen[STILL], x),
-            whole=errors(whole, x),
+            whole=errors(pooled(whole), x),
         )
         for name, x in vectors.items()
     }  # fmt: skip
-    drawn, looked = _drawn(held_out), [_look(fitted, s, vectors, wls, scored["WLS"].fit.rmse) for s in held_out]
     progress("uncertainties")
-    first = held_out[0]
-    found = diagnose(fitted, logs, (first.log, first.begin, first.end), groups, wls, feasible, bounds)
+    found = diagnose(
+        fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
+    )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     records = _records(run, fit, logs, held_out)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
-    looked_at = reduce(Accuracy.__add__, (seen for _, seen in looked))
+    otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
+    looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     return Result(
@@ -212,53 +179,8 @@ def estimate(
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
         accuracy=looked_at,
-        samples=tuple(sample for s, (sample, _) in zip(held_out, looked, strict=True) if s in drawn),
+        samples=tuple(x.sample for x in [looked[0], *otherwise[:1]]),
     )  # fmt: skip
-
-
-def _fold_held_out(fitted: Fitted, selected: Selected) -> list[Folded]:
-    """Held-out rows, filtered as a part of their whole log, sorted into moving and standing still; then not filtered."""
-    spec = fitted.run.score
-    dropped = left_out(fitted.robot, selected.log, spec.filter, fitted.run.rows.saturated == "drop")
-
-    def still(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        label = np.where(np.abs(rates) < spec.still, STILL, 1 - STILL)
-        return np.where(dropped(index)[:, None], -1, label)
-
-    jobs = [Job(lowpass, still, 2) for lowpass in ([spec.filter, None] if spec.filter else [None])]
-    return fold_log(fitted.robot, selected.log, fitted.run.preparation, jobs, selected.begin, selected.end)
-
-
-def _drawn(held_out: list[Selected]) -> list[Selected]:
-    """The first held-out log, and the first whose load is another."""
-    first = held_out[0]
-    return [first, *[s for s in held_out if s.log.loaded != first.log.loaded][:1]]
-
-
-def _look(
-    fitted: Fitted, selected: Selected, vectors: dict[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray
-) -> tuple[Sample, Accuracy]:
-    """Measured and predicted torques of a held-out log, thinned for pictures, and how far the feasible ones are off.
-
-    Args:
-        noise: (d,) of torques as scored.
-    """
-    log, robot, run = selected.log, fitted.robot, fitted.run
-    every = max(1, (selected.end - selected.begin) // DRAWN)
-    dropped = left_out(robot, log, run.score.filter, run.rows.saturated == "drop")
-    parts, predicted, off = [], [], []
-    for block in observe(robot, log, run.preparation, [run.score.filter], selected.begin, selected.end):
-        W, known, y = filtered(block, run.score.filter, log)
-        index = block.begin + np.arange(len(W))
-        counted, drawn = ~dropped(index), (index - selected.begin) % every == 0
-        off.append(accuracy(y[counted], (W @ vectors["feasible"] + known)[counted]))
-        deviations = prediction_deviations(wls, W[drawn], noise)
-        parts.append((index[drawn] / log.rate, block.q[block.keep][drawn], y[drawn], deviations))
-        predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
-    t, q, measured, deviations = (np.concatenate(x) for x in zip(*parts, strict=True))
-    stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
-    where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {selected.begin} to {selected.end - 1}"
-    return Sample(where, t, q, measured, stacked, deviations), reduce(Accuracy.__add__, off)
 
 
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import motor_efforts, motor_map
+from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
 from robodyn_pin.logs.log import Log
@@ -98,15 +98,15 @@ def _fitted_noise(tracked: Tracked, name: str, motion: MotionSamples) -> np.ndar
         ) from None
     rows, known = tracked.rows(state)
     B = motor_map(robot, state)
-    effort = motor_efforts(robot, state, motion.tau) - known
+    effort = along(B, motion.tau) - known
     flat = rows.reshape(-1, rows.shape[2]) * tracked.scale
     residual = effort - (flat @ np.linalg.lstsq(flat, effort.ravel(), rcond=1e-9)[0]).reshape(effort.shape)
     freedom = max(effort.size - len(tracked.values), 1) / effort.size
-    along = np.sqrt(np.mean(residual**2, axis=0) / freedom)  # noise of each coordinate
+    noise = np.sqrt(np.mean(residual**2, axis=0) / freedom)  # of each coordinate
     gain = np.sqrt(np.mean(B**2, axis=0))  # noise of a coordinate per noise of a motor
-    if gain.shape[0] == gain.shape[1] and np.allclose(B, np.eye(len(along))):
-        return np.maximum(along, 1e-9 * np.abs(effort).max())
-    common = float(np.sqrt(np.mean(along**2 / (gain**2).sum(axis=0))))
+    if gain.shape[0] == gain.shape[1] and np.allclose(B, np.eye(len(noise))):
+        return np.maximum(noise, 1e-9 * np.abs(effort).max())
+    common = float(np.sqrt(np.mean(noise**2 / (gain**2).sum(axis=0))))
     return np.full(len(robot.motors.names), max(common, 1e-9 * float(np.abs(effort).max())))
 
 

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.closing_near import close_near
-from robodyn_pin.dynamics.regressor import neighbours
+from robodyn_pin.dynamics.regressor import KERNEL, body_table, neighbours
 from robodyn_pin.online.tracked import Tracked
 from robodyn_pin.robot.efforts import stacks
 from robodyn_pin.robot.robot import State
@@ -19,10 +19,9 @@ class SampleRows:
     def __init__(self, tracked: Tracked):
         self._tracked, self._robot = tracked, tracked.robot
         robot = tracked.robot
-        self._bodies = robot.body_columns
+        self._bodies = body_table(robot)
         self._neighbours = neighbours(*robot.body_columns)
         self._compiled = robot.loops.compiled(robot.coordinates.S) if kernel_choice.installed() else None
-        self._constant = kernel_choice.ready(robot.coordinates.S), kernel_choice.ready(robot.model.gravity.linear)
         unknown = [e for e in robot.efforts if not e.spec.known]
         ends = np.cumsum([10 * len(robot.body_groups), *(len(e.labels) for e in unknown)])
         columns = [np.arange(begin, end) for begin, end in pairwise(ends)]
@@ -65,10 +64,9 @@ class SampleRows:
         """The regressor W (d, p) with the columns of the bodies filled, the others zero."""
         W = np.zeros((1, state.T.shape[2], self._tracked.layout.size))
         if self._compiled is not None:
-            add = kernel_choice.kernel("robodyn_pin.dynamics.kernel").add_bodies
-            S, gravity = self._constant
+            add = kernel_choice.kernel(KERNEL).add_bodies
             moving = kernel_choice.ready(state.q, state.v, state.a, state.T)
-            add(*self._compiled, *S, True, *gravity, *self._bodies, *moving, W, np.empty(1, bool))
+            add(self._compiled[0], self._bodies, *moving, W)
             return W[0]
         model, data = self._robot.model, self._robot.loops.data
         Y = pin.computeJointTorqueRegressor(model, data, state.q[0], state.v[0], state.a[0])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
-from robodyn_pin.dynamics.equations import motor_efforts
+from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.online.causal_rates import CausalRates, MotionSamples
@@ -59,7 +59,7 @@ class Stream:
             yield from self._refuse_unreachable(motion)
             return
         rows, known = tracked.rows(state)
-        effort = motor_efforts(tracked.robot, state, motion.tau) - known
+        effort = along(motor_map(tracked.robot, state), motion.tau) - known
         whiten = tracker.whitener(state)
         for i, (t, tau) in enumerate(zip(motion.t.tolist(), motion.tau, strict=True)):
             update = tracker.take(t, rows[i], effort[i], tau, whiten[i])

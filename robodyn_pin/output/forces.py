@@ -96,13 +96,9 @@ def _read_cell(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _write(
-    history: StrutHistory,
-    limit: float | None,
-    summary: dict[str, Any],
-    out: Path,
-    measured: tuple[np.ndarray, np.ndarray] | None,
-    where: tuple[str, str],
-) -> None:
+    history: StrutHistory, limit: float | None, summary: dict[str, Any], out: Path,
+    measured: tuple[np.ndarray, np.ndarray] | None, where: tuple[str, str],
+) -> None:  # fmt: skip
     from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.struts import force_figure
 

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.dynamics.multipliers import torques_and_multipliers
-from robodyn_pin.dynamics.struts import StrutLoads, joined, strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.dynamics.struts import StrutLoads, joined
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
@@ -81,11 +81,11 @@ def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray)
     cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
     joint_path = joint_path_at(dynamics, path, s[:, 0], third=True)
     state, S = joint_path.state(s[:, 1], s[:, 2]), robot.motors.S
-    tau, multipliers = torques_and_multipliers(robot, state)
+    found = Loads(robot, state)
     return PlannedMotion(
         t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, tau, state.q,
-        strut_loads(robot, state, multipliers) if robot.file.struts else None,
+        (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, found.tau, state.q,
+        found.struts if robot.file.struts else None,
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ import pinocchio as pin
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics.equations import Wrench
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
-from robodyn_pin.dynamics.struts import StrutLoads, strut_loads
+from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.robot.axes import resolve_axes
 from robodyn_pin.robot.limits import Bounds, limits_of
@@ -154,8 +154,7 @@ def nearest_limits(robot: Robot, bounds: Bounds | None, pose: Pose) -> list[Near
 
 def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> StaticLoads:
     """Motor torques, forces in the struts and in the cut joints that hold a pose at rest, under `wrench` if given."""
-    forces = constraint_forces_at(robot, pose.state, wrench)
-    struts = strut_loads(robot, pose.state, forces.multipliers) if robot.file.struts else None
+    forces = Loads(robot, pose.state, wrench)
     model, data = robot.model, robot.model.createData()
     pin.framesForwardKinematics(model, data, pose.state.q[0])
     closures = {}
@@ -174,4 +173,4 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
         else:
             force = at_a.rotation[:, kind.linear] @ lam
         closures[closure.name] = (at_b.translation, force)
-    return StaticLoads(forces.tau[0], struts, closures)
+    return StaticLoads(forces.tau[0], forces.struts if robot.file.struts else None, closures)

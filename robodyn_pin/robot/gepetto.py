@@ -1,4 +1,4 @@
-"""Other people's descriptions of closed loops as ours: Gepetto's YAML beside a URDF, MuJoCo's MJCF.
+"""Gepetto's description of closed loops, a YAML file beside a URDF, as ours.
 
 Gepetto's YAML (toolbox-parallel-robots, example-parallel-robots): `closed_loop`, pairs of frames; `type`, 3d or 6d for
 each; `name_mot`, what the names of the motors contain; `joint_name` and `joint_type`, joints that a URDF cannot say.
@@ -11,11 +11,8 @@ from typing import Any
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, read_text
-from robodyn_pin.robot.friction_models import EffortSpec
-from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
+from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.urdf_tree import read_urdf
-
-CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
 
 
 class GepettoFile(Strict):
@@ -31,18 +28,8 @@ class GepettoFile(Strict):
     Lidvmot: list[int] = []
 
 
-def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
-    """Efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
-    motors = {motor.name: list(motor.of) for motor in file.motors or [] if isinstance(motor, MotorSpec)}
-    named: set[tuple[str, str]] = set()
-    for spec in file.efforts:
-        along = spec.of if isinstance(spec.of, list | dict) else [spec.of]
-        joints = [joint for name in along for joint in motors.get(name, [name])]
-        named |= {(kind, joint) for kind in CONTAINED.get(spec.model, (spec.model,)) for joint in joints}
-    return [spec for spec in efforts if (spec.model, str(spec.of)) not in named]
-
-
-def _gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
+def from_gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
+    """Our robot file, the text of the URDF beside Gepetto's file, and its path; raises as `describe`."""
     beside = [path.with_suffix(".urdf")] if path.with_suffix(".urdf").exists() else sorted(path.parent.glob("*.urdf"))
     if len(beside) != 1:
         raise BadFile(f"{path}: expected one URDF beside it, {path.stem}.urdf, found {len(beside)}")

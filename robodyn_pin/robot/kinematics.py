@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.robot.frames import frame_number
-from robodyn_pin.robot.robot import Robot, State, _at_rest
+from robodyn_pin.robot.robot import Robot, State
 
 
 def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
@@ -15,7 +15,7 @@ def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
     """
     model, data = robot.model, robot.model.createData()
     numbers = [frame_number(model, name, f"robot {robot.name!r}") for name in frames]
-    q = robot.close(c, np.zeros_like(c), np.zeros_like(c)).q
+    q = robot.at_rest(c).q
     poses = np.tile(np.eye(4), (len(q), len(numbers), 1, 1))
     for i, sample in enumerate(q):
         pin.forwardKinematics(model, data, sample)
@@ -46,7 +46,7 @@ def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
     Raises:
         UnknownName: no such frame.
     """
-    state = _at_rest(robot, c)
+    state = robot.at_rest(c)
     return tree_jacobians(robot, state.q, frame) @ state.T
 
 

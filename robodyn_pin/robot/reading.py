@@ -1,12 +1,16 @@
 """A robot's file read, whatever its kind: URDF, MJCF, our YAML, Gepetto's YAML."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from robodyn_pin.files import parse_yaml, read_text, resolve
-from robodyn_pin.robot.gepetto import GepettoFile, _gepetto, _not_named
+from robodyn_pin.robot.friction_models import EffortSpec
+from robodyn_pin.robot.gepetto import GepettoFile, from_gepetto
 from robodyn_pin.robot.mjcf import read_mjcf
-from robodyn_pin.robot.robot_file import RobotFile
+from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 from robodyn_pin.robot.urdf_tree import read_xml
+
+CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
 
 
 def describe(path: Path) -> tuple[RobotFile, str, Path]:
@@ -21,7 +25,7 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     if path.suffix in (".yaml", ".yml"):
         text = read_text(path)
         if any(line.startswith("closed_loop:") for line in text.splitlines()):
-            return _gepetto(parse_yaml(text, GepettoFile, str(path)), path)
+            return from_gepetto(parse_yaml(text, GepettoFile, str(path)), path)
         file = parse_yaml(text, RobotFile, str(path))
         tree = resolve(path.parent, file.urdf)
     else:
@@ -35,3 +39,14 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     said["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
     said["sources"] = found.sources | file.sources
     return found.model_copy(update=said), urdf, tree
+
+
+def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
+    """Efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
+    motors = {motor.name: list(motor.of) for motor in file.motors or [] if isinstance(motor, MotorSpec)}
+    named: set[tuple[str, str]] = set()
+    for spec in file.efforts:
+        along = spec.of if isinstance(spec.of, list | dict) else [spec.of]
+        joints = [joint for name in along for joint in motors.get(name, [name])]
+        named |= {(kind, joint) for kind in CONTAINED.get(spec.model, (spec.model,)) for joint in joints}
+    return [spec for spec in efforts if (spec.model, str(spec.of)) not in named]

@@ -41,6 +41,14 @@ class State:
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
 
+    def __getitem__(self, samples: slice) -> "State":
+        """Some of the samples."""
+        return State(*(x[samples] for x in (self.q, self.v, self.a, self.T, self.g)))
+
+    def accelerated(self, cdd: np.ndarray) -> "State":
+        """The same positions and rates with other accelerations c'' (N, d)."""
+        return replace(self, a=(self.T @ cdd[..., None])[..., 0] + self.g)
+
     def along(self, S: np.ndarray) -> "State":
         """The same motion projected onto other coordinates, rows S (d, nv); they must determine every sample."""
         T = self.T @ np.linalg.inv(S @ self.T)
@@ -76,13 +84,9 @@ class Robot:
     unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(
-        self,
-        c: np.ndarray,
-        cd: np.ndarray,
-        cdd: np.ndarray,
-        start: np.ndarray | None = None,
+        self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, start: np.ndarray | None = None,
         label: Callable[[int], str] = lambda i: f"sample {i}",
-    ) -> State:
+    ) -> State:  # fmt: skip
         """Positions, velocities and accelerations of all joints from coordinates c, c', c'' (N, d).
 
         Args:
@@ -99,10 +103,17 @@ class Robot:
                 f"start has shape {np.shape(start)}, expected ({self.model.nv},): one position for each joint"
             )
         S, offset = self.coordinates.S, self.coordinates.offset
-        q = close(self.loops, S, offset, c, self.home if start is None else start, label)
-        projection, v = project(self.loops, S, q, cd)
+        return self.state(close(self.loops, S, offset, c, self.home if start is None else start, label), cd, cdd)
+
+    def state(self, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
+        """The motion of all joints at closed positions q (N, nv), with rates c', c'' (N, d) of the coordinates."""
+        projection, v = project(self.loops, self.coordinates.S, q, cd)
         a = np.einsum("nij,nj->ni", projection.T, cdd) + projection.g
         return State(q, v, a, projection.T, projection.g)
+
+    def at_rest(self, c: np.ndarray) -> State:
+        """The robot standing still at coordinates c (N, d); raises as `close`."""
+        return self.close(c, np.zeros_like(c), np.zeros_like(c))
 
     def close_parts(
         self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, label: Callable[[int], str]
@@ -257,7 +268,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     file, kept = coupled(file, sayings, joints)
     motor_specs = joints if file.motors is None else file.motors
     motors = resolve_axes(model, motor_specs, None)
-    loops = Loops(model, [_closure(spec) for spec in file.closures])
+    loops = Loops(model, [closure_of(spec) for spec in file.closures])
     check_ends(model, file, where)
     q0 = np.zeros(model.nv)
     for joint, value in file.home.items():
@@ -274,7 +285,8 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
 
 
-def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
+def closure_of(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
+    """A closure as its entry in a robot file says."""
     if isinstance(spec, CouplingSpec):
         return Coupling(spec.name, spec.of, spec.offset)
     in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at)
@@ -282,7 +294,3 @@ def _closure(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
         in_a, in_b = in_a * turned_onto(onto[0], spec.directions[0]), in_b * turned_onto(onto[1], spec.directions[1])
     a, b = spec.between
     return Closure(spec.name, spec.kind, a, b, in_a, in_b, spec.length or 0.0)
-
-
-def _at_rest(robot: Robot, c: np.ndarray) -> State:
-    return robot.close(c, np.zeros_like(c), np.zeros_like(c))

@@ -13,7 +13,7 @@ from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.robot.robot import Robot, _closure, build
+from robodyn_pin.robot.robot import Robot, build, closure_of
 from robodyn_pin.robot.robot_file import RobotFile
 
 EXACT = (
@@ -117,7 +117,7 @@ def random_loop(kind: str, seed: int) -> Robot:
     # Solve for the joints that the loop determines best; the others are the coordinates.
     names = list(tree.names)[1:]
     spec = RobotFile.model_validate({"urdf": "x", "closures": [closure]}).closures[0]
-    J = Loops(make(parts).model, [_closure(spec)]).evaluate(q[None]).J[0]
+    J = Loops(make(parts).model, [closure_of(spec)]).evaluate(q[None]).J[0]
     solved = max(combinations(range(8), len(J)), key=lambda cols: np.linalg.svd(J[:, cols], compute_uv=False)[-1])
     coordinates = [name for k, name in enumerate(names) if k not in solved]
     return make(parts, home=q0, coordinates=coordinates, motors=coordinates, closures=[closure])

@@ -15,7 +15,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.kinds import KINDS, SIX, Closure, Kind
 from robodyn_pin.closures.loops import Loops
-from robodyn_pin.dynamics.multipliers import constraint_forces_at, reactions
+from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.forces.joint_history import joint_wrenches
 from robodyn_pin.robot.robot import Robot, State
@@ -171,7 +171,7 @@ def test_a_cut_joint_carries_what_it_carries_as_a_joint_of_the_tree(kind):
     state = moving(robots[0], 2)
     motion = [x @ S.T for x in (state.q, state.v, state.a)]
     states = [robot.close(*motion) for robot in robots]
-    forces = [constraint_forces_at(robot, state) for robot, state in zip(robots, states, strict=True)]
+    forces = [Loads(robot, state) for robot, state in zip(robots, states, strict=True)]
     tau = forces[1].tau
     assert np.abs(state.v).max() > 0.5
     assert np.abs(tau).max() > 1
@@ -209,7 +209,7 @@ def test_a_closure_holds_its_members_in_mujoco(kind, tmp_path, robodyn):
     assert outcome.returncode == 0, outcome.stderr
     robot = rp.load(tmp_path / "loop.yaml")
     state, at = moving(robot, 3), twin(robot)
-    forces, model, (closure,) = constraint_forces_at(robot, state), at.model, robot.loops.closures
+    forces, model, (closure,) = Loads(robot, state), at.model, robot.loops.closures
     names, sixes = joint_wrenches(robot, state)
     order, S = [list(robot.model.names)[1:].index(name) for name in at.joints], at.motors
     for i in range(len(state.q)):

@@ -105,7 +105,7 @@ def test_multipliers_balance_every_joint_of_the_tree(name):
     load = rp.Wrench(robot.bodies[-1], np.array([5.0, -3.0, 8.0, 0.4, -0.2, 0.3]))
     forces = rp.constraint_forces(robot, c, cd, cdd, load)
     state = robot.close(c, cd, cdd)
-    carried = reactions(robot, state, forces, load)
+    carried = reactions(robot, state, forces.multipliers, load)
     along = forces.tau @ robot.motors.S
     for effort in robot.efforts:
         along = along - effort.columns(state.q, state.v, state.a) @ effort.initial
@@ -128,7 +128,7 @@ def test_what_the_base_gives_is_the_rate_of_momentum_of_all_bodies(name):
     held = robot.model.frames[robot.model.nframes - 1].name  # a frame that need not lie in its joint
     load = rp.Wrench(held, np.array([5.0, -3.0, 8.0, 0.4, -0.2, 0.3]))
     state = robot.close(c, cd, cdd)
-    carried = reactions(robot, state, rp.constraint_forces(robot, c, cd, cdd, load), load)
+    carried = reactions(robot, state, rp.constraint_forces(robot, c, cd, cdd, load).multipliers, load)
     model, data = robot.model, robot.model.createData()
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a)
@@ -192,6 +192,6 @@ def test_prop_carries_the_boom_as_hand_statics_say():
     assert np.linalg.norm(forces.multipliers["pin"]) == pytest.approx(forces.tau[0, 0], rel=1e-9)
     # The hinge carries what the prop's horizontal part and the remaining weight ask: F cos a backwards.
     state = robot.close(rest, rest, rest)
-    hinge = reactions(robot, state, forces, loaded_tip)["hinge"][0]
+    hinge = reactions(robot, state, forces.multipliers, loaded_tip)["hinge"][0]
     F = forces.tau[0, 0]
     np.testing.assert_allclose(hinge[:3], [-F * 0.8, 0, 5 * 9.81 + 7 - F * 0.6], rtol=1e-9, atol=1e-9)

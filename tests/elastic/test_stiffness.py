@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
-from robodyn_pin.commands.elastic import _print_stiffness
+from robodyn_pin.commands.elastic import print_stiffness
 from robodyn_pin.elastic.inference import deviation_function
 from robodyn_pin.elastic.measurements import (
     read_measurements,
@@ -198,7 +198,7 @@ def test_map_task_and_path_come_with_the_run(desk, tmp_path, capsys):
     page = (tmp_path / "out" / "stiffness.html").read_text()
     for words in ("Deviations over the workspace", "Stiffest orientation", "Corrected path", "SIMULATED robot"):
         assert words in page
-    _print_stiffness(result, tmp_path)
+    print_stiffness(result, tmp_path)
     printed = capsys.readouterr().out
     assert "SIMULATED measurements" in printed
     assert "lowers its rms deviation by" in printed

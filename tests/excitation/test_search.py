@@ -22,8 +22,8 @@ from robodyn_pin.excitation.workspace import workspace
 from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.excitation import (
     Sampled,
+    Search,
     Series,
-    _Search,
     largest_amplitude,
     log_information,
     maximise,
@@ -95,7 +95,7 @@ def test_largest_amplitude_meets_the_limit():
 
 def test_slopes_of_information_and_limits_are_differences_of_themselves():
     series = Series(4.0, 3)
-    search = _Search(Pendulum(), series.basis(series.clock(60)), np.full((5, 1), 0.5))
+    search = Search(Pendulum(), series.basis(series.clock(60)), np.full((5, 1), 0.5))
     x = 0.3 * np.random.default_rng(2).normal(size=5)
     f_slope, room_slope = search.slopes(x)
     for k, e in enumerate(1e-6 * np.eye(5)):

@@ -285,7 +285,7 @@ def test_strut_loads_at_both_ends_are_the_reactions_of_the_tree():
     robot = rp.load("irb360")
     c, cd, cdd = motion()
     state, forces = robot.close(c, cd, cdd), rp.constraint_forces(robot, c, cd, cdd)
-    loads, carried = strut_loads(robot, state, forces.multipliers), reactions(robot, state, forces)
+    loads, carried = strut_loads(robot, state, forces.multipliers), reactions(robot, state, forces.multipliers)
     for k, strut in enumerate(robot.file.struts):
         force = carried[f"{strut}_z"][:, :3]  # on the strut at its elbow, along its own axes: x along the strut
         np.testing.assert_allclose(loads.lower[:, k], forces.struts[strut], atol=1e-10)

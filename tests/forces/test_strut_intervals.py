@@ -10,10 +10,9 @@ import pytest
 from simulated import SHORT, exact_rows, fold_seeds, noise_of
 
 import robodyn_pin as rp
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
-from robodyn_pin.dynamics.struts import strut_loads
 from robodyn_pin.identification.base import base_set
 from robodyn_pin.identification.bounds import equalities
 from robodyn_pin.identification.feasible import fit_feasible
@@ -37,7 +36,7 @@ def test_strut_forces_are_linear_in_the_parameters(name):
     d = len(robot.coordinates.names)
     state = robot.close(rng.uniform(0.1, 0.3, (20, d)), rng.normal(size=(20, d)), 10 * rng.normal(size=(20, d)))
     found = strut_regressor(robot, state) @ columns(robot).values
-    loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+    loads = Loads(robot, state).struts
     np.testing.assert_allclose(found[:, 0], loads.lower, atol=1e-10)
     np.testing.assert_allclose(found[:, 1], loads.upper, atol=1e-10)
 

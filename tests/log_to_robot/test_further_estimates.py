@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from simulated import SHORT
 
-from robodyn_pin.dynamics.from_motors import close_log
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.validation import apart
@@ -42,7 +42,7 @@ def test_gauss_markov_meets_the_normal_equations_of_whole_samples(result, log):
     """sum W' noise^-1 (W x - y) = 0 over the fitted samples, with the noise that the residuals have."""
     robot, found = load("irb360_arms"), result.further.gauss_markov
     part = log.window(0, USED)
-    state = close_log(robot, part, rates_of(part, Preparation()))
+    state = close_motors(robot, *rates_of(part, Preparation()).motion(part), part.row)
     W = state_regressor(robot, state)[:, :, found.estimate.base.columns]
     e = W @ found.estimate.values - (log.tau[:USED] - known_efforts(robot, state))
     left = np.einsum("njk,ji,ni->k", W, np.linalg.inv(found.noise), e)

@@ -9,7 +9,7 @@ from simulated import SHORT, SIGMA
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
-from robodyn_pin.log_to_robot.run import _select, identify
+from robodyn_pin.log_to_robot.run import identify, select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.logs.reading import LogSpec
@@ -82,7 +82,7 @@ def test_measured_logs_get_none_told(measured_logs, name):
     path = ROOT / f"tests/runs/{name}.yaml"
     run = read_yaml(path, RunFile)
     robot = load_named(run.robot, path.parent)
-    chosen = [_select(robot, run, path.parent, spec) for spec in run.fit]
+    chosen = [select(robot, run, path.parent, spec) for spec in run.fit]
     assert likely_mistakes(robot, [s.log.window(s.begin, s.end) for s in chosen], run) == ()
 
 

@@ -157,7 +157,7 @@ def test_with_rubbing_balls_every_joint_of_the_tree_is_in_balance():
     robot = irb360({"of": BALLS, "model": "saturating", "initial": [0.4, 0.3], "width": 0.1, "speed": 2.0}, {"of": [*ELBOWS, "ext"], "model": "viscous", "initial": 0.2})  # fmt: skip
     c, cd, cdd = states(robot, 3)
     forces, state = rp.constraint_forces(robot, c, cd, cdd), robot.close(c, cd, cdd)
-    carried = reactions(robot, state, forces)
+    carried = reactions(robot, state, forces.multipliers)
     model, along = robot.model, forces.tau @ robot.motors.S
     for name in [*ELBOWS, "ext"]:
         k = model.joints[model.getJointId(name)].idx_v

@@ -8,9 +8,8 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.loads import check_positions, limited
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.repair import random_motion
-from robodyn_pin.dynamics.struts import strut_loads
 from robodyn_pin.errors import BadLog, BeyondLimits, ClosureFailed, RobodynError
 from robodyn_pin.excitation.model import ExcitationModel
 from robodyn_pin.friction_tests.free_motor import measure
@@ -179,7 +178,7 @@ def test_exciting_motions_keep_the_struts_limit_at_both_ends():
             except ClosureFailed:
                 break
             state = robot.close(*motion)
-            found = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+            found = Loads(robot, state).struts
             ends = np.abs(found.lower).max(), np.abs(found.upper).max()
             at_the_elbow += ends[0] <= 120 < ends[1]
             if within:
@@ -196,7 +195,7 @@ def test_excitation_planning_and_simulation_have_the_same_limits_of_struts():
     np.testing.assert_array_equal(a.S, b.S)
     assert set(strut_limits(robot).values()) == {120.0}
     state = robot.close(np.full((3, 4), 0.2), np.ones((3, 4)), np.ones((3, 4)))
-    loads = strut_loads(robot, state, constraint_forces_at(robot, state).multipliers)
+    loads = Loads(robot, state).struts
     quantities = limited(robot, limits_of(robot, {}, 0.0), state)
     forces = quantities[:, [k for k, (kind, _) in enumerate(limits_of(robot, {}, 0.0).labels) if kind == "force"]]
     np.testing.assert_allclose(forces, np.hstack([loads.lower, loads.upper]), rtol=1e-9, atol=1e-9)

@@ -11,7 +11,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.reading import describe
-from robodyn_pin.robot.robot import _closure
+from robodyn_pin.robot.robot import closure_of
 from robodyn_pin.robot.urdf_tree import parse_urdf
 
 BODIES = {  # name: mass, centre of mass, inertia about it: xx yy zz xy xz yz
@@ -287,7 +287,7 @@ def test_a_rich_mjcf_has_mujocos_masses_and_loops(tmp_path, kind):
     file, urdf_text, _ = describe(path)
     model, _ = parse_urdf(urdf_text, path)
     model.gravity.linear = np.array(file.gravity)
-    loops = Loops(model, [_closure(spec) for spec in file.closures])
+    loops = Loops(model, [closure_of(spec) for spec in file.closures])
     theirs = mujoco.MjModel.from_xml_string(text)
     names = [theirs.joint(j).name for j in range(theirs.njnt)]
     order = [model.joints[model.getJointId(name)].idx_q for name in names]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import robodyn_pin as rp
 from robodyn_pin.commands.cli import app
-from robodyn_pin.dynamics.multipliers import constraint_forces_at
+from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.forces.joint_history import JointHistory, joint_extremes, joint_wrenches
@@ -176,7 +176,7 @@ def test_pins_carry_no_moment_about_their_free_axis():
     c = np.random.default_rng(2).uniform(0, 0.3, (4, 4))
     state = robot.close(c, 0 * c, 0 * c)
     names, values = joint_wrenches(robot, state)
-    lam = constraint_forces_at(robot, state).multipliers
+    lam = Loads(robot, state).multipliers
     pin = next(closure for closure in robot.loops.closures if closure.kind == "revolute")
     found = values[:, names.index(pin.name)]
     assert np.abs(found[:, 3]).max() == 0

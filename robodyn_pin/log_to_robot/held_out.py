@@ -1,0 +1,120 @@
+"""Data that no fit sees: which samples they are, and what they say of the estimates, found in one pass over them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.accuracy import Accuracy, accuracy
+from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.uncertainty import prediction_deviations
+from robodyn_pin.log_to_robot.cross_validation import Fitted
+from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe
+from robodyn_pin.logs.saturation import left_out
+from robodyn_pin.logs.stored_log import AnyLog
+
+SHARE = 0.3  # of a log that is held out where the run file names none
+DRAWN = 3000  # samples of a held-out log that are kept for pictures
+SERIES = 20_000  # samples of a held-out log whose residuals are looked at one after the other
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A log on a uniform clock, and which of its samples are meant."""
+
+    log: AnyLog
+    begin: int
+    end: int
+    sha256: str = ""
+
+
+def split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
+    """The last part of every log held out."""
+    cuts = [s.begin + int((1 - SHARE) * (s.end - s.begin)) for s in fit]
+    return (
+        [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
+        [clear(replace(s, begin=c), cut) for s, c in zip(fit, cuts, strict=True)],
+    )
+
+
+def clear(held_out: Selected, cut: int) -> Selected:
+    """Held-out samples less those at the ends of their log where filters swing.
+
+    Raises:
+        BadLog: none is left.
+    """
+    begin, end = max(held_out.begin, cut), min(held_out.end, held_out.log.size - cut)
+    if end <= begin:
+        raise BadLog(
+            f"{held_out.log.name}: of the held-out samples {held_out.begin} to {held_out.end - 1} none is left after {cut} are "
+            "cut at both ends of the log; hold out more, or lower 'rows: {cut: ...}'"
+        )
+    return replace(held_out, begin=begin, end=end)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Torques of one held-out log along the coordinates, thinned for pictures."""
+
+    log: str  # its name, what it carries, its samples
+    t: np.ndarray  # (n,) [s]
+    q: np.ndarray  # (n, nv) joint positions [rad or m]
+    measured: np.ndarray  # (n, d)
+    predicted: dict[str, np.ndarray]  # estimate -> (n, d)
+    deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """What a held-out log says of the estimates."""
+
+    scored: Folded  # rows as scored, [moving or still][coordinate]
+    whole: Folded  # the same, torques at full bandwidth
+    accuracy: Accuracy  # of the feasible fit
+    sample: Sample
+
+
+def look_at(
+    fitted: Fitted, held_out: Selected, vectors: Mapping[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray
+) -> Unseen:
+    """Read held-out samples once, filtered as a part of their whole log.
+
+    Args:
+        vectors: parameters (p,) by estimate, "feasible" among them. noise: (d,) of torques as scored.
+    """
+    log, robot, run, begin = held_out.log, fitted.robot, fitted.run, held_out.begin
+    dropped = left_out(robot, log, run.score.filter, run.rows.saturated == "drop")
+    every = max(1, (held_out.end - begin) // DRAWN)
+
+    def still(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        label = np.where(np.abs(rates) < run.score.still, STILL, 1 - STILL)
+        return np.where(dropped(index)[:, None], -1, label)
+
+    jobs = [Job(lowpass, still, 2) for lowpass in ([run.score.filter, None] if run.score.filter else [None])]
+    folded = [nothing(robot, job) for job in jobs]
+    parts, predicted, off = [], [], []
+    for block in observe(robot, log, run.preparation, [job.filter for job in jobs], begin, held_out.end):
+        of_jobs = [filtered(block, job.filter, log) for job in jobs]
+        for job, rows, factors in zip(jobs, of_jobs, folded, strict=True):
+            add_rows(factors, job, block, rows)
+        W, known, y = of_jobs[0]
+        index = block.begin + np.arange(len(W))
+        counted, drawn = ~dropped(index), (index - begin) % every == 0
+        off.append(accuracy(y[counted], (W @ vectors["feasible"] + known)[counted]))
+        deviations = prediction_deviations(wls, W[drawn], noise)
+        parts.append((index[drawn] / log.rate, block.q[block.keep][drawn], y[drawn], deviations))
+        predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
+    t, q, measured, deviations = (np.concatenate(x) for x in zip(*parts, strict=True))
+    stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
+    where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {begin} to {held_out.end - 1}"
+    sample = Sample(where, t, q, measured, stacked, deviations)
+    return Unseen(folded[0], folded[-1], reduce(Accuracy.__add__, off), sample)
+
+
+def left_of(fitted: Fitted, held_out: Selected, x: np.ndarray) -> np.ndarray:
+    """What parameters x (p,) leave (n, d) of the first held-out torques, one sample after the other, not filtered."""
+    end = min(held_out.end, held_out.begin + SERIES)
+    seen = observe(fitted.robot, held_out.log, fitted.run.preparation, [], held_out.begin, end)
+    return np.concatenate([(block.measured - block.known - block.W @ x)[block.keep] for block in seen])
