@@ -42,7 +42,7 @@ def close(
     c = c - away
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
         q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
-        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
         follow(*compiled, *kernel_choice.ready(S, offset, c, start), scattered, False, q, closed)
         if closed.all():
             return q + turned  # else the other path has the last word, and names the sample
@@ -71,7 +71,7 @@ def reachable(
     away, turned = _whole_turns(loops, S, offset, c[:1], start)
     c, q, closed = c - away, np.empty((len(c), len(start))), np.empty(len(c), bool)
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
-        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow
+        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
         follow(*compiled, *kernel_choice.ready(S, offset, c, start), False, True, q, closed)
         return q + turned, closed
     for begin in range(0, len(c), loops.chunk):

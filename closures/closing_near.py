@@ -71,11 +71,11 @@ def _compiled(
 ) -> Sample:  # fmt: skip
     kernel = kernel_choice.kernel("robodyn_pin.closures.kernel_solve")
     q, closed, regular = np.empty((1, len(start))), np.empty(1, bool), np.empty(1, bool)
-    kernel.follow(*compiled, *kernel_choice.ready(S, offset, c[None], start), False, False, q, closed)
+    kernel.follow_samples(*compiled, *kernel_choice.ready(S, offset, c[None], start), False, False, q, closed)
     if not closed[0]:
         raise _failed(loops, loops.by_anchors(q).phi[0])
     T, g, v = np.empty((1, *S.T.shape)), np.empty_like(q), np.empty_like(q)
-    kernel.project(*compiled, *kernel_choice.ready(S, q, cd[None]), T, g, v, regular)
+    kernel.project_samples(*compiled, *kernel_choice.ready(S, q, cd[None]), T, g, v, regular)
     if not regular[0]:
         return _plain(loops, S, offset, c, cd, cdd, q[0])
     return q[0], v[0], T[0] @ cdd + g[0], T[0]

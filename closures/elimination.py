@@ -15,7 +15,7 @@ import numpy as np
 SINGULAR = 1e-11  # a pivot below this share of the largest: the sample is solved by rank, densely
 
 
-class Plan(NamedTuple):
+class EliminationPlan(NamedTuple):
     """Who is eliminated where; decided once from the pattern of [J; S]. Padded with zeros, counts beside."""
 
     rows: np.ndarray  # (blocks, most rows) equations of each closure
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     n_left: int  # equations of the shared system
 
 
-def plan(sizes: Sequence[int], pattern: np.ndarray, S: np.ndarray) -> Plan | None:
+def elimination_plan(sizes: Sequence[int], pattern: np.ndarray, S: np.ndarray) -> EliminationPlan | None:
     """Order of elimination; None where the equations cannot determine every unknown.
 
     Args:
@@ -49,7 +49,7 @@ def plan(sizes: Sequence[int], pattern: np.ndarray, S: np.ndarray) -> Plan | Non
     return _plan(sizes, pattern, own, known, shared, single, left)
 
 
-def unreduced(sizes: Sequence[int], pattern: np.ndarray) -> Plan:
+def unreduced(sizes: Sequence[int], pattern: np.ndarray) -> EliminationPlan:
     """Every closure's unknowns in their order, nothing eliminated."""
     none = np.zeros(0, int)
     return _plan(sizes, pattern, np.zeros_like(pattern), none, none, np.zeros(0, bool), 0)
@@ -63,14 +63,14 @@ def _plan(
     shared: np.ndarray,
     single: np.ndarray,
     left: int,
-) -> Plan:
+) -> EliminationPlan:
     position = np.full(pattern.shape[1], -1)
     position[shared] = np.arange(len(shared))
     first = np.cumsum([0, *sizes])
     columns = [
         np.concatenate([np.flatnonzero(mine), np.flatnonzero(p & ~mine)]) for mine, p in zip(own, pattern, strict=True)
     ]
-    return Plan(
+    return EliminationPlan(
         rows=_padded([np.arange(*ends) for ends in pairwise(first)]), n_rows=np.array(sizes, int),
         columns=_padded(columns), n_columns=np.array([len(c) for c in columns], int), n_own=own.sum(axis=1),
         place=_padded([position[c] for c in columns]), known=known, known_row=np.flatnonzero(single),
@@ -100,7 +100,7 @@ class _Legs:
 class Reduced:
     """[J; S] of N samples, reduced; solves for any right side."""
 
-    def __init__(self, plan: Plan, J: np.ndarray, S: np.ndarray):
+    def __init__(self, plan: EliminationPlan, J: np.ndarray, S: np.ndarray):
         self._plan, self._J, self._S = plan, J, S
         by_sample = np.ascontiguousarray(J.transpose(1, 2, 0))
         n = len(J)

@@ -89,7 +89,7 @@ def triangulate(legs: Legs, k, m, c, own):
 
 
 @inlined
-def turn(legs: Legs, k, m, own):
+def apply_reflections(legs: Legs, k, m, own):
     """Q'y of block k, in place."""
     A, y = legs.A, legs.y
     for j in range(min(own, m - 1)):
@@ -102,7 +102,7 @@ def turn(legs: Legs, k, m, own):
 
 
 @inlined
-def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
+def solve_reduced(loops: LoopTable, S, legs: Legs, right, rates, x):
     """x (nv,) with J x = right (m,) and S x = rates (d,), after `reduce`."""
     A, y, last, n, left = legs.A, legs.y, len(loops.formula), len(loops.shared), 0
     for i in range(len(loops.known)):
@@ -111,7 +111,7 @@ def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
         m, own = loops.n_rows[k], loops.n_own[k]
         for r in range(m):
             y[k, r] = right[loops.first_row[k] + r]
-        turn(legs, k, m, own)
+        apply_reflections(legs, k, m, own)
         for r in range(own, m):
             w = y[k, r]
             for e in range(loops.start[k] + own, loops.start[k + 1]):
@@ -124,7 +124,7 @@ def solve(loops: LoopTable, S, legs: Legs, right, rates, x):
         for i in range(len(loops.known)):
             y[last, left] -= S[r, loops.known[i]] * x[loops.known[i]]
         left += 1
-    turn(legs, last, left, n)
+    apply_reflections(legs, last, left, n)
     for r in range(n - 1, -1, -1):
         w = y[last, r]
         for f in range(r + 1, n):

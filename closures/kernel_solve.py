@@ -16,12 +16,12 @@ from robodyn_pin.closures.kernel import (
     place,
     residual,
 )  # fmt: skip
-from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve, tangent
+from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve_reduced, tangent
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 
 @compiled
-def tangents(tree: Tree, loops: LoopTable, S, q, T, regular):
+def tangents_of_samples(tree: Tree, loops: LoopTable, S, q, T, regular):
     """T (N, nv, d) at closed q (N, nv); regular (N,) says where the mechanism is not singular."""
     at, legs = new_posture(len(tree.parent)), new_legs(loops)
     for i in range(len(q)):
@@ -32,7 +32,7 @@ def tangents(tree: Tree, loops: LoopTable, S, q, T, regular):
 
 
 @compiled
-def project(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
+def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
     """T (N, nv, d), g and v (N, nv) at closed q (N, nv) with coordinate rates cd (N, d)."""
     d, nv = len(S), q.shape[1]
     at, legs = new_posture(len(tree.parent)), new_legs(loops)
@@ -50,7 +50,7 @@ def project(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
         loop_drift(loops, at, drift)
         for r in range(loops.size):
             drift[r] = -drift[r]
-        solve(loops, S, legs, drift, still, g[i])
+        solve_reduced(loops, S, legs, drift, still, g[i])
 
 
 class Newton(NamedTuple):
@@ -64,7 +64,7 @@ class Newton(NamedTuple):
 
 
 @compiled
-def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searching, q, closed):
+def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searching, q, closed):
     """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`.
 
     Unless `searching`, what comes after a sample that does not close is left out: it is not closed either.
@@ -87,7 +87,7 @@ def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searchi
                 continue
             strides = 1
             if guess:
-                predict(c, q, i, known)
+                first_guess(c, q, i, known)
             else:
                 longest, alone = 0.0, known == 0 or scattered
                 for m in range(d):
@@ -102,7 +102,7 @@ def follow(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searchi
             for k in range(1, strides + 1):
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
-                closed[i] = newton(tree, loops, S, offset, goal, q[i], 30, work)
+                closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, work)
                 missed = 0 if closed[i] else missed + 1
                 if missed > LOST:
                     break
@@ -114,7 +114,7 @@ WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, -1.0, 0.0, 0.0], [3.0, -3.0, 1.0
 
 
 @compiled
-def predict(c, q, i, known):
+def first_guess(c, q, i, known):
     """First guess of q[i]: the extrapolation of the samples before that foretells the coordinates best."""
     best, least = 0, np.inf
     for order in range(min(known, 4)):
@@ -133,7 +133,7 @@ def predict(c, q, i, known):
 
 
 @inlined
-def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
+def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
     """Newton from q (nv,), in place, each step bounded; whether it closes."""
     at, legs, phi, away, step = work
     enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.formula)
@@ -157,7 +157,7 @@ def newton(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
             jacobian(loops, at, legs.A)
             if not reduce(loops, S, legs):
                 return False
-        solve(loops, S, legs, phi, away, step)
+        solve_reduced(loops, S, legs, phi, away, step)
         longest = 0.0
         for j in range(len(q)):
             longest = max(longest, abs(step[j]))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.elimination import Plan
+from robodyn_pin.closures.elimination import EliminationPlan
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling
 
 
@@ -99,7 +99,10 @@ def chains(
 
 
 def loop_table(
-    closures: Sequence[Closure | Coupling], anchors: Sequence[object], signs: Sequence[dict[int, float]], plan: Plan
+    closures: Sequence[Closure | Coupling],
+    anchors: Sequence[object],
+    signs: Sequence[dict[int, float]],
+    plan: EliminationPlan,
 ) -> LoopTable:
     """The closures for the kernels; `signs` as `chains` finds them."""
     k, remaining, kinds = len(closures), iter(anchors), [KINDS[c.kind] for c in closures]

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.batch import Batch, Placed
-from robodyn_pin.closures.elimination import Plan, plan, unreduced
+from robodyn_pin.closures.elimination import EliminationPlan, elimination_plan, unreduced
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling, equations
 from robodyn_pin.errors import RobodynError, UnknownName
@@ -42,7 +42,7 @@ class Loops:
         self._live = [d.extract() for d in self._datas]  # references: filled anew by every calc
         self._calc = [(anchor.calc, data) for anchor, data in zip(self._models, self._datas, strict=True)]
         self._couplings = {c.name: self._coupling_row(c) for c in closures if isinstance(c, Coupling)}
-        self._plans: dict[bytes, Plan | None] = {}
+        self._plans: dict[bytes, EliminationPlan | None] = {}
         self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
 
     @property
@@ -184,11 +184,11 @@ class Loops:
             row[[self.model.joints[j].idx_v for j in chain]] = True
         return pattern
 
-    def plan(self, S: np.ndarray) -> Plan | None:
+    def plan(self, S: np.ndarray) -> EliminationPlan | None:
         """How [J; S] is eliminated leg by leg; None where it cannot be."""
         key = S.tobytes()
         if key not in self._plans:
-            self._plans[key] = plan([len(KINDS[c.kind].rows) for c in self.closures], self._pattern, S)
+            self._plans[key] = elimination_plan([len(KINDS[c.kind].rows) for c in self.closures], self._pattern, S)
         return self._plans[key]
 
     def compiled(self, S: np.ndarray | None = None) -> tuple[Tree, LoopTable] | None:

@@ -42,7 +42,7 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
     todo = np.arange(n)
     if kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
         regular = np.empty(n, bool)
-        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").project(
+        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").project_samples(
             *compiled, *kernel_choice.ready(S, q, cd), T, g, v, regular
         )
         todo = np.flatnonzero(~regular)
@@ -60,7 +60,7 @@ def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
     T, todo = np.empty((n, q.shape[1], d)), np.arange(n)
     if kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
         regular = np.empty(n, bool)
-        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").tangents(
+        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").tangents_of_samples(
             *compiled, *kernel_choice.ready(S, q), T, regular
         )
         todo = np.flatnonzero(~regular)

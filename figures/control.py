@@ -21,7 +21,7 @@ from robodyn_pin.motions.motion_file import Motion
 from robodyn_pin.motions.steps import StepMotion
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.simulation.closed_loop import Tracking, prepare, track
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controllers import Controller, ControllerFile
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg_file, thinned
 
@@ -60,7 +60,7 @@ class Bench:
     number: str
 
     def run(self, law: str, model: Robot | None = None, seed: int = 0, rate: float = 5000, **more: object) -> Tracking:
-        return track(*self.pair(law, model, seed, rate, **more))
+        return track_motion(*self.pair(law, model, seed, rate, **more))
 
     def pair(
         self, law: str, model: Robot | None = None, seed: int = 0, rate: float = 5000, **more: object

@@ -21,7 +21,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import COLOURS, STOPS, film_of
-from robodyn_pin.viz.film_loads import Loads, strut_film_loads
+from robodyn_pin.viz.film_loads import DrawnLoads, strut_film_loads
 
 LIMIT = 50.0  # [N] above the motion's largest force: beyond a limit colours say no more
 TIMES = 200
@@ -88,7 +88,7 @@ def loading(new_page: Callable[..., Page], url: str) -> float:
     return seconds
 
 
-def colour_errors(page: Page, loads: Loads, start: float) -> np.ndarray:
+def colour_errors(page: Page, loads: DrawnLoads, start: float) -> np.ndarray:
     """Load that a strut's colour says less that of the log, over the limit (TIMES, 6)."""
     duration = page.evaluate("() => viewer.animator.duration")
     t = np.random.default_rng(7).uniform(0, duration, TIMES)

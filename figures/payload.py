@@ -6,7 +6,7 @@ import numpy as np
 from make import ROOT, Row, Section
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.log_to_robot.payload import Quantity
+from robodyn_pin.log_to_robot.payload import PayloadQuantity
 from robodyn_pin.log_to_robot.run import Selected, estimate, read_run
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
@@ -46,14 +46,16 @@ def study() -> Section:
     )  # fmt: skip
 
 
-def weighed(robot: Robot, run: RunFile, empty: Log, full: Log) -> dict[str, Quantity]:
+def weighed(robot: Robot, run: RunFile, empty: Log, full: Log) -> dict[str, PayloadQuantity]:
     """Fitted on the first 70 % of both logs."""
     logs, cut = [empty, replace(full, loaded=True)], int(0.7 * empty.size)
     fit, held_out = [Selected(x, 0, cut) for x in logs], [Selected(x, cut, x.size) for x in logs]
     return {q.name: q for q in estimate(robot, run, fit, held_out).payload}
 
 
-def irb360_rows(case: str, found: list[dict[str, Quantity]], mass: float, at: tuple[float, float, float]) -> list[Row]:
+def irb360_rows(
+    case: str, found: list[dict[str, PayloadQuantity]], mass: float, at: tuple[float, float, float]
+) -> list[Row]:
     weight = 100 * np.array([f["mass"].feasible / mass - 1 for f in found])
     centre = 1000 * np.array([[f[f"centre {k}"].feasible - at[i] for i, k in enumerate("xy")] for f in found])
     away = np.linalg.norm(centre, axis=1)

@@ -11,7 +11,7 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
 from robodyn_pin.friction_tests.protocol import plan_sweeps
-from robodyn_pin.friction_tests.result import curve_columns, names, quantities
+from robodyn_pin.friction_tests.result import curve_columns, friction_quantities, names
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import load
@@ -63,7 +63,7 @@ def _fitted(points: Points, width: float) -> list[float]:
 
 def _quantities(points: Points, width: float):
     fit = fit_curve(points, lambda w, s: curve_columns("stribeck", w, s, width), True, names("stribeck"), True)
-    return quantities(fit, "stribeck")
+    return friction_quantities(fit, "stribeck")
 
 
 def _rows(what: str, exact: dict[str, Points], width: float, asked: tuple[int, ...] | None) -> list[Row]:

@@ -46,7 +46,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Series:
+class ExcitingSeries:
     """Fourier series of one period that start and end at rest; X (2 K - 1, d) are centres and null-space coordinates."""
 
     period: float  # [s]
@@ -139,7 +139,7 @@ def scaled(X: np.ndarray, factor: float) -> np.ndarray:
 
 def maximise(
     model: Model,
-    series: Series,
+    series: ExcitingSeries,
     X: np.ndarray,
     scale: np.ndarray,
     samples: int,

@@ -21,7 +21,7 @@ KEPT = 1e-6  # [m, rad or cosine] by which a constraint may be missed
 
 
 @dataclass(frozen=True)
-class Problem:
+class DesignProblem:
     """Which inputs u may be chosen, and what they tell."""
 
     rows: Function  # slopes of the measured numbers for the parameters
@@ -42,7 +42,7 @@ class Found:
     sizes: np.ndarray  # (starts,) reached from each start, infinite where a constraint is missed
 
 
-def posterior(rows: np.ndarray, precision: np.ndarray) -> np.ndarray:
+def design_posterior(rows: np.ndarray, precision: np.ndarray) -> np.ndarray:
     """Covariance (..., p, p) that measurements with rows (..., m, p), in units of the noise, leave of a prior, (17)."""
     return np.linalg.inv(np.swapaxes(rows, -1, -2) @ rows + precision)
 
@@ -56,10 +56,10 @@ def size(covariance: np.ndarray, criterion: Criterion) -> np.ndarray:
     return np.asarray(np.linalg.eigvalsh(covariance)[..., -1])
 
 
-def objective(problem: Problem, u: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
+def objective(problem: DesignProblem, u: np.ndarray, criterion: Criterion) -> tuple[float, np.ndarray]:
     """Logarithm of the (smoothed) criterion and its slope (n,)."""
     rows, slopes = problem.rows(u)
-    C = posterior(rows, problem.precision)
+    C = design_posterior(rows, problem.precision)
     if criterion == "A":
         value, weight = float(np.log(np.trace(C))), np.eye(len(C)) / np.trace(C)
     elif criterion == "D":
@@ -73,7 +73,7 @@ def objective(problem: Problem, u: np.ndarray, criterion: Criterion) -> tuple[fl
     return value, -2 * np.einsum("mp,mpn->n", rows @ (C @ weight @ C), slopes)
 
 
-def improve(problem: Problem, start: np.ndarray, criterion: Criterion, steps: int = 100) -> np.ndarray:
+def improve(problem: DesignProblem, start: np.ndarray, criterion: Criterion, steps: int = 100) -> np.ndarray:
     """Inputs (n,) from a start by sequential quadratic programming, which Stiff-6660 uses as well."""
     sides = {"eq": problem.equal, "ineq": problem.above}.items()
     constraints = [{"type": k, "fun": lambda u, f=f: f(u)[0], "jac": lambda u, f=f: f(u)[1]} for k, f in sides if f]
@@ -83,7 +83,7 @@ def improve(problem: Problem, start: np.ndarray, criterion: Criterion, steps: in
     return np.clip(found.x, problem.low, problem.high)
 
 
-def missed(problem: Problem, u: np.ndarray) -> float:
+def missed(problem: DesignProblem, u: np.ndarray) -> float:
     """By how much inputs miss the constraints."""
     worst = 0.0
     if problem.equal:
@@ -94,7 +94,7 @@ def missed(problem: Problem, u: np.ndarray) -> float:
 
 
 def search(
-    cases: Sequence[tuple[Problem, np.ndarray]],
+    cases: Sequence[tuple[DesignProblem, np.ndarray]],
     criterion: Criterion,
     steps: int = 100,
     progress: Callable[[float], None] = lambda share: None,
@@ -107,7 +107,7 @@ def search(
     sizes, inputs = np.full(len(cases), np.inf), [start for _, start in cases]
     for k, (problem, start) in enumerate(cases):
         for u in (start, improve(problem, start, criterion, steps)):  # a start that keeps them is never made worse
-            value = float(size(posterior(problem.rows(u)[0], problem.precision), criterion))
+            value = float(size(design_posterior(problem.rows(u)[0], problem.precision), criterion))
             if missed(problem, u) <= KEPT and value < sizes[k]:
                 sizes[k], inputs[k] = value, u
         progress((k + 1) / len(cases))
@@ -115,4 +115,4 @@ def search(
     if not np.isfinite(sizes[which]):
         raise SolverFailed("no inputs found that keep all constraints, from none of the starts", "infeasible")
     problem, u = cases[which][0], inputs[which]
-    return which, Found(u, posterior(problem.rows(u)[0], problem.precision), float(sizes[which]), sizes)
+    return which, Found(u, design_posterior(problem.rows(u)[0], problem.precision), float(sizes[which]), sizes)

@@ -59,7 +59,7 @@ def fold_joint(factor: JointFactor | None, W: np.ndarray, y: np.ndarray) -> Join
     return JointFactor(absorb(factor.R, rows), factor.samples + n, d)
 
 
-def whitened(factor: JointFactor, noise: np.ndarray) -> Factor:
+def whitened_factor(factor: JointFactor, noise: np.ndarray) -> Factor:
     """Rows of all motors, whitened by the covariance `noise` (d, d): of unit variance, one group for any other fit.
 
     Raises:
@@ -100,7 +100,7 @@ def gauss_markov(
     d, p, one = factor.motors, factor.R.shape[1] // factor.motors - 1, np.ones(1)
 
     def fitted(noise: np.ndarray) -> BaseEstimate:
-        found = known_noise([whitened(factor, noise)], one, base, independent)
+        found = known_noise([whitened_factor(factor, noise)], one, base, independent)
         return BaseEstimate(found.base, found.values, found.covariance, np.sqrt(np.diag(noise)))
 
     if noise is not None:

@@ -17,7 +17,7 @@ SIGNIFICANT = 5.0  # standard deviations
 
 
 @dataclass(frozen=True)
-class Change:
+class PayloadChange:
     """A change that was measured."""
 
     begin: float  # [s] of the last sample before it
@@ -63,7 +63,7 @@ class ChangeDetector:
         values: np.ndarray,
         covariance: Callable[[], np.ndarray],
         variance: np.ndarray,
-    ) -> Change | None:
+    ) -> PayloadChange | None:
         """Look at a sample, before the estimate takes it; the change, once it is measured.
 
         Args:
@@ -89,7 +89,9 @@ class ChangeDetector:
                 break
         return None
 
-    def _measure(self, found: "_Measured", t: float, W: np.ndarray, y: np.ndarray, u: np.ndarray) -> Change | None:
+    def _measure(
+        self, found: "_Measured", t: float, W: np.ndarray, y: np.ndarray, u: np.ndarray
+    ) -> PayloadChange | None:
         found.add(W, y, u)
         if t - found.found < self.duration:
             return None
@@ -127,9 +129,9 @@ class _Measured:
         again._uu, again._ue, again._ee, again._rows, again._uW = uu, ue, ee, int(rows), np.array(state["uW"])
         return again
 
-    def change(self) -> Change:
+    def change(self) -> PayloadChange:
         size = self._ue / max(self._uu, 1e-300)
         left = (self._ee - size * self._ue) / max(self._rows, 1)
         lever = self._uW / max(self._uu, 1e-300)
         variance = 1 / max(self._uu, 1e-300) + float(lever @ self._covariance @ lever)
-        return Change(self.begin, self.found, size, variance**0.5, left < EXPLAINED, self._before)
+        return PayloadChange(self.begin, self.found, size, variance**0.5, left < EXPLAINED, self._before)

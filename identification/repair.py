@@ -47,7 +47,7 @@ def own_units(x: np.ndarray) -> np.ndarray:
     return np.asarray(shift * unit_scale(mass, size))
 
 
-def repair(
+def repaired(
     bodies: np.ndarray, metric: Metric = "euclidean", rows: np.ndarray | None = None, thinnest: float = THINNEST
 ) -> Repaired:
     """The nearest bodies (n, 10) that can exist.

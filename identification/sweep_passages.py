@@ -77,7 +77,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Sample:
+class PassageSample:
     """What a log holds of one passage."""
 
     speed: float  # signed [rad/s or m/s]
@@ -85,7 +85,7 @@ class Sample:
     torque: np.ndarray  # (k,) [N m or N]
 
 
-def pair_up(found: Sequence[Sample]) -> tuple[Pairs, list[float]]:
+def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
     """Halves of differences and sums of the torques at the same positions, eqs. (71)-(73).
 
     Returns:
@@ -104,7 +104,7 @@ def pair_up(found: Sequence[Sample]) -> tuple[Pairs, list[float]]:
     return Pairs(Points(*rows[:5]), rows[5]), [s.speed for s in alone]
 
 
-def _row(up: Sample, down: Sample) -> list[float]:
+def _row(up: PassageSample, down: PassageSample) -> list[float]:
     """Speed, friction, deviation of one sample, error of the mean, samples, load."""
     reach = min(np.abs(s.away).max() for s in (up, down))
     (a, noise_a), (b, noise_b) = (_mean(s, reach) for s in (up, down))
@@ -113,7 +113,7 @@ def _row(up: Sample, down: Sample) -> list[float]:
     return [(up.speed - down.speed) / 2, (a - b) / 2, deviation, error, len(noise_a) + len(noise_b), (a + b) / 2]
 
 
-def _mean(sample: Sample, reach: float) -> tuple[float, np.ndarray]:
+def _mean(sample: PassageSample, reach: float) -> tuple[float, np.ndarray]:
     """Mean torque within `reach` of the angle, and what is left of the samples there without gravity's change.
 
     A parabola over position is averaged, not the samples: those of two passages do not lie at the same positions, and at

@@ -19,7 +19,7 @@ def ljung_box(x: np.ndarray) -> np.ndarray:
     return chi2.sf(n * (n + 2) * np.sum(r**2 / (n - np.arange(1, lags + 1))[:, None], axis=0), lags)
 
 
-def spectrum(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+def residual_spectrum(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies (k,) [Hz] and one-sided power densities (k, d) [unit^2/Hz] of x (N, d): one periodogram."""
     from scipy.signal import periodogram
 
@@ -35,6 +35,6 @@ def widening(x: np.ndarray, rate: float, motion: float, passed: float) -> np.nda
     Args:
         motion: [Hz] the motion's band. passed: [Hz] what the rows' filter lets through, at most half the rate.
     """
-    frequency, density = spectrum(x, rate)
+    frequency, density = residual_spectrum(x, rate)
     inside = density[frequency <= max(motion, frequency[min(9, len(frequency) - 1)])].mean(axis=0)
     return np.sqrt(inside / np.maximum(density[frequency <= passed].mean(axis=0), 1e-300))

@@ -13,7 +13,7 @@ from robodyn_pin.errors import ClosureFailed, InfeasiblePlan
 from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import Path, through
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.limits import AxisLimits, Limits
 from robodyn_pin.robot.robot import Robot, load
 
 POINTS = 100
@@ -79,7 +79,7 @@ def random_limits(name: str, robot: Robot, rng: np.random.Generator, jerk: bool)
         return Limits(tuple(symmetric(kind, names, value) for kind, value in most.items()))
     kinds = {"velocity", "acceleration", "torque", "force"} | ({"jerk"} if jerk else set())
     given = [b for b in planning_limits(robot, {}).bounds if b.kind in kinds]
-    scaled = [Bounds(b.kind, b.names, b.S, b.centre, b.half * 10.0 ** rng.uniform(-1.2, 0.3)) for b in given]
+    scaled = [AxisLimits(b.kind, b.names, b.S, b.centre, b.half * 10.0 ** rng.uniform(-1.2, 0.3)) for b in given]
     return Limits(tuple(scaled))
 
 

@@ -22,7 +22,7 @@ from robodyn_pin.log_to_robot.run_file import RunFile, read_as
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
-from robodyn_pin.viz.film_loads import Loads, motor_film_loads, strut_film_loads
+from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads, strut_film_loads
 from robodyn_pin.viz.meshcat_page import animation_track
 from robodyn_pin.viz.motion_scene import played
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
@@ -81,7 +81,13 @@ def film_of(
 
 
 def motion_film(
-    robot: Robot, t: np.ndarray, q: np.ndarray, loads: Loads, about: str = "", start: float = 0.0, slow: float = 1.0
+    robot: Robot,
+    t: np.ndarray,
+    q: np.ndarray,
+    loads: DrawnLoads,
+    about: str = "",
+    start: float = 0.0,
+    slow: float = 1.0,
 ) -> Scene:
     """The film of a motion with loads over time.
 
@@ -107,7 +113,7 @@ def colours(load: np.ndarray) -> np.ndarray:
 
 
 def _struts(
-    scene: Scene, robot: Robot, loads: Loads, times: np.ndarray, placements: np.ndarray
+    scene: Scene, robot: Robot, loads: DrawnLoads, times: np.ndarray, placements: np.ndarray
 ) -> Iterator[dict[str, Any]]:
     """A rod from ball to ball, and at both balls the force on what the strut holds there."""
     for k, name in enumerate(loads.names):
@@ -135,7 +141,7 @@ def _struts(
 
 
 def _motors(
-    scene: Scene, robot: Robot, loads: Loads, times: np.ndarray, placements: np.ndarray
+    scene: Scene, robot: Robot, loads: DrawnLoads, times: np.ndarray, placements: np.ndarray
 ) -> Iterator[dict[str, Any]]:
     """At each motor's joint, or the first of those that it drives, its torque about the axis or its force along it."""
     size = float(np.linalg.norm(np.ptp(placements[0, :, :3, 3], axis=0)))
@@ -218,7 +224,7 @@ def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
     return animation_track("material.color", "color", times, colours(load))
 
 
-def _overlay(loads: Loads, end: float, start: float, slow: float) -> str:
+def _overlay(loads: DrawnLoads, end: float, start: float, slow: float) -> str:
     """film.html with its data: bars, labels, legend and a slider up to the film's end [s]."""
     members = []
     for k, name in enumerate(loads.names):

@@ -20,7 +20,7 @@ TOLERANCE = 0.01  # of the limit
 
 
 @dataclass(frozen=True)
-class Loads:
+class DrawnLoads:
     """Loads of k struts or motors at N rows of a log."""
 
     what: str  # "axial strut force, full model", "motor torque"
@@ -76,7 +76,7 @@ def strut_film_loads(
     limit: float | None,
     reduced: Lump | None = None,
     covariance: np.ndarray | None = None,
-) -> Loads:
+) -> DrawnLoads:
     """Forces along the struts inside a log's edges; limit [N], else the robot's. Raises as `strut_history`.
 
     Args:
@@ -87,13 +87,13 @@ def strut_film_loads(
     what = f"axial strut force, {history.model} model"
     far = None if history.reach is None else np.stack([history.reach.upper, history.reach.lower])
     limits = tuple(strut_limits(robot).values()) if limit is None else (limit,) * k
-    return Loads(what, history.names, ("N",) * k, history.t, ends, limits, far)
+    return DrawnLoads(what, history.names, ("N",) * k, history.t, ends, limits, far)
 
 
-def motor_film_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> Loads:
+def motor_film_loads(robot: Robot, log: Log, preparation: Preparation, limit: float | None) -> DrawnLoads:
     """Torques of the motors inside a log's edges; limit [N m or N] of each, else the robot's. Raises as `predict`."""
     tau, motors = predict(robot, log, preparation), robot.motors
     limits = tuple(limit or (most if np.isfinite(most) else None) for most in torque_limits(robot).tolist())
     units = tuple(effort_unit(robot.model, row) for row in motors.S)
     kept = inside(len(tau), edge_rows(log, preparation))
-    return Loads("motor torque", motors.names, units, log.t[kept], tau[None, kept], limits)
+    return DrawnLoads("motor torque", motors.names, units, log.t[kept], tau[None, kept], limits)

@@ -9,11 +9,11 @@ from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.errors import ClosureFailed, RobodynError
 from robodyn_pin.poses.jog import (
     coordinate_choices,
-    moved,
+    jogged,
     nearest_limits,
     pose_at,
     position_bounds,
-    ranges,
+    slider_ranges,
     static_loads,
 )
 from robodyn_pin.robot.limits import strut_limits
@@ -49,7 +49,7 @@ class Panel(ViserPage):
         """
         with self._lock:
             try:
-                self.pose, self._reason = moved(self.robot, self.pose, c), ""
+                self.pose, self._reason = jogged(self.robot, self.pose, c), ""
             except ClosureFailed as error:
                 self._reason = str(error)
             self._follow(held)
@@ -83,7 +83,7 @@ class Panel(ViserPage):
     def _add_sliders(self) -> None:
         self._sliders = []
         axes = self.robot.coordinates
-        spans = ranges(self.robot, self._bounds)
+        spans = slider_ranges(self.robot, self._bounds)
         with self._folder:
             for name, value, (low, high), slide in zip(
                 axes.names, self.pose.c, spans, self.robot.slides(axes.S), strict=True

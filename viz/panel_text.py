@@ -4,7 +4,7 @@ import html
 
 import numpy as np
 
-from robodyn_pin.poses.jog import Nearness, Pose, StaticLoads
+from robodyn_pin.poses.jog import LimitDistance, Pose, StaticLoads
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import effort_unit
@@ -77,7 +77,7 @@ def singularity_html(robot: Robot, pose: Pose, at_home: float) -> str:
     )
 
 
-def limits_html(near: list[Nearness]) -> str:
+def limits_html(near: list[LimitDistance]) -> str:
     """Joints and motors at or beyond their limits, else the one nearest to its limit."""
     title = f'<div style="{TITLE}">Joint limits</div>'
     if not near:
@@ -186,16 +186,16 @@ def _readable(value: float, sliding: bool) -> str:
     return f"{1e3 * value:.1f} mm" if sliding else f"{np.degrees(value):.1f}°"
 
 
-def _end(joint: Nearness) -> str:
+def _end(joint: LimitDistance) -> str:
     upper = joint.share > 0
     return f"its {'upper' if upper else 'lower'} limit, {_readable(joint.high if upper else joint.low, joint.sliding)}"
 
 
-def _verdict(joint: Nearness) -> str:
+def _verdict(joint: LimitDistance) -> str:
     return "beyond" if abs(joint.share) > 1 + 1e-6 else "at"
 
 
-def colour(joint: Nearness) -> str:
+def colour(joint: LimitDistance) -> str:
     """Colour of a joint that has reached a limit, or is beyond it."""
     return OVER if abs(joint.share) > 1 + 1e-6 else NEAR
 

@@ -67,11 +67,16 @@ def write_report(result: Result, path: Path) -> None:
 @cache
 def _template() -> Template:
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    pages.filters |= {"number": number, "fixed": lambda x: number(x, zeros=True), "breakable": breakable, "zip": zip}
+    pages.filters |= {
+        "number": shown_number,
+        "fixed": lambda x: shown_number(x, zeros=True),
+        "breakable": breakable,
+        "zip": zip,
+    }
     return pages.get_template("report.html")
 
 
-def number(x: float, digits: int = 3, zeros: bool = False) -> Markup:
+def shown_number(x: float, digits: int = 3, zeros: bool = False) -> Markup:
     """A number for readers: a few digits, whole up to 99999, powers of ten; `zeros` keeps zeros at the end."""
     x = float(x) + 0.0  # no minus before a zero
     if not isfinite(x):
@@ -87,7 +92,7 @@ def number(x: float, digits: int = 3, zeros: bool = False) -> Markup:
 
 
 def _plain(x: float) -> str:
-    return number(x, zeros=True).striptags()
+    return shown_number(x, zeros=True).striptags()
 
 
 def breakable(text: str) -> Markup:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from robodyn_pin.identification.uncertainty import quantile
-from robodyn_pin.identification.whiteness import spectrum
+from robodyn_pin.identification.whiteness import residual_spectrum
 from robodyn_pin.log_to_robot.diagnosis import Residuals, mass_eigenvalues
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.robot.units import parameter_units
@@ -114,7 +114,7 @@ def _spectrum(residuals: Residuals, j: int, name: str, unit: str) -> Picture:
 
 def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies [Hz] and mean power densities of BANDS bands; empty bands are left out."""
-    frequency, density = spectrum(residuals.series[:, j : j + 1], residuals.rate)
+    frequency, density = residual_spectrum(residuals.series[:, j : j + 1], residuals.rate)
     frequency, density = frequency[:-1], density[:-1]  # the window leaves half of the last
     band = np.digitize(frequency, np.geomspace(frequency[0], 1.001 * frequency[-1], BANDS + 1))
     used = np.unique(band)

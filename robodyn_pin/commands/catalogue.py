@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from robodyn_pin.dynamics.check import Report
 
 
-def robots(as_json: JsonOption = False) -> None:
+def robots_command(as_json: JsonOption = False) -> None:
     """List the catalogue.
 
     Example: robodyn robots
@@ -26,7 +26,7 @@ def robots(as_json: JsonOption = False) -> None:
     answer(as_json, rows, print_table, "Robots of the catalogue", rows)
 
 
-def check(robot: RobotArg, as_json: JsonOption = False) -> None:
+def check_command(robot: RobotArg, as_json: JsonOption = False) -> None:
     """Check a robot: do its loops close, which parameters can a log determine, which bodies cannot exist, and why?
 
     Ends with exit code 3 if a body cannot exist.

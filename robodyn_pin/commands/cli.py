@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from robodyn_pin.commands.catalogue import check, robots
-from robodyn_pin.commands.egm import record, stream
-from robodyn_pin.commands.elastic import design, stiffness
-from robodyn_pin.commands.forces import forces, joints, predict
-from robodyn_pin.commands.friction import friction
-from robodyn_pin.commands.identify import compare, excite, identify
-from robodyn_pin.commands.plan import plan
-from robodyn_pin.commands.pose import pose
-from robodyn_pin.commands.repair import repair
-from robodyn_pin.commands.show import show
-from robodyn_pin.commands.simulate import simulate
-from robodyn_pin.commands.track import track
+from robodyn_pin.commands.catalogue import check_command, robots_command
+from robodyn_pin.commands.egm import record_command, stream_command
+from robodyn_pin.commands.elastic import design_command, stiffness_command
+from robodyn_pin.commands.forces import forces_command, joints_command, predict_command
+from robodyn_pin.commands.friction import friction_command
+from robodyn_pin.commands.identify import compare_command, excite_command, identify_command
+from robodyn_pin.commands.plan import plan_command
+from robodyn_pin.commands.pose import pose_command
+from robodyn_pin.commands.repair import repair_command
+from robodyn_pin.commands.show import show_command
+from robodyn_pin.commands.simulate import simulate_command
+from robodyn_pin.commands.track import track_command
 from robodyn_pin.errors import RobodynError
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
@@ -27,10 +27,10 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 for _command in (
-    robots, check, repair, pose, show, simulate, excite, identify, friction, design, stiffness, compare, predict, forces,
-    joints, track, record, stream, plan,
+    robots_command, check_command, repair_command, pose_command, show_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
+    joints_command, track_command, record_command, stream_command, plan_command,
 ):  # fmt: skip
-    app.command()(_command)
+    app.command(_command.__name__.removesuffix("_command"))(_command)
 
 
 def _version(asked: bool) -> None:

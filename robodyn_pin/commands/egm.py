@@ -22,7 +22,7 @@ Share = Annotated[float, typer.Option(min=0, max=1)]
 PORT = 6510  # default of ABB's controllers
 
 
-def record(
+def record_command(
     robot: RobotArg,
     out: Annotated[Path, typer.Option(help="Log to write (.csv or .parquet).")],
     units: UnitsOption,
@@ -107,7 +107,7 @@ def _print_recording(summary: dict[str, Any], out: Path) -> None:
         print(f"caution: {caution}")
 
 
-def stream(
+def stream_command(
     robot: RobotArg,
     log: Annotated[Path, typer.Argument(help="Log to play (.csv, .parquet).")],
     units: UnitsOption = "angle=deg,torque=N m",

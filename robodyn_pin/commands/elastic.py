@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from robodyn_pin.elastic.stiffness import StiffnessResult
 
 
-def stiffness(
+def stiffness_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, measurements.")],
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -63,7 +63,7 @@ def print_stiffness(found: "StiffnessResult", folder: Path) -> None:
     print(f"page: {folder / 'stiffness.html'}")
 
 
-def design(
+def design_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, what may be measured.")],
     out: OutOption = None,
     as_json: JsonOption = False,

@@ -13,7 +13,7 @@ from robodyn_pin.commands.options import (
     RobotArg,
     ToolOption,
     answer,
-    carrying,
+    carrying_files,
     robot_of,
     say_unused,
 )
@@ -32,7 +32,7 @@ OF_REDUCED = "the intervals of these forces are not known: they exist for the fu
 IN_THE_FILE_ONLY = "are in the file, and neither compared nor drawn"  # the file has a torque for each row of the log
 
 
-def predict(
+def predict_command(
     robot: RobotArg,
     log: LogArg,
     out: Annotated[
@@ -91,7 +91,7 @@ def _robot_and_log(
     from robodyn_pin.logs.differentiation import Preparation
 
     model, run = robot_of(robot, params, tool)
-    model, _ = carrying(model, payload)
+    model, _ = carrying_files(model, payload)
     return model, run, read_as(run, log, model, torque), run.preparation if run else Preparation()
 
 
@@ -121,7 +121,7 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
     print(f"{', '.join(summary['files'])} beside it")
 
 
-def forces(
+def forces_command(
     robot: RobotArg,
     log: LogArg,
     out: Annotated[
@@ -162,7 +162,7 @@ def forces(
         if reduced or compare is not None or cell or limit is not None:
             raise RobodynError("--joints goes without --reduced, --limit, --compare and --cell, which are about struts")
         print("`robodyn forces --joints` is `robodyn joints` now, which runs here", file=sys.stderr)
-        joints(robot, log, out, params, tool, payload, as_json)
+        joints_command(robot, log, out, params, tool, payload, as_json)
         return
     from robodyn_pin.log_to_robot.covariance import covariance_of
     from robodyn_pin.output.forces import Asked, forces_of_log
@@ -200,7 +200,7 @@ def _shown(value: object) -> object:
     return "" if value is None else value
 
 
-def joints(
+def joints_command(
     robot: RobotArg,
     log: LogArg,
     out: Annotated[

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robodyn_pin.friction_tests.result import FrictionResult
 
 
-def friction(
+def friction_command(
     run: Annotated[Path, typer.Argument(help="Friction file (.yaml): robot, motor or sweeps, logs, model.")],
     out: OutOption = None,
     protocol: Annotated[
@@ -84,14 +84,14 @@ def _print_protocol(planned: "Protocol", folder: Path) -> None:
 
 
 def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
-    from robodyn_pin.friction_tests.result import quantities
+    from robodyn_pin.friction_tests.result import friction_quantities
 
     if swept.simulated:
         print(SIMULATED)
     rows = []
     for name, result in swept.motors.items():
         fit = result.fits[result.model]
-        found = {q.name: _with_reach(q.value, q.reach) for q in quantities(fit, result.model)}
+        found = {q.name: _with_reach(q.value, q.reach) for q in friction_quantities(fit, result.model)}
         rms = f"{fit.rmse:.2g} {result.unit}"
         rows.append({"motor": name, **found, "rms": rms, "speeds": len(result.points.speed)})
     model = next(iter(swept.motors.values())).model

@@ -9,7 +9,7 @@ from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_o
 from robodyn_pin.output.console import bar, print_comparison, print_excitation, print_result, status
 
 
-def excite(
+def excite_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -35,7 +35,7 @@ def excite(
     verdict(not found.unknown)
 
 
-def identify(
+def identify_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -58,7 +58,7 @@ def identify(
     verdict(result.verdict.accepted)
 
 
-def compare(
+def compare_command(
     first: Annotated[Path, typer.Argument(help="Result folder.")],
     second: Annotated[Path, typer.Argument(help="Result folder of the same robot.")],
     as_json: JsonOption = False,

@@ -64,7 +64,7 @@ def _robot_of(robot: str, params: Path | None) -> tuple["Robot", "RunFile | None
     return found, read_run(folder / "run.yaml")
 
 
-def carrying(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
+def carrying_files(robot: "Robot", payload: list[Path] | None) -> tuple["Robot", str]:
     """The robot with payloads, and a text that names them."""
     from robodyn_pin.files import read_yaml
     from robodyn_pin.robot.payload import LoadSpec, loaded
@@ -100,7 +100,7 @@ def say_unused(as_json: bool, *logs: "Log") -> None:
             print(f"{log.name}: columns not used: {log.quality.not_used}")
 
 
-def numbers(text: str, option: str, names: str = "") -> list[float]:
+def number_list(text: str, option: str, names: str = "") -> list[float]:
     """Numbers separated by commas; as many as there are names, if these are given."""
     try:
         found = [float(x) for x in text.split(",")]

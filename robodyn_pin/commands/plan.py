@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from robodyn_pin.planning.task import PlanResult
 
 
-def plan(
+def plan_command(
     run: Annotated[Path, typer.Argument(help="Plan file (.yaml): robot, payload, path, limits.")],
     out: OutOption = None,
     controller: Annotated[

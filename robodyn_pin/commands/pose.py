@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, numbers, robot_of
+from robodyn_pin.commands.options import JsonOption, RobotArg, ToolOption, answer, number_list, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_table
 
 SIX = ("x [m]", "y [m]", "z [m]", "roll", "pitch", "yaw")
 
 
-def pose(
+def pose_command(
     robot: RobotArg,
     at: Annotated[
         str | None,
@@ -57,7 +57,7 @@ def pose(
     import numpy as np
 
     from robodyn_pin.log_to_robot.run_file import read_as
-    from robodyn_pin.poses.report import FLANGE, along, in_units, moving, pose_of, reaching, standing
+    from robodyn_pin.poses.report import FLANGE, in_units, moving, nearness_along, pose_of, reaching, standing
 
     if sum(x is not None for x in (at, reach, motion)) > 1:
         raise RobodynError("--at, --reach and --motion ask for different things; give one of them")
@@ -65,20 +65,20 @@ def pose(
         raise RobodynError("--velocity asks for rates at one pose of the motors; give it with --at")
     (model, run), unit = robot_of(robot, None, tool), np.pi / 180 if degrees else 1.0
     if reach is not None:
-        six = numbers(reach, "--reach", "x,y,z,roll,pitch,yaw")
+        six = number_list(reach, "--reach", "x,y,z,roll,pitch,yaw")
         summary = reaching(model, pose_of(np.array(six) * np.repeat([1.0, unit], 3)), frame or FLANGE)
         answer(as_json, summary, _print_branches, summary, unit)
         return
     if motion is not None:
-        summary = along(model, read_as(run, motion, model, torque=False), frame or FLANGE)
+        summary = nearness_along(model, read_as(run, motion, model, torque=False), frame or FLANGE)
         answer(as_json, summary, _print_along, summary, unit)
         return
     axes = model.coordinates
     home = axes.S @ model.home + axes.offset
-    c = home if at is None else np.array(numbers(at, "--at", ",".join(axes.names))) * in_units(model, unit)
+    c = home if at is None else np.array(number_list(at, "--at", ",".join(axes.names))) * in_units(model, unit)
     summary = standing(model, c, frame)
     if velocity is not None:
-        asked = np.array(numbers(velocity, "--velocity", "vx,vy,vz,wx,wy,wz"))
+        asked = np.array(number_list(velocity, "--velocity", "vx,vy,vz,wx,wy,wz"))
         summary["motion"] = moving(model, c, asked, frame or FLANGE)
     answer(as_json, summary, _print_standing, summary, unit)
 

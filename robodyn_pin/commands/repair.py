@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from robodyn_pin.dynamics.repair import Repair
 
 
-def repair(
+def repair_command(
     robot: RobotArg,
     metric: Annotated[
         Literal["euclidean", "torque"],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robodyn_pin.robot.robot import Robot
 
 
-def show(
+def show_command(
     robot: RobotArg,
     motion: Annotated[Path | None, typer.Option(help="Log (.csv, .parquet) to play.")] = None,
     params: ParamsOption = None,

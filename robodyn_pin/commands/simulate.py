@@ -12,8 +12,8 @@ from robodyn_pin.commands.options import (
     RobotArg,
     ToolOption,
     answer,
-    carrying,
-    numbers,
+    carrying_files,
+    number_list,
     robot_of,
     verdict,
 )
@@ -21,7 +21,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import bar, print_tracking
 
 
-def simulate(
+def simulate_command(
     robot: RobotArg,
     motion: Annotated[
         Path, typer.Option(help="Motion of the coordinates (.yaml): Fourier series, or held poses or speeds.")
@@ -81,9 +81,9 @@ def simulate(
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
     empty, _ = robot_of(robot, params, tool)
-    model, carried = carrying(empty, payload)
-    sigma = np.array(numbers(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
-    constant = np.array(numbers(bias, "--bias")) if bias else None
+    model, carried = carrying_files(empty, payload)
+    sigma = np.array(number_list(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
+    constant = np.array(number_list(bias, "--bias")) if bias else None
     course, disturbed = read_motion(motion), Noise(sigma, encoder_bits, seed, internal, constant)
     note = (
         f"SIMULATED by robodyn_pin: {model.name}{carried}, motion {motion.name}, torque noise {noise or 0} (standard deviation), "

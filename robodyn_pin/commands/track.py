@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LIVE = 10  # samples that are processed at once while a page shows them
 
 
-def track(
+def track_command(
     robot: RobotArg,
     logs: Annotated[list[Path], typer.Argument(help="Logs (.csv, .parquet), taken one after the other.")],
     params: ParamsOption = None,

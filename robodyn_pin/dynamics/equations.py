@@ -40,7 +40,7 @@ def inverse_dynamics(
         Underactuated: no motor torques make this motion.
     """
     state = robot.close(c, cd, cdd)
-    efforts = coordinate_efforts(robot, state) - load(robot, state, wrench)
+    efforts = coordinate_efforts(robot, state) - wrench_efforts(robot, state, wrench)
     return motor_torques(robot, state, efforts, internal)
 
 
@@ -147,7 +147,7 @@ def nearest_torques(
     """As `inverse_dynamics`, of a robot with fewer motors than degrees of freedom: what is missing is returned, too."""
     state = robot.close(c, cd, cdd)
     return NearestTorques(
-        *_nearest(motor_map(robot, state), coordinate_efforts(robot, state) - load(robot, state, wrench))
+        *_nearest(motor_map(robot, state), coordinate_efforts(robot, state) - wrench_efforts(robot, state, wrench))
     )
 
 
@@ -162,7 +162,7 @@ def internal_torques(robot: Robot, state: State, tau: np.ndarray) -> np.ndarray:
     return tau - (B @ (np.linalg.pinv(B) @ tau[..., None]))[..., 0]
 
 
-def load(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
+def wrench_efforts(robot: Robot, state: State, wrench: Wrench | None) -> np.ndarray:
     """Efforts of a wrench along the coordinates (N, d)."""
     return along(state.T, tree_load(robot, state, wrench))
 
@@ -225,7 +225,7 @@ def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | 
     """As `forward_dynamics`, at states (N) that were closed with zero c''."""
     driving = along(motor_map(robot, state), tau) - coordinate_efforts(robot, state)
     if wrench is not None:
-        driving += load(robot, state, wrench)
+        driving += wrench_efforts(robot, state, wrench)
     return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BeyondLimits
-from robodyn_pin.robot.limits import Bounds, Limits, limits_of, said
+from robodyn_pin.robot.limits import AxisLimits, Limits, limits_of, said
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.robot_file import Limit
 
@@ -133,7 +133,7 @@ def _offset(robot: Robot, name: str) -> float:
     return float(motors.offset[motors.names.index(name)]) if name in motors.names else 0.0
 
 
-def _unit(robot: Robot, bounds: Bounds, name: str) -> str:
+def _unit(robot: Robot, bounds: AxisLimits, name: str) -> str:
     if bounds.kind == "force":
         return "N"
     row = bounds.S[bounds.names.index(name)]

@@ -13,7 +13,7 @@ from robodyn_pin.dynamics.regressor import body_regressor, group_name
 from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.identification.parameters import smallest_eigenvalues
-from robodyn_pin.identification.repair import THINNEST, Metric, Repaired, repair
+from robodyn_pin.identification.repair import THINNEST, Metric, Repaired, repaired
 from robodyn_pin.identification.simple_bodies import QUANTITIES, about_centre
 from robodyn_pin.robot.export import urdf_with
 from robodyn_pin.robot.limits import limits_of
@@ -113,7 +113,7 @@ def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = T
     W = np.concatenate([_motor_regressor(robot, random_motion(robot, rng)) for _ in range(MOTIONS)])
     rms = _rms(W @ before.ravel())
     rows = W / np.maximum(rms, 1e-9 * rms.max())[:, None]
-    found = repair(before, metric, rows.reshape(-1, before.size), thinnest)
+    found = repaired(before, metric, rows.reshape(-1, before.size), thinnest)
     change = W @ (found.bodies - before).ravel()
     return Repair(robot, robot.body_groups, before, found, metric, rms, _rms(change), np.abs(change).max(axis=0))
 

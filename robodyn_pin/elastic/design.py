@@ -25,7 +25,7 @@ from robodyn_pin.elastic.springs import Springs, motors_of, pose_kinematics, spr
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
-from robodyn_pin.identification.experiment_design import Criterion, posterior, search, size
+from robodyn_pin.identification.experiment_design import Criterion, design_posterior, search, size
 from robodyn_pin.robot.robot import load_named
 
 
@@ -115,7 +115,7 @@ def _direction_sizes(
     sizes = {}
     for name in dict.fromkeys(plan.directions):
         own = by_measurement[[x == name for x in plan.directions]].reshape(-1, p)
-        sizes[str(name)] = float(size(posterior(own, setting.precision), criterion))
+        sizes[str(name)] = float(size(design_posterior(own, setting.precision), criterion))
     return sizes
 
 

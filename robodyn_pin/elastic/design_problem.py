@@ -15,7 +15,7 @@ from robodyn_pin.elastic.inference import stiffness_of
 from robodyn_pin.elastic.pose_rules import PoseRules, pose_rules, slack
 from robodyn_pin.elastic.springs import PoseKinematics, Springs, pose_kinematics
 from robodyn_pin.identification.bayes import Gaussian
-from robodyn_pin.identification.experiment_design import Problem
+from robodyn_pin.identification.experiment_design import DesignProblem
 
 BASES: dict[Direction, np.ndarray] = {
     "x": np.eye(3)[:, :1],
@@ -100,7 +100,7 @@ def forces_of(setting: DesignSetting, plan: MeasurementPlan, u: np.ndarray) -> n
     return setting.largest * np.array([BASES[name] @ s for name, s in zip(plan.directions, parts, strict=True)])
 
 
-def design_problem(setting: DesignSetting, plan: MeasurementPlan) -> Problem:
+def design_problem(setting: DesignSetting, plan: MeasurementPlan) -> DesignProblem:
     """The optimisation problem of a plan."""
     rules, d, G, widths = setting.rules, len(setting.rules.low), plan.poses, plan.widths
     n = G * d + sum(widths)
@@ -134,7 +134,7 @@ def design_problem(setting: DesignSetting, plan: MeasurementPlan) -> Problem:
 
     low = np.concatenate([np.tile(rules.low, G), -np.ones(sum(widths))])
     high = np.concatenate([np.tile(rules.high, G), np.ones(sum(widths))])
-    return Problem(rows, setting.precision, low, high, None if rules.position is None else position, inequalities)
+    return DesignProblem(rows, setting.precision, low, high, None if rules.position is None else position, inequalities)
 
 
 def _block_slopes(blocks: np.ndarray, n: int) -> np.ndarray:

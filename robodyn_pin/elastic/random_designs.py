@@ -9,7 +9,7 @@ from robodyn_pin.elastic.design_problem import DesignSetting, MeasurementPlan, d
 from robodyn_pin.elastic.deviation import twist_compliance
 from robodyn_pin.elastic.pose_rules import random_poses
 from robodyn_pin.elastic.springs import pose_kinematics
-from robodyn_pin.identification.experiment_design import Criterion, posterior, size
+from robodyn_pin.identification.experiment_design import Criterion, design_posterior, size
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def draw_designs(
         both = [design_inputs(c[i], parts), design_inputs(c[i], np.sign(parts))]
         rows = [sensitivities(setting, L[i, list(plan.pose)], forces_of(setting, plan, u)) for u in both]
         inputs.append(both[0])
-        covariances.append([posterior(r.reshape(-1, L.shape[-1]), setting.precision) for r in rows])
+        covariances.append([design_posterior(r.reshape(-1, L.shape[-1]), setting.precision) for r in rows])
     within, full = np.swapaxes(np.array(covariances), 0, 1)
     return RandomDesigns(plans, np.array(inputs), within, full)
 

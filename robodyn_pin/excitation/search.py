@@ -18,7 +18,7 @@ from robodyn_pin.excitation.workspace import Workspace, translations, workspace
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.base import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
-    Series,
+    ExcitingSeries,
     highest,
     largest_amplitude,
     log_information,
@@ -76,7 +76,7 @@ class _Plan:
 
     run: ExcitationFile
     model: ExcitationModel
-    series: Series
+    series: ExcitingSeries
     base: BaseSet
     region: Workspace | None
     centre: np.ndarray  # (d,) of random motions
@@ -128,7 +128,7 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
     base, limits = check(robot).base, limits_of(robot, run.limits, run.margin)
     model = ExcitationModel(moved, robot, limits, _noise(run, robot), base.columns)
     region = workspace(moved, limits) if translations(moved) else None
-    series, centre = Series(run.period, run.harmonics), _centre(run, model, region)
+    series, centre = ExcitingSeries(run.period, run.harmonics), _centre(run, model, region)
     return _Plan(run, model, series, base, region, centre, _amplitudes(run, model, region))
 
 
@@ -254,7 +254,7 @@ def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
     return replace(model, robot=soft(model.robot), identified=soft(model.identified))
 
 
-def _trimmed(model: ExcitationModel, series: Series, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:
+def _trimmed(model: ExcitationModel, series: ExcitingSeries, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:
     """The motion at the log's rate, made smaller until no limit is exceeded at any sample."""
     for _ in range(TRIMS):
         dense = _dense(model, series, X, rate)
@@ -265,7 +265,7 @@ def _trimmed(model: ExcitationModel, series: Series, X: np.ndarray, rate: float)
     raise RobodynError(f"the motion exceeds a limit by {100 * load - 100:.2g} % between the samples of the search")
 
 
-def _dense(model: ExcitationModel, series: Series, X: np.ndarray, rate: float) -> Dense:
+def _dense(model: ExcitationModel, series: ExcitingSeries, X: np.ndarray, rate: float) -> Dense:
     t = np.arange(round(series.period * rate) + 1) / rate
     c, cd, cdd = series.basis(t) @ X
     parts = []

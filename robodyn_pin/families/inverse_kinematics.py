@@ -16,7 +16,7 @@ import numpy as np
 
 from robodyn_pin.errors import RobodynError, ShapeMismatch
 from robodyn_pin.families.spherical_wrist import SphericalWrist, across, spherical_wrist, turn
-from robodyn_pin.robot.limits import Bounds, limits_of
+from robodyn_pin.robot.limits import AxisLimits, limits_of
 from robodyn_pin.robot.robot import Robot
 
 BRANCHES = tuple(
@@ -39,7 +39,7 @@ class Branches:
     """Answers for N poses; branch k is called BRANCHES[k]."""
 
     arm: SphericalWrist
-    limits: Bounds  # of positions of joints and motors
+    limits: AxisLimits  # of positions of joints and motors
     theta: np.ndarray  # (N, 8, 6) angles of the arm's joints, NaN where there are none
     beside: np.ndarray  # (N,) distance of the wrist centre from axis 1 [m]
     lever: np.ndarray  # (N, 2) its distance from axis 2 [m], arm in front and at the back
@@ -137,11 +137,11 @@ def inverse_kinematics(robot: Robot, poses: np.ndarray, frame: str = "flange") -
     return Branches(arm, limits, theta, beside, lever)
 
 
-def _position_limits(robot: Robot) -> Bounds:
+def _position_limits(robot: Robot) -> AxisLimits:
     """Of joints and motors."""
     found = next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
     if found is None:
-        return Bounds("position", (), np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0))
+        return AxisLimits("position", (), np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0))
     return found
 
 
@@ -151,7 +151,7 @@ def reach(arm: SphericalWrist) -> tuple[float, float]:
     return float(abs(long - short)), float(long + short)
 
 
-def ranges(arm: SphericalWrist, limits: Bounds) -> np.ndarray:
+def ranges(arm: SphericalWrist, limits: AxisLimits) -> np.ndarray:
     """Least and greatest angle of the arm's joints (6, 2) that limits of one joint or motor allow, infinite without."""
     found = np.tile([-np.inf, np.inf], (6, 1))
     rows, rest = limits.S @ arm.tree, limits.S @ arm.rest

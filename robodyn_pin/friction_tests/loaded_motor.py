@@ -13,7 +13,7 @@ from robodyn_pin.friction_tests.free_motor import check_motors, logs_of, unit_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import FrictionResult, bend_warning, fit_curves
 from robodyn_pin.identification.steady_motion import resolution
-from robodyn_pin.identification.sweep_passages import JITTER, Passage, Sample, pair_up, passages
+from robodyn_pin.identification.sweep_passages import JITTER, Passage, PassageSample, pair_up, passages
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import Robot
 
@@ -65,7 +65,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
         raise BadFile("the friction file names a 'motor' that turns freely, no 'sweeps'; see free.measure")
     at, names = run.sweeps.at, robot.motors.names
     check_motors(robot, list(at))
-    samples: dict[str, list[Sample]] = {name: [] for name in at}
+    samples: dict[str, list[PassageSample]] = {name: [] for name in at}
     shown: dict[str, Shown] = {}
     simulated = False
     for log in logs_of(run, folder, robot):
@@ -83,7 +83,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
 
 
 def _result(
-    run: FrictionFile, robot: Robot, motor: str, angle: float, samples: list[Sample], simulated: bool
+    run: FrictionFile, robot: Robot, motor: str, angle: float, samples: list[PassageSample], simulated: bool
 ) -> FrictionResult:
     files = ", ".join(str(named.file) for named in run.logs)
     if not samples:
@@ -122,11 +122,11 @@ def _alone(q: np.ndarray, k: int, trembling: np.ndarray) -> bool:
     return bool(np.delete(moved <= np.maximum(ASIDE * moved[k], trembling), k).all())
 
 
-def _sample(log: Log, passage: Passage, k: int) -> Sample:
+def _sample(log: Log, passage: Passage, k: int) -> PassageSample:
     index = np.arange(passage.part.start, passage.part.stop)
     # A copy: what is kept of a log must not keep the log.
     tau = log.efforts[passage.part, k].copy()
-    return Sample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau)
+    return PassageSample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau)
 
 
 def _shown(log: Log, found: list[Passage], k: int) -> Shown:

@@ -25,7 +25,7 @@ EFFORTS: dict[Curve, tuple[EffortSpec, ...]] = {
 TABLE_5: dict[str, tuple[int, ...]] = {"Fs": (0, 1), "Fc": (0,), "Fv": (2,), "omega_st": (3,)}
 
 
-class Quantity(NamedTuple):
+class FrictionQuantity(NamedTuple):
     """A parameter of a curve."""
 
     name: str
@@ -90,7 +90,7 @@ class FrictionResult:
             "fits": found,
             "table": {
                 q.name: {"value": q.value, "deviation": q.deviation, "half width of 95 %": q.reach}
-                for q in quantities(self.fits[self.model], self.model)
+                for q in friction_quantities(self.fits[self.model], self.model)
             },
             "left out": {**self.left_out},
             "efforts": self.efforts,
@@ -107,7 +107,7 @@ class FrictionResult:
         return pl.DataFrame(named | {str(name): fit.predicted for name, fit in self.fits.items()})
 
 
-def quantities(fit: CurveFit, curve: Curve) -> list[Quantity]:
+def friction_quantities(fit: CurveFit, curve: Curve) -> list[FrictionQuantity]:
     """The parameters as they are published: of Stribeck friction those of Table 5, else the coefficients and the speed."""
     values = np.append(fit.coefficients, [] if fit.shape is None else [fit.shape])
     heads = [*names(curve), *(["speed"] if fit.shape is not None else [])]
@@ -116,7 +116,7 @@ def quantities(fit: CurveFit, curve: Curve) -> list[Quantity]:
     for name, summed in sums.items():
         used = list(summed)
         deviation = float(np.sqrt(fit.covariance[np.ix_(used, used)].sum()))
-        found.append(Quantity(name, float(values[used].sum()), deviation, quantile(fit.freedom) * deviation))
+        found.append(FrictionQuantity(name, float(values[used].sum()), deviation, quantile(fit.freedom) * deviation))
     return found
 
 

@@ -16,7 +16,7 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.noise import motor_noise
-from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, passed, prior_of, weighting
+from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import rates_of
@@ -237,7 +237,7 @@ def independent_share(run: RunFile, rate: float) -> float:
     White noise keeps its spectrum near zero, where the motion is, and loses its variance: 2 x cut-off independent values
     a second, if the filter were ideal. Rows further apart than that are independent.
     """
-    return min(1.0, run.rows.every * passed(run, rate) ** 2)
+    return min(1.0, run.rows.every * noise_passed(run, rate) ** 2)
 
 
 def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:

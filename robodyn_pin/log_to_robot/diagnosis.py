@@ -16,7 +16,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.log_to_robot.cross_validation import Fitted
-from robodyn_pin.log_to_robot.informative_motions import USUAL, Known, known, moved
+from robodyn_pin.log_to_robot.informative_motions import USUAL, Known, known, motion_of_first_samples
 from robodyn_pin.log_to_robot.instruments import band, instrument_rows
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
@@ -114,7 +114,7 @@ def diagnose(
     if run.instruments:
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
-    motions = [moved(robot, log, run.preparation) for log in logs]
+    motions = [motion_of_first_samples(robot, log, run.preparation) for log in logs]
     fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,

@@ -30,7 +30,7 @@ class Selected:
     sha256: str = ""
 
 
-def split(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
+def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
     """The last part of every log held out."""
     cuts = [s.begin + int((1 - SHARE) * (s.end - s.begin)) for s in fit]
     return (

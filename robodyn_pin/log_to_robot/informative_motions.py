@@ -57,7 +57,7 @@ def motions(
     robot: Robot, log: AnyLog, preparation: Preparation, noise: np.ndarray | None = None, seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Rows (n, d, p) of kinds of motion at the log's poses, with its speeds and accelerations; `noise`: whitened by it."""
-    q, cd, cdd = moved(robot, log, preparation)
+    q, cd, cdd = motion_of_first_samples(robot, log, preparation)
     fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
     picked = np.linspace(0, len(q) - 1, STATES).astype(int)
     q, cd, cdd = q[picked], cd[picked], cdd[picked]
@@ -76,7 +76,9 @@ def motions(
     return rows
 
 
-def moved(robot: Robot, log: AnyLog, preparation: Preparation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def motion_of_first_samples(
+    robot: Robot, log: AnyLog, preparation: Preparation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joints q (N, nv) and rates c', c'' (N, d) of the coordinates in the log's first samples."""
     part = log.section(0, min(log.size, LOOKED_AT))
     state = close_motors(robot, *rates_of(log, preparation).motion(part), part.row)

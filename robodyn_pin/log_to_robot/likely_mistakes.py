@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.overconstraint import FAR
-from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked, rows_of
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
@@ -132,7 +132,7 @@ class _Explained:
     """What guesses about torques and bodies share: the equations at the positions of the log."""
 
     def __init__(self, robot: Robot, samples: Picked) -> None:
-        rows = rows_of(robot, samples)
+        rows = picked_rows(robot, samples)
         self.fits, self.stretch = Explanations(robot, rows), samples.stretch
         # More encoders than degrees of freedom that agree with the loops are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR

@@ -20,7 +20,7 @@ SHORTEST = 0.2  # [s] of a pose that is found
 
 
 @dataclass(frozen=True)
-class Pose:
+class StillPose:
     """A stretch of a log in which the robot stands still."""
 
     log: str
@@ -29,7 +29,7 @@ class Pose:
     tau: np.ndarray  # (n, d) torques along the coordinates, or of the motors where these are more [N m or N]
 
 
-def poses_of(robot: Robot, log: Log, rows: tuple[int, int] | None = None, before_gear: bool = False) -> list[Pose]:
+def poses_of(robot: Robot, log: Log, rows: tuple[int, int] | None = None, before_gear: bool = False) -> list[StillPose]:
     """The poses of a log: the given rows as one, else every stretch that stands still.
 
     Args:
@@ -45,7 +45,7 @@ def poses_of(robot: Robot, log: Log, rows: tuple[int, int] | None = None, before
             "samples: 'poses: [{file: ..., rows: [begin, end]}]'"
         )
     gear = _gear(robot) if before_gear else np.ones(len(robot.motors.names))
-    return [Pose(log.name, p.start, p.stop, _torques(robot, log, p, gear)) for p in parts]
+    return [StillPose(log.name, p.start, p.stop, _torques(robot, log, p, gear)) for p in parts]
 
 
 def _gear(robot: Robot) -> np.ndarray:
@@ -64,7 +64,7 @@ def _torques(robot: Robot, log: Log, part: slice, gear: np.ndarray) -> np.ndarra
     return (log.efforts[part] * gear) @ motor_map(robot, state)[0]
 
 
-def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> list[Pose]:
+def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> list[StillPose]:
     """All poses of the logs that a run file names.
 
     Raises:
@@ -79,7 +79,7 @@ def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> lis
     return found
 
 
-def noise_along(robot: Robot, poses: list[Pose]) -> dict[str, float]:
+def noise_along(robot: Robot, poses: list[StillPose]) -> dict[str, float]:
     """Standard deviation of one sample along each coordinate, or of each motor where these are more [N m or N].
 
     Raises:

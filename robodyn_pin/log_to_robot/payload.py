@@ -15,7 +15,7 @@ ALONE = 1e-6  # smallest weight with which another parameter counts in a combina
 
 
 @dataclass(frozen=True)
-class Quantity:
+class PayloadQuantity:
     """One number of a payload, in the frame of the link that it is fixed to."""
 
     name: str
@@ -42,7 +42,7 @@ def check_sign(payload: Payload, first: int, wls: BaseEstimate) -> None:
         return
 
 
-def quantities(robot: Robot, feasible: np.ndarray, wls: BaseEstimate) -> list[Quantity]:
+def payload_quantities(robot: Robot, feasible: np.ndarray, wls: BaseEstimate) -> list[PayloadQuantity]:
     """What an identification says of the payload; feasible (p,)."""
     columns, alone = robot.payload_columns, _alone(wls.base)
     own = [(c - columns.start, row) for c, row in alone.items() if columns.start <= c < columns.stop]
@@ -54,13 +54,13 @@ def quantities(robot: Robot, feasible: np.ndarray, wls: BaseEstimate) -> list[Qu
     deviations = np.sqrt(np.einsum("ij,jk,ik->i", J, covariance, J))
     found = zip(QUANTITIES.items(), about_centre(feasible[columns]), values, deviations, strict=True)
     return [
-        Quantity(name, unit, float(f), *((None, None) if np.isnan(w) else (float(w), float(s))))
+        PayloadQuantity(name, unit, float(f), *((None, None) if np.isnan(w) else (float(w), float(s))))
         for (name, unit), f, w, s in found
     ]
 
 
 def payload_summary(
-    robot: Robot, labels: Sequence[str], base: BaseSet, found: Sequence[Quantity]
+    robot: Robot, labels: Sequence[str], base: BaseSet, found: Sequence[PayloadQuantity]
 ) -> dict[str, object] | None:
     """What `result.json` holds of the payload; labels (r,) of the base parameters."""
     if robot.payload is None:

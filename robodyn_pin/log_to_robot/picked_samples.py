@@ -95,7 +95,7 @@ class PickedRows:
         return along(self.B, tau)
 
 
-def rows_of(robot: Robot, samples: Picked) -> PickedRows:
+def picked_rows(robot: Robot, samples: Picked) -> PickedRows:
     """Raises ClosureFailed where the loops cannot close at these positions."""
     state = close_motors(robot, samples.q, samples.dq, samples.ddq)
     W = state_regressor(robot, state)

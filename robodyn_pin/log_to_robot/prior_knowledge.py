@@ -114,11 +114,11 @@ def weighting(run: RunFile, robot: Robot, rate: float) -> Weigh:
             raise UnknownName("coordinate", name, f"robot {robot.name!r}", names)
     if missing := [name for name in names if name not in given]:
         raise BadFile(f"the run file gives the noise of some coordinates, but not of {', '.join(missing)}")
-    sigma = passed(run, rate) * np.array([given[name] for name in names])
+    sigma = noise_passed(run, rate) * np.array([given[name] for name in names])
     return lambda groups, base, independent: known_noise(groups, sigma, base, independent)
 
 
-def passed(run: RunFile, rate: float) -> float:
+def noise_passed(run: RunFile, rate: float) -> float:
     """Standard deviation of white noise of size one after the rows' filter: the norm of its impulse response."""
     if run.rows.filter is None:
         return 1.0

@@ -18,7 +18,7 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.cross_validation import Choice
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape
 from robodyn_pin.log_to_robot.held_out import Sample
-from robodyn_pin.log_to_robot.payload import Quantity, quantities
+from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
 from robodyn_pin.logs.quality import Quality
@@ -111,9 +111,11 @@ class Result:
         return compare_copies(self.layout, self.wls)
 
     @cached_property
-    def payload(self) -> list[Quantity]:
+    def payload(self) -> list[PayloadQuantity]:
         """What the logs say of the payload; empty without one."""
-        return quantities(self.robot_before, self.feasible.values, self.wls) if self.robot_before.payload else []
+        return (
+            payload_quantities(self.robot_before, self.feasible.values, self.wls) if self.robot_before.payload else []
+        )
 
     def write(self, folder: str | Path, report: bool = True) -> Path:
         """Write the result folder, as `output.identification.write_result`."""

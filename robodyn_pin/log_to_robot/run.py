@@ -20,7 +20,7 @@ from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
-from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split
+from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
@@ -48,7 +48,7 @@ def identify(robot: Robot, log: Log) -> Result:
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = split([Selected(uniform(log), 0, log.size)], cut=0)
+    fit, held_out = split_last([Selected(uniform(log), 0, log.size)], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -80,7 +80,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None)
     fit = [select(robot, run, folder, spec) for spec in run.fit]
     _check_rates(fit)
     if run.held_out is None:
-        fit, held_out = split(fit, run.rows.cut)
+        fit, held_out = split_last(fit, run.rows.cut)
     else:
         held_out = [clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
     return estimate(robot, run, fit, held_out, progress)

@@ -10,7 +10,7 @@ from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares
-from robodyn_pin.identification.payload_change import Change, ChangeDetector
+from robodyn_pin.identification.payload_change import ChangeDetector, PayloadChange
 from robodyn_pin.logs.quality import REACHED
 from robodyn_pin.online.sample_rows import SampleRows
 from robodyn_pin.online.track_file import TrackFile
@@ -31,7 +31,7 @@ class Update:
     start_error: np.ndarray  # (d,) the same, predicted with the parameters at the start
     effort: np.ndarray  # (d,) measured B'tau minus known efforts
     refused: str = ""  # why the estimate did not take it; empty if it did
-    change: Change | None = None  # whose measurement this sample completed
+    change: PayloadChange | None = None  # whose measurement this sample completed
 
 
 class Tracker:
@@ -55,7 +55,7 @@ class Tracker:
             tracked.values, tracked.scale, self.settings.forgetting, self.settings.spread
         )
         self.time, self._taken = 0.0, 0.0  # [s] of the last sample, and of the last one that the estimate took
-        self.refused, self.changes = Counter[str](), list[Change]()
+        self.refused, self.changes = Counter[str](), list[PayloadChange]()
         self.trend = Trend(len(tracked.values), BLOCK)
         self.start = tracked.values.copy()
         self.carried = 0.0  # [kg] picked since the start
@@ -156,14 +156,14 @@ class Tracker:
         self,
         reason: str,
         measured: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
-        change: Change | None = None,
+        change: PayloadChange | None = None,
     ) -> Update:
         """Count a sample that the estimate does not take; `measured` are its errors and effort, if they are known."""
         self.refused[reason] += 1
         missing = np.full(len(self.tracked.robot.coordinates.names), np.nan)
         return Update(*(measured or (missing, missing, missing)), reason, change)
 
-    def _detect_change(self, t: float, W: np.ndarray, y: np.ndarray, variance: np.ndarray) -> Change | None:
+    def _detect_change(self, t: float, W: np.ndarray, y: np.ndarray, variance: np.ndarray) -> PayloadChange | None:
         if self.detector is None:
             return None
         estimator = self.estimator
@@ -172,7 +172,7 @@ class Tracker:
             self.changes = [*self.changes, change][-MOST_CHANGES:]
         return change
 
-    def _apply_payload(self, change: Change, jump: np.ndarray) -> None:
+    def _apply_payload(self, change: PayloadChange, jump: np.ndarray) -> None:
         """Set the estimate to that before a payload was picked, plus the change (r,) by its mass."""
         self.estimator.values = change.values + jump
         self.trend.shift(jump)
@@ -192,7 +192,7 @@ class Tracker:
         self.time, self._taken, self.carried, spikes = state["numbers"].tolist()
         self._spikes_in_a_row, self.start = int(spikes), np.array(state["start"])
         self.changes = [
-            Change(float(row[0]), float(row[1]), float(row[2]), float(row[3]), bool(row[4]), row[5:])
+            PayloadChange(float(row[0]), float(row[1]), float(row[2]), float(row[3]), bool(row[4]), row[5:])
             for row in state["changes"]
         ]
         self.refused = Counter(dict(zip(state["reasons"].tolist(), state["refused"].tolist(), strict=True)))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
     from robodyn_pin.log_to_robot.compare import Compared
-    from robodyn_pin.log_to_robot.payload import Quantity
+    from robodyn_pin.log_to_robot.payload import PayloadQuantity
     from robodyn_pin.log_to_robot.result import Result
 
 
@@ -97,7 +97,7 @@ def print_result(result: "Result", folder: Path) -> None:
     print(f"report: {folder / 'report.html'}")
 
 
-def _payload_row(q: "Quantity") -> dict[str, str]:
+def _payload_row(q: "PayloadQuantity") -> dict[str, str]:
     wls = "not shown" if q.wls is None else f"{q.wls:.4g}"
     deviation = "" if q.deviation is None else f"{q.deviation:.2g}"
     known = {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}"}

@@ -155,17 +155,17 @@ def _film(result: PlanResult) -> Any:
     """Return a film of the motion with its strut forces, or with its motor torques if it has no struts."""
     from robodyn_pin.robot.units import effort_unit
     from robodyn_pin.viz.film import motion_film
-    from robodyn_pin.viz.film_loads import Loads
+    from robodyn_pin.viz.film_loads import DrawnLoads
 
     robot, motion = result.task.robot, result.motion
     if motion.struts is not None:
         names, ends = motion.struts.names, np.stack([motion.struts.upper, motion.struts.lower])
         unit, limits = ("N",) * len(names), result.task.strut_limits
-        loads = Loads("axial strut force, full model", names, unit, motion.t, ends, limits)
+        loads = DrawnLoads("axial strut force, full model", names, unit, motion.t, ends, limits)
     else:
         names = robot.motors.names
         unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
-        loads = Loads("motor torque", names, unit, motion.t, motion.tau[None], result.task.torque_limits)
+        loads = DrawnLoads("motor torque", names, unit, motion.t, motion.tau[None], result.task.torque_limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
     return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW_MOTION)
 

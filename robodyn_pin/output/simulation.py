@@ -15,7 +15,7 @@ from robodyn_pin.logs.writing import write_log, write_table
 from robodyn_pin.motions.motion_file import Motion
 from robodyn_pin.robot.limits import MOTION, limits_of
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.simulation.closed_loop import Tracking, prepare, track
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controllers import ControllerFile
 from robodyn_pin.simulation.simulated_log import Noise, check_noise, leaving
 
@@ -51,7 +51,7 @@ def controlled_log(
     if not ignore_limits:  # torques are cut at their limits, and that is reported
         for part, state in robot.close_parts(ref.c, ref.cd, ref.cdd, lambda i: f"t = {t[i]:.4g} s"):
             check_motion(robot, limits, state, {}, partial(leaving, "reference", t[part]))
-    found = track(robot, controller, noise.encoder_bits, progress)
+    found = track_motion(robot, controller, noise.encoder_bits, progress)
     if not ignore_limits:
         check_positions(robot, found.joints, partial(leaving, "controlled robot", t))
     summary = summarise(robot, trial.model, spec, found, out)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.planning.grid import beside_knots
-from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics, blocks
+from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics, point_blocks
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import PerLimit, Rates, Terms, limited_quantities
 from robodyn_pin.robot.limits import Limits
@@ -69,7 +69,7 @@ def shares_at(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rat
     sd, sdd, sddd = rates
     parts = [
         limited_quantities(dynamics, joint_path.at(part), limits, (sd[part], sdd[part], sddd[part]))
-        for part in blocks(len(sd))
+        for part in point_blocks(len(sd))
     ]
     return np.asarray(np.abs(np.concatenate(parts) - centre) / half)
 

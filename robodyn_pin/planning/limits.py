@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.robot import limits
-from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.limits import AxisLimits, Limits
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.robot_file import Limit
 
@@ -43,12 +43,12 @@ def planning_limits(
     return Limits(tuple(replace(b, half=b.half * _usable_share(b.kind, margins or {})) for b in bounds))
 
 
-def symmetric(kind: str, names: tuple[str, ...], most: np.ndarray) -> Bounds:
+def symmetric(kind: str, names: tuple[str, ...], most: np.ndarray) -> AxisLimits:
     """Return the limits +- most (k,) of k quantities, one axis each."""
-    return Bounds(kind, names, np.eye(len(names)), np.zeros(len(names)), np.asarray(most, float))
+    return AxisLimits(kind, names, np.eye(len(names)), np.zeros(len(names)), np.asarray(most, float))
 
 
-def _without_repeats(bounds: Bounds) -> Bounds:
+def _without_repeats(bounds: AxisLimits) -> AxisLimits:
     """Return each axis once, with its narrowest range: a motor and the joint that it turns directly are one axis."""
     least, most = bounds.centre - bounds.half, bounds.centre + bounds.half
     inside = (bounds.S[:, None] == bounds.S).all(axis=2) & (least >= least[:, None]) & (most <= most[:, None])
@@ -64,7 +64,7 @@ def limit_phrase(label: tuple[str, str]) -> str:
     return f"the {name} in the end-effector's joint" if kind == "end_effector" else limits.said(label)
 
 
-def _jerk_bounds(robot: Robot, given: Mapping[str, Limit]) -> list[Bounds]:
+def _jerk_bounds(robot: Robot, given: Mapping[str, Limit]) -> list[AxisLimits]:
     axes = dict(zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True))
     axes |= dict(zip(robot.motors.names, robot.motors.S, strict=True))
     found = []
@@ -74,16 +74,16 @@ def _jerk_bounds(robot: Robot, given: Mapping[str, Limit]) -> list[Bounds]:
         if most is not None:
             found.append((name, row, most))
     names, rows, half = tuple(f[0] for f in found), np.array([f[1] for f in found]), np.array([f[2] for f in found])
-    return [Bounds("jerk", names, rows, np.zeros(len(names)), half)] if found else []
+    return [AxisLimits("jerk", names, rows, np.zeros(len(names)), half)] if found else []
 
 
-def _end_effector_bounds(end_effector: Mapping[str, float]) -> list[Bounds]:
+def _end_effector_bounds(end_effector: Mapping[str, float]) -> list[AxisLimits]:
     every = [(what, name) for what, names in COMPONENTS.items() for name in names]
     limited = [k for k, (what, _) in enumerate(every) if what in end_effector]
     if not limited:
         return []
     names, most = tuple(every[k][1] for k in limited), [end_effector[every[k][0]] for k in limited]
-    return [Bounds("end_effector", names, np.eye(len(every))[limited], np.zeros(len(names)), np.array(most, float))]
+    return [AxisLimits("end_effector", names, np.eye(len(every))[limited], np.zeros(len(names)), np.array(most, float))]
 
 
 def _usable_share(kind: str, margins: Mapping[str, float]) -> float:

@@ -142,7 +142,7 @@ def closure_signs(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.slogdet(K)[0]) if K.shape[1] == K.shape[2] else np.ones(len(q))
 
 
-def blocks(n: int) -> Iterator[slice]:
+def point_blocks(n: int) -> Iterator[slice]:
     """Cut n rows into slices of at most BLOCK rows."""
     return (slice(begin, begin + BLOCK) for begin in range(0, n, BLOCK))
 

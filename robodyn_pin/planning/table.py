@@ -15,7 +15,7 @@ from robodyn_pin.dynamics.struts import StrutLoads, joined
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
-from robodyn_pin.planning.path_dynamics import RobotDynamics, blocks, joint_path_at, robot_dynamics
+from robodyn_pin.planning.path_dynamics import RobotDynamics, joint_path_at, point_blocks, robot_dynamics
 from robodyn_pin.robot.robot import Robot
 
 MAX_ROWS = 1_000_000
@@ -70,7 +70,7 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedM
         ClosureFailed: the robot cannot be at a point of the path.
     """
     dynamics = robot_dynamics(robot, (), False)
-    return _concatenated([_motion_at(dynamics, path, law, t[part]) for part in blocks(len(t))])
+    return _concatenated([_motion_at(dynamics, path, law, t[part]) for part in point_blocks(len(t))])
 
 
 def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:

@@ -15,7 +15,7 @@ from robodyn_pin.files import resolve
 from robodyn_pin.planning.limits import planning_limits
 from robodyn_pin.planning.path import Path
 from robodyn_pin.planning.path_check import check_path
-from robodyn_pin.planning.path_dynamics import blocks
+from robodyn_pin.planning.path_dynamics import point_blocks
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.plan_file import PlanFile, path_of
 from robodyn_pin.planning.solve import fastest
@@ -91,7 +91,7 @@ class PlanResult:
         centre, half = self.task.limits.scale
         s = self.motion.s[:, 0]
         s = s[s < 1]  # after the end of the path the robot stands still
-        rows = [np.abs(self.plan.quantities(s[part]) - centre).max(axis=0) / half for part in blocks(len(s))]
+        rows = [np.abs(self.plan.quantities(s[part]) - centre).max(axis=0) / half for part in point_blocks(len(s))]
         return {
             label: max(1 + self.plan.excess[label], float(share))
             for label, share in zip(self.task.limits.labels, np.max(rows, axis=0), strict=True)
@@ -191,7 +191,7 @@ def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:
 def _reduced_forces(robot: Robot, motion: PlannedMotion) -> tuple[np.ndarray, np.ndarray]:
     """Return the strut forces (N, k) of a Delta's reduced model, at the lower and the upper ends."""
     model, lower, upper = reduced_model(robot), [], []
-    for part in blocks(len(motion.t)):
+    for part in point_blocks(len(motion.t)):
         state = robot.close(motion.c[part], motion.cd[part], motion.cdd[part])
         forces = tree_forces(model, state.q, state.v, state.a)
         lower.append(forces.lower)

@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.loads import quantities
 from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics
-from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.limits import AxisLimits, Limits
 
 LOADS = ("torque", "force", "end_effector")
 REVERSAL = 0.02  # share of a limit by which c changes from one knot to the next only if dry friction reverses
@@ -132,7 +132,7 @@ def limited_quantities(dynamics: PathDynamics, joint_path: JointPath, limits: Li
     return quantities(limits, state, found)
 
 
-def _max_z(joint_path: JointPath, bounds: Sequence[Bounds]) -> np.ndarray:
+def _max_z(joint_path: JointPath, bounds: Sequence[AxisLimits]) -> np.ndarray:
     """Return the largest (ds/dt)^2 (N,) that the velocity limits allow."""
     with np.errstate(divide="ignore"):
         most = [(b.half / np.abs(joint_path.q1 @ b.S.T)) ** 2 for b in bounds]
@@ -140,7 +140,7 @@ def _max_z(joint_path: JointPath, bounds: Sequence[Bounds]) -> np.ndarray:
 
 
 def _load_terms(
-    dynamics: PathDynamics, joint_path: JointPath, bounds: Sequence[Bounds], rate: np.ndarray
+    dynamics: PathDynamics, joint_path: JointPath, bounds: Sequence[AxisLimits], rate: np.ndarray
 ) -> list[np.ndarray]:
     """Return a, b, c, d (N, m) of the loads, and the loads (2, m) while the robot stands at both ends.
 
@@ -161,7 +161,7 @@ def _load_terms(
     return [a, b / rate[:, None] ** 2, c, d / rate[:, None], standstill]
 
 
-def _scaled(x: np.ndarray, bounds: Sequence[Bounds]) -> np.ndarray:
+def _scaled(x: np.ndarray, bounds: Sequence[AxisLimits]) -> np.ndarray:
     """Return joint quantities x (N, n) along the axes of the bounds, in parts of their half range."""
     return _stack([x @ b.S.T / b.half for b in bounds], len(x))
 
@@ -170,5 +170,5 @@ def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
     return np.hstack(columns) if columns else np.zeros((n, 0))
 
 
-def _labels(bounds: Sequence[Bounds]) -> tuple[tuple[str, str], ...]:
+def _labels(bounds: Sequence[AxisLimits]) -> tuple[tuple[str, str], ...]:
     return tuple((b.kind, name) for b in bounds for name in b.names)

@@ -12,7 +12,7 @@ from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.robot.axes import resolve_axes
-from robodyn_pin.robot.limits import Bounds, limits_of
+from robodyn_pin.robot.limits import AxisLimits, limits_of
 from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.robot import Robot, State
 
@@ -32,7 +32,7 @@ class Pose:
 
 
 @dataclass(frozen=True)
-class Nearness:
+class LimitDistance:
     """How far a joint or motor is along the range that it may use."""
 
     name: str
@@ -65,7 +65,7 @@ def pose_at(robot: Robot, q: np.ndarray) -> Pose:
     return _pose(robot, robot.coordinates.S @ q + robot.coordinates.offset, q)
 
 
-def moved(robot: Robot, pose: Pose, c: np.ndarray) -> Pose:
+def jogged(robot: Robot, pose: Pose, c: np.ndarray) -> Pose:
     """The pose at coordinates c (d,), reached from `pose`, the assembly mode kept.
 
     Raises:
@@ -116,12 +116,12 @@ def _independent(robot: Robot, names: list[str], d: int) -> tuple[str, ...] | No
     return tuple(chosen) if len(chosen) == d else None
 
 
-def position_bounds(robot: Robot) -> Bounds | None:
+def position_bounds(robot: Robot) -> AxisLimits | None:
     """Limits of the positions of all joints and motors, along S q; raises as `limits_of`."""
     return next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
 
 
-def ranges(robot: Robot, bounds: Bounds | None) -> np.ndarray:
+def slider_ranges(robot: Robot, bounds: AxisLimits | None) -> np.ndarray:
     """What sliders span of each coordinate (d, 2): its limits, else some room around home."""
     axes, spans = robot.coordinates, []
     for row, offset, slide in zip(axes.S, axes.offset, robot.slides(axes.S), strict=True):
@@ -137,17 +137,17 @@ def ranges(robot: Robot, bounds: Bounds | None) -> np.ndarray:
     return np.array(spans)
 
 
-def nearest_limits(robot: Robot, bounds: Bounds | None, pose: Pose) -> list[Nearness]:
+def nearest_limits(robot: Robot, bounds: AxisLimits | None, pose: Pose) -> list[LimitDistance]:
     """All joints and motors with limits, the nearest to one first."""
     if bounds is None:
         return []
     offsets = dict(zip(robot.motors.names, robot.motors.offset, strict=True))
-    found: dict[tuple[float, ...], Nearness] = {}  # a motor and its joint are one where their limits are the same
+    found: dict[tuple[float, ...], LimitDistance] = {}  # a motor and its joint are one where their limits are the same
     slides = robot.slides(bounds.S).tolist()
     for name, row, centre, half, slide in zip(bounds.names, bounds.S, bounds.centre, bounds.half, slides, strict=True):
         offset = float(offsets.get(name, 0.0))
         value = float(row @ pose.state.q[0]) + offset
-        near = Nearness(name, value, float(centre - half) + offset, float(centre + half) + offset, slide)
+        near = LimitDistance(name, value, float(centre - half) + offset, float(centre + half) + offset, slide)
         found.setdefault((*row, centre, half), near)
     return sorted(found.values(), key=lambda near: -abs(near.share))
 

@@ -93,7 +93,7 @@ def moving(robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str) -> dic
     }
 
 
-def along(robot: Robot, log: Log, frame: str) -> dict[str, Any]:
+def nearness_along(robot: Robot, log: Log, frame: str) -> dict[str, Any]:
     """How near a log's motion comes to each family of singular poses, and when.
 
     Raises:

@@ -24,7 +24,7 @@ KINDS = (*MOTION, "torque", "force")
 
 
 @dataclass(frozen=True)
-class Bounds:
+class AxisLimits:
     """One kind of limit on k axes: quantities stay within centre +- half."""
 
     kind: str  # position, velocity, acceleration, torque, force
@@ -40,7 +40,7 @@ class Bounds:
 class Limits:
     """All limits of a robot, and the share of them that may be used."""
 
-    bounds: tuple[Bounds, ...]
+    bounds: tuple[AxisLimits, ...]
 
     def of(self, kinds: Collection[str]) -> "Limits":
         """Those of some kinds."""
@@ -216,7 +216,7 @@ def _around_zero(most: float | None) -> tuple[float, float]:
     return (-np.inf, np.inf) if most is None else (-most, most)
 
 
-def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:
+def _bounds(kind: str, ranges: list[Range], margin: float) -> AxisLimits:
     """Those ranges that are finite.
 
     Raises:
@@ -232,7 +232,7 @@ def _bounds(kind: str, ranges: list[Range], margin: float) -> Bounds:
     kept = [r for r in ranges if np.isfinite(r[3] - r[2])]
     least, most = (np.array([r[k] for r in kept]) for k in (2, 3))
     rows = np.array([r[1] for r in kept]) if kept else np.zeros((0, 0))
-    return Bounds(kind, tuple(r[0] for r in kept), rows, (least + most) / 2, (1 - margin) * (most - least) / 2)
+    return AxisLimits(kind, tuple(r[0] for r in kept), rows, (least + most) / 2, (1 - margin) * (most - least) / 2)
 
 
 def torque_limit(robot: Robot, name: str) -> float:

@@ -18,7 +18,7 @@ from robodyn_pin.simulation.controllers import (
     DisturbanceSpec,
     by_motor,
     filtered_rate,
-    follow,
+    follow_motion,
 )
 from robodyn_pin.simulation.forward import runge_kutta
 from robodyn_pin.simulation.simulated_log import encoded
@@ -102,11 +102,13 @@ def controlled(
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
     model = model.with_coordinates(robot.coordinates.names)
     inner = by_motor(spec.internal, model, "internal")
-    reference = follow(model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
+    reference = follow_motion(
+        model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
+    )
     return Controller(spec, model, reference)
 
 
-def track(
+def track_motion(
     robot: Robot,
     controller: Controller,
     encoder_bits: int | None = None,
@@ -183,7 +185,7 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     if not spec.percent:
         return np.tile(constant, (len(ref.c), 1))
     # The robot's own needs, not those that the controller believes in.
-    asked = follow(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
+    asked = follow_motion(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
     most = np.abs(asked.nominal).max(axis=0)
     rng, t = np.random.default_rng(spec.seed), np.arange(len(ref.c)) * controller.step
     frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))

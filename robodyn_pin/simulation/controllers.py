@@ -88,7 +88,7 @@ class Reference:
     start: np.ndarray  # (nv,) joint positions of sample 0
 
 
-def follow(
+def follow_motion(
     model: Robot,
     c: np.ndarray,
     cd: np.ndarray,

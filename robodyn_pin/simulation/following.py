@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import accelerations
 from robodyn_pin.robot.kinematics import frame_accelerations
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.simulation.closed_loop import Tracking, controlled, track
+from robodyn_pin.simulation.closed_loop import Tracking, controlled, track_motion
 from robodyn_pin.simulation.controllers import ControllerFile
 
 END_EFFECTORS = ("flange", "tool0", "end_effector", "platform")  # frames to report; the first one that exists
@@ -62,7 +62,7 @@ def simulate_planned(
         Diverged, BadFile: as `track` and `controlled`.
     """
     controller = controlled(robot, model or robot, course, spec)
-    tracking = track(robot, controller, progress=progress)
+    tracking = track_motion(robot, controller, progress=progress)
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
     cdd = accelerations(robot, robot.close(c, cd, 0 * c), tracking.tau + tracking.disturbance)

@@ -13,7 +13,7 @@ from robodyn_pin.commands.cli import app
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.repair import Repair, random_motion, repair_robot
 from robodyn_pin.errors import BadFile
-from robodyn_pin.identification.repair import own_units, programme, repair
+from robodyn_pin.identification.repair import own_units, programme, repaired
 from robodyn_pin.robot.robot import Robot, build, load
 
 BROKEN = {"link2", "link3", "link4", "link6"}
@@ -157,7 +157,7 @@ def test_random_motions_keep_the_limits(printed):
 
 def test_a_body_without_mass_is_repaired_about_its_joint():
     x = np.array([-1.0, 0.1, 0, 0, 0.02, 0, 0.02, 0, 0, 0.01])
-    found = repair(x[None])
+    found = repaired(x[None])
     assert "mass is -1 kg" in found.reasons[0]
     assert pin.Inertia.FromDynamicParameters(found.bodies[0]).mass > 0
     assert np.linalg.eigvalsh(pin.PseudoInertia.FromDynamicParameters(found.bodies[0]).toMatrix())[0] > 0

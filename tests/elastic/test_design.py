@@ -20,7 +20,7 @@ from robodyn_pin.elastic.stiffness import identify_stiffness
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.files import parse_yaml, read_yaml
-from robodyn_pin.identification.experiment_design import Problem, objective, posterior, search, size
+from robodyn_pin.identification.experiment_design import DesignProblem, design_posterior, objective, search, size
 from robodyn_pin.output.stiffness import stiffness_summary
 from robodyn_pin.robot.robot import load
 
@@ -144,11 +144,11 @@ def test_each_criterion_finds_the_known_optimum_of_two_weighings():
         slopes[0, 0, 0] = slopes[0, 1, 1] = slopes[1, 0, 2] = slopes[1, 1, 3] = 1
         return u.reshape(2, 2), slopes
 
-    task = Problem(rows, 1e-6 * np.eye(2), -np.ones(4), np.ones(4))
+    task = DesignProblem(rows, 1e-6 * np.eye(2), -np.ones(4), np.ones(4))
     for criterion, best in (("A", 1.0), ("D", 0.25), ("E", 0.5)):
         _, got = search([(task, np.array([0.3, 0.5, 0.6, -0.1]))], criterion)
         assert got.size == pytest.approx(best, rel=1e-4)
-        assert np.allclose(got.covariance, posterior(got.u.reshape(2, 2), 1e-6 * np.eye(2)))
+        assert np.allclose(got.covariance, design_posterior(got.u.reshape(2, 2), 1e-6 * np.eye(2)))
 
 
 def test_the_same_seed_gives_the_same_design(example):

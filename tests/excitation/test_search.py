@@ -21,9 +21,9 @@ from robodyn_pin.excitation.search import excite, softened
 from robodyn_pin.excitation.workspace import workspace
 from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.excitation import (
+    ExcitingSeries,
     Sampled,
     Search,
-    Series,
     largest_amplitude,
     log_information,
     maximise,
@@ -56,7 +56,7 @@ class Pendulum:
 
 
 def test_series_start_and_end_at_rest_and_repeat():
-    series = Series(3.0, 4)
+    series = ExcitingSeries(3.0, 4)
     X = series.draw(np.random.default_rng(0), np.array([0.2, -1.0]), np.array([1.0, 3.0]))
     c, cd, cdd = series.basis(np.array([0.0, 3.0])) @ X
     assert np.abs(c[1] - c[0]).max() < 1e-12
@@ -68,7 +68,7 @@ def test_series_start_and_end_at_rest_and_repeat():
 
 
 def test_the_motion_file_says_the_same_motion():
-    series = Series(2.0, 3)
+    series = ExcitingSeries(2.0, 3)
     X = series.draw(np.random.default_rng(1), np.array([0.5]), np.array([1.0]))
     centre, sine, cosine = series.amplitudes(X)
     motion = FourierMotion(
@@ -94,7 +94,7 @@ def test_largest_amplitude_meets_the_limit():
 
 
 def test_slopes_of_information_and_limits_are_differences_of_themselves():
-    series = Series(4.0, 3)
+    series = ExcitingSeries(4.0, 3)
     search = Search(Pendulum(), series.basis(series.clock(60)), np.full((5, 1), 0.5))
     x = 0.3 * np.random.default_rng(2).normal(size=5)
     f_slope, room_slope = search.slopes(x)
@@ -105,7 +105,7 @@ def test_slopes_of_information_and_limits_are_differences_of_themselves():
 
 
 def test_the_search_gains_information_and_stays_inside_although_beyond_is_out_of_reach():
-    series, model = Series(4.0, 3), Pendulum()
+    series, model = ExcitingSeries(4.0, 3), Pendulum()
     basis = series.basis(series.clock(60))
     rng, drawn = np.random.default_rng(3), []
     for _ in range(20):

@@ -13,7 +13,7 @@ from robodyn_pin.friction_tests.free_motor import width_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
 from robodyn_pin.friction_tests.protocol import plan_sweeps
-from robodyn_pin.friction_tests.result import curve_columns, names, quantities
+from robodyn_pin.friction_tests.result import curve_columns, friction_quantities, names
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.identification.sweep_passages import passages
 from robodyn_pin.logs.log import Log
@@ -93,7 +93,7 @@ def test_steady_parts_and_crossings_are_found_where_they_are():
 
 def test_table_5_comes_back_and_gravity_and_offset_fall_out(tmp_path):
     result = measured(tmp_path, swept_log("m2", 0.1)).motors["m2"]
-    found = {q.name: q.value for q in quantities(result.fits["stribeck"], "stribeck")}
+    found = {q.name: q.value for q in friction_quantities(result.fits["stribeck"], "stribeck")}
     np.testing.assert_allclose(list(found.values()), TABLE_5["m2"], rtol=2e-3)
     # Mean of the pendulum's torque over each passage, symmetric about the angle: fast ones reach further.
     np.testing.assert_allclose(result.load[:8], 400 * np.sin(0.8) + 3, rtol=1e-4)
@@ -111,7 +111,7 @@ def test_every_joint_of_table_5_from_noisy_speeds_with_honest_intervals():
             y = equation_54(w, motor) * (1 + 0.02 * np.random.default_rng([j, seed]).normal(size=len(w)))
             points = Points(w, y, *np.ones((3, len(w))))
             fit = fit_curve(points, lambda w, s: curve_columns("stribeck", w, s, 1e-6), True, names("stribeck"), True)
-            found = quantities(fit, "stribeck")
+            found = friction_quantities(fit, "stribeck")
             off.append([q.value / x - 1 for q, x in zip(found, truth, strict=True)])
             inside += [abs(q.value - x) < q.reach for q, x in zip(found, truth, strict=True)]
         errors.append(np.median(np.abs(off), axis=0))

@@ -6,7 +6,7 @@ import pytest
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.essential import essential
 from robodyn_pin.identification.fold import empty, fold
-from robodyn_pin.identification.gauss_markov import fold_joint, gauss_markov, whitened
+from robodyn_pin.identification.gauss_markov import fold_joint, gauss_markov, whitened_factor
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, noise_of_poses
 
 SIGMA = np.array([0.5, 2.0, 0.1])
@@ -71,7 +71,7 @@ def test_folded_gauss_markov_is_the_one_on_stacked_rows():
     np.testing.assert_allclose(found.values, inverse @ np.einsum("nip,ij,nj->p", W, Q, y), rtol=1e-9)
     np.testing.assert_allclose(found.covariance, inverse, rtol=1e-8)
     e = y - W @ found.values
-    assert whitened(joint, C).residual(found.values) == pytest.approx(np.einsum("ni,ij,nj->", e, Q, e), rel=1e-9)
+    assert whitened_factor(joint, C).residual(found.values) == pytest.approx(np.einsum("ni,ij,nj->", e, Q, e), rel=1e-9)
 
 
 def test_gauss_markov_finds_the_covariance_and_beats_single_weights():

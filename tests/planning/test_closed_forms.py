@@ -9,7 +9,7 @@ from robodyn_pin.errors import InfeasiblePlan, RobodynError
 from robodyn_pin.planning.limits import planning_limits, symmetric
 from robodyn_pin.planning.path import lines
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.robot.limits import Bounds, Limits
+from robodyn_pin.robot.limits import AxisLimits, Limits
 from robodyn_pin.robot.robot import load
 from robodyn_pin.robot.robot_file import Limit
 
@@ -105,7 +105,7 @@ def test_friction_that_helps_to_stop_is_gone_at_rest():
 
 
 def test_a_path_may_end_on_the_limit_of_a_position():
-    positions = Bounds("position", ("q",), np.eye(1), np.array([0.1]), np.array([0.2]))
+    positions = AxisLimits("position", ("q",), np.eye(1), np.array([0.1]), np.array([0.2]))
     plan = fastest(mass, straight(-0.1, 0.3), Limits((positions, symmetric("acceleration", ("q",), np.ones(1)))))
     assert plan.time == pytest.approx(2 * np.sqrt(0.4), rel=1e-3)
 
@@ -134,7 +134,7 @@ def test_a_motion_that_nothing_limits_is_refused():
 def test_a_part_of_the_path_that_nothing_limits_is_named():
     # Only the first joint is limited; in the second half the second one moves alone.
     names, corner = ("a", "b"), np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
-    first = Limits((Bounds("acceleration", ("a",), np.array([[1.0, 0.0]]), np.zeros(1), np.ones(1)),))
+    first = Limits((AxisLimits("acceleration", ("a",), np.array([[1.0, 0.0]]), np.zeros(1), np.ones(1)),))
     path = lines(names, corner, np.zeros(2, bool), 0.1)
     with pytest.raises(RobodynError, match=r"at s = 0\.[5-9].* of the path nothing limits the motion"):
         fastest(lambda q, v, a: a, path, first)

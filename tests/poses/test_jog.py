@@ -9,11 +9,11 @@ from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.poses.jog import (
     coordinate_choices,
-    moved,
+    jogged,
     nearest_limits,
     pose_at,
     position_bounds,
-    ranges,
+    slider_ranges,
     static_loads,
 )
 from robodyn_pin.robot.payload import loadable
@@ -39,14 +39,14 @@ def gap(robot, q) -> float:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_step_is_closed_and_keeps_the_side_of_the_singularity(name):
     for robot in coordinate_choices(load(name)).values():
-        span, pose = ranges(robot, position_bounds(robot)), pose_at(robot, robot.home)
+        span, pose = slider_ranges(robot, position_bounds(robot)), pose_at(robot, robot.home)
         rng, side, arrived = np.random.default_rng(3), pose.side, 0
         for step in range(40):
             c = pose.c.copy()
             k = step % len(c)
             c[k] = np.clip(c[k] + rng.uniform(-0.05, 0.05) * np.ptp(span[k]), *span[k])
             try:
-                pose = moved(robot, pose, c)
+                pose = jogged(robot, pose, c)
             except ClosureFailed:
                 continue  # a corner that the mechanism does not reach
             arrived += 1
@@ -60,7 +60,7 @@ def test_every_step_is_closed_and_keeps_the_side_of_the_singularity(name):
 def test_out_of_reach_is_refused_with_the_closure_named():
     robot = load("delta3").with_coordinates(["x", "y", "z"])
     with pytest.raises(ClosureFailed, match=r"'ball_.*' does not close"):
-        moved(robot, pose_at(robot, robot.home), np.array([0.0, 0.0, -0.35]) * 3)
+        jogged(robot, pose_at(robot, robot.home), np.array([0.0, 0.0, -0.35]) * 3)
 
 
 def test_a_pose_behind_a_singularity_is_refused():
@@ -70,14 +70,14 @@ def test_a_pose_behind_a_singularity_is_refused():
     folded = robot.close(up[None], np.zeros((1, 3)), np.zeros((1, 3)), robot.home)
     assert gap(robot, folded.q[0]) < 1e-9
     with pytest.raises(ClosureFailed, match="a singularity lies between"):
-        moved(robot, pose, pose.c + up)
+        jogged(robot, pose, pose.c + up)
 
 
 @pytest.mark.parametrize("name", ["irb360", "dualv"])
 def test_distance_to_singularity_is_that_of_the_robot(name):
     robot = load(name)
     c = pose_at(robot, robot.home).c + 0.03
-    assert moved(robot, pose_at(robot, robot.home), c).singularity == pytest.approx(robot.singularity(c[None])[0])
+    assert jogged(robot, pose_at(robot, robot.home), c).singularity == pytest.approx(robot.singularity(c[None])[0])
 
 
 def test_choices_are_the_files_the_motors_and_the_platform():
@@ -88,24 +88,26 @@ def test_choices_are_the_files_the_motors_and_the_platform():
 
 def test_sliders_span_the_limits_of_file_and_urdf():
     irb360, dualv = load("irb360"), load("dualv")
-    span = ranges(irb360, position_bounds(irb360))
+    span = slider_ranges(irb360, position_bounds(irb360))
     assert np.degrees(span[0]) == pytest.approx([-40.3, 100], abs=0.1)  # URDF: -0.703 .. 1.745
     assert span[3] == pytest.approx([-2 * np.pi, 2 * np.pi])  # turns a thousand times: two are shown
     legs = dualv.with_coordinates(["m1", "m2", "m3"])
-    assert ranges(legs, position_bounds(legs))[0] == pytest.approx(2.353104842341665 + np.array([-2, 2]))  # of A1
+    assert slider_ranges(legs, position_bounds(legs))[0] == pytest.approx(
+        2.353104842341665 + np.array([-2, 2])
+    )  # of A1
     assert dualv.slides(dualv.coordinates.S).tolist() == [True, True, False]
 
 
 def test_the_nearest_limit_comes_first():
     robot = load("dualv")
-    pose = moved(robot, pose_at(robot, robot.home), np.array([0.14, 0.0, 0.0]))
+    pose = jogged(robot, pose_at(robot, robot.home), np.array([0.14, 0.0, 0.0]))
     nearest = nearest_limits(robot, position_bounds(robot), pose)[0]
     assert (nearest.name, nearest.share) == ("x", pytest.approx(1.0))
 
 
 def test_closures_carry_the_platform_and_what_pulls_at_it():
     robot = load("delta3")
-    pose = moved(robot, pose_at(robot, robot.home), np.array([0.3, 0.1, -0.2]))
+    pose = jogged(robot, pose_at(robot, robot.home), np.array([0.3, 0.1, -0.2]))
     pull = np.array([4.0, -7.0, -20.0])
     loads = static_loads(robot, pose, Wrench("platform", np.array([*pull, 0, 0, 0])))
     mass = robot.model.inertias[robot.model.frames[robot.model.getFrameId("platform")].parentJoint].mass
@@ -118,11 +120,11 @@ def test_closures_carry_the_platform_and_what_pulls_at_it():
 def test_motors_hold_what_virtual_work_says():
     """DualV lies flat: nothing to hold, until the platform is pulled along x, the motors then give J'f."""
     robot = load("dualv")
-    pose = moved(robot, pose_at(robot, robot.home), np.array([0.03, -0.02, 0.1]))
+    pose = jogged(robot, pose_at(robot, robot.home), np.array([0.03, -0.02, 0.1]))
     assert static_loads(robot, pose).torques == pytest.approx(np.zeros(4), abs=1e-9)
     torques = static_loads(robot, pose, Wrench("platform", np.array([50.0, 0, 0, 0, 0, 0]))).torques
     h, work = 1e-6, []
     for k in range(3):  # work of the motors along each coordinate against that of the pull, by central differences
-        ahead, behind = (moved(robot, pose, pose.c + s * h * np.eye(3)[k]).state.q[0] for s in (1, -1))
+        ahead, behind = (jogged(robot, pose, pose.c + s * h * np.eye(3)[k]).state.q[0] for s in (1, -1))
         work.append(torques @ robot.motors.S @ (ahead - behind) / (2 * h))
     assert work == pytest.approx([-50.0, 0.0, 0.0], abs=1e-6)

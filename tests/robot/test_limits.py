@@ -14,7 +14,7 @@ from robodyn_pin.errors import BadLog, BeyondLimits, ClosureFailed, RobodynError
 from robodyn_pin.excitation.model import ExcitationModel
 from robodyn_pin.friction_tests.free_motor import measure
 from robodyn_pin.friction_tests.friction_file import FrictionFile
-from robodyn_pin.identification.excitation import Series, highest
+from robodyn_pin.identification.excitation import ExcitingSeries, highest
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, check_speed
 from robodyn_pin.logs.units import Units
@@ -156,8 +156,8 @@ def test_two_motors_on_one_joint_share_its_limit_of_torque():
         assert rows[name] @ tau == pytest.approx((robot.motors.S.T @ tau)[j])
 
 
-def moving(robot: Robot, seed: int) -> tuple[Series, np.ndarray]:
-    series, rng = Series(1.0, 5), np.random.default_rng(seed)
+def moving(robot: Robot, seed: int) -> tuple[ExcitingSeries, np.ndarray]:
+    series, rng = ExcitingSeries(1.0, 5), np.random.default_rng(seed)
     return series, series.draw(rng, np.full(4, 0.3), np.array([0.3, 0.3, 0.3, 3.0]))
 
 

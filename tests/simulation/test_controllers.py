@@ -15,7 +15,7 @@ from robodyn_pin.commands.cli import main
 from robodyn_pin.errors import Diverged, RobodynError
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.closed_loop import Tracking, integration_steps, prepare, track
+from robodyn_pin.simulation.closed_loop import Tracking, integration_steps, prepare, track_motion
 from robodyn_pin.simulation.controllers import ControllerFile, Gains
 from robodyn_pin.simulation.stability import stability
 
@@ -48,7 +48,7 @@ def hold(duration: float) -> FourierMotion:
 
 
 def run(robot: Robot, motion: FourierMotion, **settings: object) -> Tracking:
-    return track(*prepare(robot, robot, motion, ControllerFile.model_validate(settings)))
+    return track_motion(*prepare(robot, robot, motion, ControllerFile.model_validate(settings)))
 
 
 @pytest.mark.parametrize("cutoff", [None, 30.0])
@@ -134,7 +134,7 @@ def test_errors_grow_from_sample_to_sample_as_the_eigenvalues_say(link, delay):
     settings = {"law": "pd", "rate": 1000, "derivative_filter": 40, "delay": delay, "torque_limits": False, **PD}
     spec = ControllerFile.model_validate(settings | {"disturbance": {"torque": {"j": 1e-3}}})
     robot, controller = prepare(link, link, hold(0.3), spec)
-    verdict, found = stability(robot, controller), track(robot, controller)
+    verdict, found = stability(robot, controller), track_motion(robot, controller)
     steady = -1e-3 / (INERTIA * W**2)
     away = np.abs(found.error[:, 0] - steady)
     early, late = away[60:160].max(), away[160:260].max()
@@ -169,7 +169,7 @@ def test_the_irb360_follows_under_gravity_and_friction_steeper_than_a_sample():
         spec = ControllerFile(law=law, rate=2000, bandwidth=20, damping=0.7)
         pair = prepare(robot, robot, motion, spec)
         assert integration_steps(*pair) > 1
-        worst[law] = track(*pair).largest
+        worst[law] = track_motion(*pair).largest
     assert (worst["computed_torque"] < 0.05 * worst["pd"]).all()
 
 
@@ -286,4 +286,4 @@ def test_friction_too_steep_for_the_inertia_is_refused_with_the_motor():
     spec = ControllerFile(law="pd", rate=2000, bandwidth=10, damping=0.7)
     motion = FourierMotion(rate=500, duration=0.01, period=1, centre=dict.fromkeys(arm.coordinates.names, 0.1))
     with pytest.raises(RobodynError, match="friction of m6 near standstill is so steep"):
-        track(*prepare(arm, arm, motion, spec))
+        track_motion(*prepare(arm, arm, motion, spec))

@@ -19,7 +19,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.film import AT_LIMIT, colours, film_of
-from robodyn_pin.viz.film_loads import Loads, motor_film_loads
+from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads
 from robodyn_pin.viz.scene import Scene
 
 MOTION = Path(__file__).parents[2] / "examples" / "irb360_motion.yaml"
@@ -158,18 +158,18 @@ def test_keys_keep_every_peak_and_of_noise_not_too_many():
     t = np.linspace(0, 4, 4001)
     x = np.sin(3 * t)
     x[1234], x[2500:] = -5.0, x[2500:] + 1  # a peak and a jump between regular keys
-    loads = Loads("", ("a",), ("N",), t, x[None, :, None], (None,))
+    loads = DrawnLoads("", ("a",), ("N",), t, x[None, :, None], (None,))
     keys = loads.keys(0)
     assert {0, 1234, 4000} <= set(keys)
     assert np.abs(x - np.interp(t, t[keys], x[keys])).max() <= 0.01 * 5
     assert len(keys) < 130  # 25 a second and a few
     noise = np.random.default_rng(8).normal(size=(1, 4001, 1))
-    assert len(Loads("", ("a",), ("N",), t, noise, (None,)).keys(0)) == 400
+    assert len(DrawnLoads("", ("a",), ("N",), t, noise, (None,)).keys(0)) == 400
 
 
 def test_scale_without_a_limit_is_one_for_all_and_that_of_a_limit_its_own():
     ends = np.array([[[3.0, -8.0, 1.0]], [[-4.0, 2.0, 1.0]]])
-    loads = Loads("", ("a", "b", "c"), ("N",) * 3, np.zeros(1), ends, (None, None, 20.0))
+    loads = DrawnLoads("", ("a", "b", "c"), ("N",) * 3, np.zeros(1), ends, (None, None, 20.0))
     assert loads.worst.tolist() == [[-4.0, -8.0, 1.0]]
     assert loads.full.tolist() == [8.0, 8.0, 20.0]
 

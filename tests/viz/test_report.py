@@ -25,7 +25,7 @@ from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.units import coefficient_units, coordinate_units, effort_unit
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.viz.plots import choice_figure, svg, thinned, torque_figure
-from robodyn_pin.viz.report import FIGURES, number, write_report
+from robodyn_pin.viz.report import FIGURES, shown_number, write_report
 
 # An arm that swings and, along it, a slide: one motor in N m, one in N. The robot file assumes a length, and says so.
 SLIDER = """
@@ -154,8 +154,8 @@ def test_every_motor_has_its_errors_in_its_unit_and_its_plot(result, seen):
         cells = [e.rmse[j] for s in result.scored.values() for e in (s.fit, s.held_out)]
         assert f"{name} {unit} " in seen
         for value in cells:
-            assert str(number(value, zeros=True)) in seen
-        assert f"feasible: RMSE {number(held_out.rmse[j], zeros=True)} {unit}," in seen
+            assert str(shown_number(value, zeros=True)) in seen
+        assert f"feasible: RMSE {shown_number(held_out.rmse[j], zeros=True)} {unit}," in seen
     assert "torque [N m]" in seen
     assert "force [N]" in seen
 
@@ -180,8 +180,8 @@ def test_base_parameters_are_listed_with_units(result, seen):
 
 def test_friction_tells_identified_from_given(result, seen):
     viscous, coulomb = result.feasible.values[result.layout.first_scalar :]
-    assert f"swing {number(viscous, 4)} 0.25 † " in seen
-    assert f"slide {number(coulomb, 4)} " in seen
+    assert f"swing {shown_number(viscous, 4)} 0.25 † " in seen
+    assert f"slide {shown_number(coulomb, 4)} " in seen
 
 
 def test_friction_that_would_be_negative_is_called_zero(result, tmp_path):
@@ -286,11 +286,11 @@ def test_thinning_keeps_every_peak():
     ],
 )  # fmt: skip
 def test_numbers_read_well(x, shown):
-    assert number(x) == shown
+    assert shown_number(x) == shown
 
 
 def test_trailing_zeros_stay_in_columns():
-    assert [number(x, zeros=True) for x in (1.5, 12.0, 0.05, 120.0)] == ["1.50", "12.0", "0.0500", "120"]
+    assert [shown_number(x, zeros=True) for x in (1.5, 12.0, 0.05, 120.0)] == ["1.50", "12.0", "0.0500", "120"]
 
 
 def test_units_follow_what_turns_and_what_slides():
