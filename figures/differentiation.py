@@ -8,7 +8,7 @@ from make import Row, Section
 from simulated import MOTION, SIGMA, Rows, exact_rows, fold_seeds, measured_rows
 
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.least_squares import known_noise, ordinary
 from robodyn_pin.log_to_robot.run import read_run
 from robodyn_pin.logs.differentiation import Preparation, rates_of

@@ -11,7 +11,7 @@ from simulated import fold_seeds
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.files import read_yaml
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.validation import pooled

@@ -10,7 +10,7 @@ from simulated import SIGMA, Rows, exact_rows, fold_seeds, measured_rows, noise_
 from workspaces import WORKSPACES
 
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, ordinary, weighted_least_squares

@@ -11,7 +11,7 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
-from robodyn_pin.friction_tests.protocol import plan_sweeps
+from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.log_to_robot.run import execute, read_run
 from robodyn_pin.log_to_robot.run_file import RunFile

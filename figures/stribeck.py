@@ -10,8 +10,8 @@ from test_loaded_motor import TABLE_5, equation_54
 from robodyn_pin.files import read_yaml
 from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
-from robodyn_pin.friction_tests.protocol import plan_sweeps
 from robodyn_pin.friction_tests.result import curve_columns, friction_quantities, names
+from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import load

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, norm
 
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 
 COMMON = 1e-6  # of a combination's size: what the other estimate may lack of it
 UNLIKELY = 0.05

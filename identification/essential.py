@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, absorb, triangle
 from robodyn_pin.identification.least_squares import ITERATIONS, SETTLED, BaseEstimate, known_noise
 

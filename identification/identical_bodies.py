@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import INERTIAL, Layout
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 
 NEGLIGIBLE = 1e-6  # weights up to this are none, as in the labels of base sets
 BLIND = 1e-12  # information, in parts of the best direction's, below which a direction counts as not seen

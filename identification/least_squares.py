@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, weighted
 
 ITERATIONS, SETTLED = 50, 1e-6  # until the noise that weights come from changes by less than this share of itself

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from robodyn_pin.errors import SolverFailed, UnseenShape
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
 

@@ -10,8 +10,8 @@ from robodyn_pin.output.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.friction_tests.loaded_motor import SweepResult
-    from robodyn_pin.friction_tests.protocol import Protocol
     from robodyn_pin.friction_tests.result import FrictionResult
+    from robodyn_pin.friction_tests.sweep_plan import Protocol
 
 
 def friction_command(
@@ -40,7 +40,7 @@ def friction_command(
     folder = folder_of(run, settings, out)
     robot = load_named(settings.robot, run.parent)
     if protocol:
-        from robodyn_pin.friction_tests.protocol import plan_sweeps
+        from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 
         planned = plan_sweeps(settings, robot)
         planned.write(folder)

@@ -4,7 +4,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.identification.base import BaseSet, bodies_base_set
+from robodyn_pin.identification.base_parameters import BaseSet, bodies_base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.robot.robot import Robot
 

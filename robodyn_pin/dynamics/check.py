@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_pin.closures.kinds import Coupling
 from robodyn_pin.dynamics.base_parameters import bodies_base, random_rows
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import why_not_physical
 from robodyn_pin.robot.axes import joint_index

@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.excitation.excitation_file import ExcitationFile
 from robodyn_pin.excitation.workspace import Workspace
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot

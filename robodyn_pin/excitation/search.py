@@ -16,7 +16,7 @@ from robodyn_pin.excitation.model import ExcitationModel, noisy
 from robodyn_pin.excitation.result import Dense, Excitation
 from robodyn_pin.excitation.workspace import Workspace, translations, workspace
 from robodyn_pin.files import resolve
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
     ExcitingSeries,
     highest,

@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from robodyn_pin.errors import BadFile, RobodynError
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.comparison import Change, changes
 
 

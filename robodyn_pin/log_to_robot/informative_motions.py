@@ -9,7 +9,7 @@ from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns, state_regressor
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.identification.identifiability import Gain, Identifiable, gains, identifiability
 from robodyn_pin.identification.least_squares import BaseEstimate

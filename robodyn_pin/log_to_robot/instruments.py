@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, empty, fold
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.log_to_robot.noise import motor_noise

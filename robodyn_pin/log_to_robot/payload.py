@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.simple_bodies import QUANTITIES, about_centre
 from robodyn_pin.robot.robot import Payload, Robot

@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.identification.base import BaseSet
+from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate, known_noise, known_ratios, weighted_least_squares

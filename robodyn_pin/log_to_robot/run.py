@@ -12,7 +12,7 @@ from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary

@@ -27,5 +27,5 @@ the tangent instead (sequential convexification): all iterates are feasible, but
 Why momentum needs more. If the robot can stand still everywhere on the path, a slow motion is feasible. If its motors
 are too weak to hold it somewhere, only a motion with enough speed can pass, and none may exist. `phase_plane` sweeps
 over all speeds at all knots: it proves that no motion passes, or yields one that keeps all limits but the jerk's.
-`nearby_start` turns it into a feasible one, and `passing` chooses the start among several.
+`nearby_start` turns it into a feasible one, and `feasibility` chooses the start among several.
 """

@@ -12,12 +12,12 @@ import numpy as np
 
 from robodyn_pin.errors import InfeasiblePlan, RobodynError
 from robodyn_pin.planning.end_grading import End, Grading
+from robodyn_pin.planning.feasibility import infeasible, momentum_start
 from robodyn_pin.planning.grid import NO_LIMIT, Grid
 from robodyn_pin.planning.interior_point import Optimum, minimise
 from robodyn_pin.planning.limit_check import LimitCheck, shares_at
 from robodyn_pin.planning.objectives import objective_of
 from robodyn_pin.planning.parabolas import SplineSpace
-from robodyn_pin.planning.passing import infeasible, momentum_start
 from robodyn_pin.planning.path_dynamics import Curve, InverseDynamics
 from robodyn_pin.planning.plan import Plan
 from robodyn_pin.planning.problem import DENSE, Problem, path_dynamics

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.planning.feasibility import MomentumStart
 from robodyn_pin.planning.grid import Grid, used_shares
 from robodyn_pin.planning.interior_point import Optimum, minimise, strictly_feasible
 from robodyn_pin.planning.limit_check import LimitCheck, corrected_terms, tightening_factors
 from robodyn_pin.planning.objectives import Objective
-from robodyn_pin.planning.passing import MomentumStart
 from robodyn_pin.planning.problem import CLOSE, DENSE, Problem, ReversalLimits
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms

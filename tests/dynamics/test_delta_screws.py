@@ -10,7 +10,7 @@ import pytest
 from online_motions import motor_motion, rich
 
 from robodyn_pin.dynamics.regressor import regressor
-from robodyn_pin.identification.base import INDEPENDENT, base_set
+from robodyn_pin.identification.base_parameters import INDEPENDENT, base_set
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.online.tracked import tracked

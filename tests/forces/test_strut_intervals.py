@@ -13,7 +13,7 @@ import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import equalities
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted

@@ -12,8 +12,8 @@ from robodyn_pin.files import parse_yaml
 from robodyn_pin.friction_tests.free_motor import width_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
-from robodyn_pin.friction_tests.protocol import plan_sweeps
 from robodyn_pin.friction_tests.result import curve_columns, friction_quantities, names
+from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 from robodyn_pin.identification.friction_curve import Points, fit_curve
 from robodyn_pin.identification.sweep_passages import passages
 from robodyn_pin.logs.log import Log

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robodyn_pin.errors import RobodynError, SolverFailed
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold, merge

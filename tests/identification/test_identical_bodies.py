@@ -10,7 +10,7 @@ from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.regressor import columns, regressor
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.fold import empty, fold, weighted
 from robodyn_pin.identification.identical_bodies import compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares

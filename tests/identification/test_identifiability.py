@@ -11,7 +11,7 @@ from finite_field import P, body, cross, dot, of, over, rank, root, unit
 
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.identifiability import gains, identifiability
 from robodyn_pin.robot.robot import load
 

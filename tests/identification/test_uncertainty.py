@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, t
 
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import fit_feasible

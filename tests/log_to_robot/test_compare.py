@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from robodyn_pin.identification.base import BaseSet, base_set
+from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.comparison import changes, holm
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.least_squares import ordinary

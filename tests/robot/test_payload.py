@@ -14,7 +14,7 @@ from robodyn_pin.dynamics.equations import coordinate_efforts
 from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.simple_bodies import about_centre
 from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.log_to_robot.run import Selected, estimate

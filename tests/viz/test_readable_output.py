@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_pin.identification.base import base_set
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.summary import directions_of
 
