@@ -108,7 +108,7 @@ def repair_robot(robot: Robot, metric: Metric = "euclidean", thinnest: float = T
         SolverFailed: the metric `torque` found no optimum.
     """
     if not robot.bodies:
-        raise BadFile(f"robot {robot.name!r}: no link that moves has an <inertial>, so there is nothing to repair")
+        raise BadFile(f"robot {robot.name!r}: no moving link has an <inertial>, so there is nothing to repair")
     before, rng = _bodies(robot), np.random.default_rng(seed)
     W = np.concatenate([_motor_regressor(robot, random_motion(robot, rng)) for _ in range(MOTIONS)])
     rms = _rms(W @ before.ravel())

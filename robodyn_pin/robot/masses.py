@@ -14,7 +14,7 @@ def check_known(robot: Robot) -> None:
     check_weighed(robot.file, robot.name)
     if not any_parameter(robot):
         raise BadFile(
-            f"robot {robot.name!r}: no link that moves has an <inertial> and its file names no efforts, so its torques are not "
+            f"robot {robot.name!r}: no moving link has an <inertial> and its file names no efforts, so its torques are not "
             "known and there is nothing to identify; give the links their <inertial>"
         )
 

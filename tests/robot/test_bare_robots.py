@@ -80,7 +80,7 @@ def test_a_robot_without_inertia_is_checked_shown_and_closed(tmp_path, robodyn):
     path.write_text(BARE)
     outcome = robodyn("check", path)
     assert outcome.returncode == 0
-    assert "no link that moves has an <inertial>" in outcome.stdout
+    assert "no moving link has an <inertial>" in outcome.stdout
     assert "every body can exist" not in outcome.stdout
     (tmp_path / "log.csv").write_text(LOG)
     for more in ((), ("--motion", tmp_path / "log.csv")):
@@ -112,7 +112,7 @@ def test_torques_of_a_robot_without_inertia_are_refused_in_one_sentence(tmp_path
     ):
         outcome = robodyn(*command)
         assert outcome.returncode == 1, (command, outcome.stderr)
-        assert "no link that moves has an <inertial>" in " ".join(outcome.stderr.split()), outcome.stderr
+        assert "no moving link has an <inertial>" in " ".join(outcome.stderr.split()), outcome.stderr
         assert "Traceback" not in outcome.stderr
-    with pytest.raises(BadFile, match="no link that moves has an <inertial>"):
+    with pytest.raises(BadFile, match="no moving link has an <inertial>"):
         rp.mass_matrix(rp.load(path), np.zeros((1, 2)))
