@@ -20,8 +20,9 @@ from robodyn_pin.logs.writing import write_log
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
-from robodyn_pin.viz.film import COLOURS, STOPS, film_of
+from robodyn_pin.viz.film import COLOURS, film_of
 from robodyn_pin.viz.film_loads import DrawnLoads, strut_film_loads
+from robodyn_pin.viz.plots import STOPS
 
 LIMIT = 50.0  # [N] above the motion's largest force: beyond a limit colours say no more
 TIMES = 200

@@ -5,7 +5,7 @@ much, and all bodies that physics allows leave thousands of newtons. So what the
 the prior of the run file, in parts of each body's own size, as what it does show: pi ~ N(pi_0, s^2 D) with the s that makes
 the base parameters found most likely (empirical Bayes, MacKay 1992), then conditioned on them and their covariance C,
 
-    Sigma = D_s - D_s B' (C + B D_s B')^-1 B D_s,        D_s = s^2 D,        variance of a force R pi: R Sigma R'.
+    Sigma = D_s - D_s B' (C + B D_s B')^-1 B D_s,        D_s = s^2 D.
 
 That bodies must be able to exist takes no part: intervals are rather too wide than too narrow. Weighed masses and symmetries do.
 """

@@ -25,12 +25,10 @@ from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, stra
 from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads, strut_film_loads
 from robodyn_pin.viz.meshcat_page import animation_track
 from robodyn_pin.viz.motion_scene import played
+from robodyn_pin.viz.plots import LOADS, STOPS
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 
-# From compression at its limit to tension at its limit. People with any colour vision can distinguish blue from red, and the
-# ends are darker than the middle.
-STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-COLOURS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]]) / 255
+COLOURS = LOADS / 255
 ARROW = 0x202428
 LEAST = 1e-4  # scale of an arrow without load: a scale of zero cannot be inverted
 THICK = 0.012  # radius of a strut over its length

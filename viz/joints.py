@@ -5,11 +5,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from robodyn_pin.forces.joint_history import JointHistory
-from robodyn_pin.viz.plots import STYLE, thinned
+from robodyn_pin.viz.plots import COLOURS, STYLE, thinned
 
-# Okabe and Ito's colours; the second round is dashed, the third dotted.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))  # of the first, second and third round of colours
 MOST = 18  # most lines that a reader can distinguish: those with the largest forces
 
 

@@ -8,6 +8,7 @@ from robodyn_pin.poses.jog import LimitDistance, Pose, StaticLoads
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import effort_unit
+from robodyn_pin.viz.plots import LOADS, STOPS
 
 GOOD, NEAR, OVER = "#2b8a3e", "#d9730d", "#c92a2a"
 MARKS = {NEAR: (217, 115, 13), OVER: (201, 42, 42)}  # the same colours for the bodies of the robot
@@ -15,9 +16,6 @@ CLOSE_TO = 0.98  # of the way from the middle of a range to its end, from which 
 SINGULAR, CAREFUL = 0.1, 0.35  # of the smallest singular value at home, below which it is red, orange
 TABLE = "width:100%;border-collapse:collapse;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums"
 CAPTION = "font-size:11px;color:#667;line-height:1.35;margin:2px 0 0"
-# From compression to tension: people with any colour vision can distinguish blue from red; grey is no load.
-STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-COLOURS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]])
 TITLE = "font-size:12px;font-weight:600;margin:8px 0 2px"
 
 
@@ -26,7 +24,7 @@ Colour = tuple[int, int, int]
 
 def load_colour(share: float) -> Colour:
     """Colour of a force over the end of the scale, tension positive."""
-    r, g, b = (round(float(np.interp(share, STOPS, channel))) for channel in COLOURS.T)
+    r, g, b = (round(float(np.interp(share, STOPS, channel))) for channel in LOADS.T)
     return r, g, b
 
 
@@ -175,7 +173,7 @@ def _bar(share: float, colour: str) -> str:
 
 
 def _scale(ends: str) -> str:
-    colours = ",".join(f"rgb({r},{g},{b})" for r, g, b in COLOURS)
+    colours = ",".join(f"rgb({r},{g},{b})" for r, g, b in LOADS)
     return (
         f'<div style="height:7px;border-radius:4px;margin-top:4px;background:linear-gradient(to right,{colours})"></div>'
         f'<p style="{CAPTION}">compression (−) to tension (+); the colours end at {ends}</p>'

@@ -12,6 +12,12 @@ from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; line widths differ too, for black and white.
 MEASURED, FEASIBLE, WLS = "#222222", "#0072B2", "#E69F00"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+LIMIT = "#B00020"
+# From compression at its limit to tension at its limit. People with any colour vision can distinguish blue from red, and the
+# ends are darker than the middle.
+STOPS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+LOADS = np.array([[16, 42, 150], [80, 142, 228], [172, 172, 168], [240, 132, 44], [178, 10, 24]])
 STYLE = {
     "font.size": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "axes.axisbelow": True,

@@ -1,5 +1,7 @@
 """Figures of what a stiffness is used for: deviations over a workspace, the stiffest orientation, a corrected path."""
 
+from collections.abc import Sequence
+
 import matplotlib
 import numpy as np
 from matplotlib import colormaps
@@ -18,6 +20,11 @@ COLOURS = "viridis"
 LEVELS = 6  # levels of a map that are drawn, at most
 ARROWS = 400  # at most, in 3D
 LONGEST = 1.2  # of an arrow, in steps of the grid
+
+
+def force_text(force: Sequence[float]) -> str:
+    """A force (3,) for readers."""
+    return f"({', '.join(f'{f:g}' for f in force)}) N"
 
 
 @matplotlib.rc_context(STYLE)
@@ -39,8 +46,7 @@ def map_figure(found: DeviationMap) -> Figure:
         axes.set_visible(False)
     figure.supxlabel("x [m]", fontsize=8)
     figure.supylabel("y [m]", fontsize=8)
-    force = ", ".join(f"{f:g}" for f in found.spec.force)
-    figure.colorbar(image, ax=panels.tolist(), label=f"deviation under ({force}) N [µm]", shrink=0.9)
+    figure.colorbar(image, ax=panels.tolist(), label=f"deviation under {force_text(found.spec.force)} [µm]", shrink=0.9)
     return figure
 
 

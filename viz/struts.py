@@ -5,11 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from robodyn_pin.forces.strut_history import StrutHistory
-from robodyn_pin.viz.plots import MEASURED, STYLE, thinned
-
-# Okabe and Ito's colours; the two struts of one arm share a colour, the second is dashed.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-LIMIT = "#B00020"
+from robodyn_pin.viz.plots import COLOURS, LIMIT, MEASURED, STYLE, thinned
 
 
 @matplotlib.rc_context(STYLE)
@@ -32,6 +28,7 @@ def force_figure(
     axes = figure.subplots(rows, 1, sharex=True)
     for ax, end, values in ((axes[0], "upper end", history.upper), (axes[1], "lower end", history.lower)):
         for k, name in enumerate(history.names):
+            # The two struts of one arm share a colour, the second is dashed.
             pen = {"color": COLOURS[k // 2 % len(COLOURS)], "linestyle": ("-", (0, (4, 1.5)))[k % 2]}
             ax.plot(*thinned(history.t, values[:, k]), linewidth=0.9, label=name, **pen)
             if history.reach is not None:

@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import effort_unit
 from robodyn_pin.simulation.closed_loop import Tracking
-from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, thinned
+from robodyn_pin.viz.plots import FEASIBLE, LIMIT, MEASURED, STYLE, thinned
 
-LIMIT = "#B00020"
 SMALL = {"N m": "mrad", "N": "mm"}
 
 

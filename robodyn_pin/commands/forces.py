@@ -61,8 +61,7 @@ def predict_command(
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.log import uniform
     from robodyn_pin.logs.writing import write_torques
-    from robodyn_pin.output.torques import verify
-    from robodyn_pin.robot.units import effort_unit
+    from robodyn_pin.output.torques import motor_units, verify
 
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
@@ -78,8 +77,7 @@ def predict_command(
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
-    units = [effort_unit(model.model, row) for row in model.motors.S]
-    answer(as_json, summary, _print_torques, summary, dict(zip(model.motors.names, units, strict=True)))
+    answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
 
 

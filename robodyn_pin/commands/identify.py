@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import bar, print_comparison, print_excitation, print_result, status
 
 
@@ -69,6 +70,12 @@ def compare_command(
     """
     from robodyn_pin.log_to_robot.compare import compare as compare_results
     from robodyn_pin.log_to_robot.compare import read_result
+    from robodyn_pin.output.torques import effort_units
+    from robodyn_pin.robot.robot import load
 
     found = compare_results(read_result(first), read_result(second))
-    answer(as_json, found.summary(), print_comparison, found)
+    try:
+        units = effort_units(load(first))
+    except RobodynError:  # the comparison needs no robot; only the table's units do
+        units = {}
+    answer(as_json, found.summary(), print_comparison, found, units)

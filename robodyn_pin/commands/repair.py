@@ -55,6 +55,8 @@ def repair_command(
 
 
 def _print_repair(found: "Repair", files: list[Path]) -> None:
+    from robodyn_pin.output.torques import motor_units
+
     summary = found.summary()
     for body in summary["repaired"]:
         print(f"{body['body']}: {body['reason']}")
@@ -65,5 +67,7 @@ def _print_repair(found: "Repair", files: list[Path]) -> None:
         if abs(new - (old := body["before"].get(name, float("nan")))) > 1e-9 * max(map(abs, body["after"].values())) or old != old
     ]  # fmt: skip
     print_table(f"Nearest bodies that can exist ({summary['metric']}); the others stay as they are", changed)
-    print_table("Torques of random motions within the limits [N m or N]", summary["torques"])
+    units = motor_units(found.robot)
+    torques = [{"motor": row["motor"], "unit": units[row["motor"]]} | row for row in summary["torques"]]
+    print_table("Torques of random motions within the limits", torques)
     print(", ".join(str(path) for path in files))

@@ -76,6 +76,7 @@ def simulate_command(
     from robodyn_pin.logs.writing import write_log
     from robodyn_pin.motions.motion_file import read_motion
     from robodyn_pin.output.simulation import Trial, controlled_log
+    from robodyn_pin.output.torques import motor_units
     from robodyn_pin.simulation.controllers import ControllerFile, known_model
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
@@ -107,5 +108,5 @@ def simulate_command(
     trial = Trial(model, known_model(law, controller.parent, empty), course, law, disturbed)
     with bar("simulating") as step:
         summary = controlled_log(trial, out, note, step, ignore_limits)
-    answer(as_json, summary, print_tracking, summary, out, carried)
+    answer(as_json, summary, print_tracking, summary, out, carried, motor_units(trial.robot))
     verdict(summary["stable"])

@@ -1,13 +1,6 @@
 """How sure the strut forces of an identified robot are: 95 % intervals from a covariance of all its parameters.
 
-Torques do not show all parameters that strut forces depend on: a covariance of the base parameters alone would promise too
-much, and all bodies that physics allows leave thousands of newtons. So what the log does not show is taken to lie as far from
-the prior of the run file, in parts of each body's own size, as what it does show: pi ~ N(pi_0, s^2 D) with the s that makes
-the base parameters found most likely (empirical Bayes, MacKay 1992), then conditioned on them and their covariance C,
-
-    Sigma = D_s - D_s B' (C + B D_s B')^-1 B D_s,        D_s = s^2 D,        variance of a force R pi: R Sigma R'.
-
-That bodies must be able to exist takes no part: intervals are rather too wide than too narrow. Weighed masses and symmetries do.
+The covariance is `identification.posterior`'s; a force R pi has the variance R Sigma R'.
 """
 
 from dataclasses import replace

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
     from robodyn_pin.log_to_robot.compare import Compared
-    from robodyn_pin.log_to_robot.payload import PayloadQuantity
     from robodyn_pin.log_to_robot.result import Result
 
 
@@ -97,13 +96,6 @@ def print_result(result: "Result", folder: Path) -> None:
     print(f"report: {folder / 'report.html'}")
 
 
-def _payload_row(q: "PayloadQuantity") -> dict[str, str]:
-    wls = "not shown" if q.wls is None else f"{q.wls:.4g}"
-    deviation = "" if q.deviation is None else f"{q.deviation:.2g}"
-    known = {"quantity": f"{q.name} [{q.unit}]", "feasible": f"{round(q.feasible, 9) + 0.0:.4g}"}
-    return known | {"WLS": wls, "standard deviation": deviation}
-
-
 def _together(e: "Errors", unit: str | None) -> float | str:
     """Rms error of all coordinates, if they have one unit."""
     return e.rmse_all if unit else "—"
@@ -183,7 +175,8 @@ def print_excitation(found: "Excitation", folder: Path) -> None:
     print(f"motion, log, controller table and picture: {folder}")
 
 
-def print_comparison(found: "Compared") -> None:
+def print_comparison(found: "Compared", units: dict[str, str]) -> None:
+    """`units`: of the efforts along the coordinates, by name."""
     from robodyn_pin.log_to_robot.verdict import short
 
     change = found.change
@@ -195,7 +188,7 @@ def print_comparison(found: "Compared") -> None:
         )
     ]  # fmt: skip
     rows += [
-        {"parameter": f"held-out RMSE of {name} [N m or N]", "first": f"{a:.4g}", "second": f"{b:.4g}",
+        {"parameter": f"held-out RMSE of {name} [{units.get(name, 'N m or N')}]", "first": f"{a:.4g}", "second": f"{b:.4g}",
          "change over standard deviation": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
         for name, (a, b) in found.errors.items()
     ]  # fmt: skip
@@ -215,11 +208,14 @@ def print_comparison(found: "Compared") -> None:
     print(f"verdicts: the first result is {first}, the second {second}")
 
 
-def print_tracking(summary: dict[str, Any], out: Path, carried: str) -> None:
-    rows, torque = [], "largest torque [N m or N]"
+def print_tracking(summary: dict[str, Any], out: Path, carried: str, units: dict[str, str]) -> None:
+    """`units`: of each motor's torque."""
+    rows = []
     for m in summary["motors"]:
-        errors = {f"{what} error [1e-3 rad or m]": 1e3 * m[f"{what} error [rad or m]"] for what in ("largest", "rms")}
-        rows.append({"motor": m["motor"]} | errors | {torque: m[torque]})
+        unit = units[m["motor"]]
+        errors = {"error in": {"N m": "mrad", "N": "mm"}.get(unit, "1e-3 rad or m")}
+        errors |= {f"{what} error": 1e3 * m[f"{what} error [rad or m]"] for what in ("largest", "rms")}
+        rows.append({"motor": m["motor"]} | errors | {"largest torque": f"{m['largest torque [N m or N]']:.3f} {unit}"})
     title = f"Tracking of {summary['robot']}{carried} (SIMULATED), {summary['law']} with model {summary['model']!r}"
     print_table(title, rows)
     cut = [f"{m['motor']} in {n}" for m in summary["motors"] if (n := m["samples at the torque limit"])]

@@ -153,7 +153,7 @@ def _figures(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, s
 
 def _film(result: PlanResult) -> Any:
     """Return a film of the motion with its strut forces, or with its motor torques if it has no struts."""
-    from robodyn_pin.robot.units import effort_unit
+    from robodyn_pin.output.torques import motor_units
     from robodyn_pin.viz.film import motion_film
     from robodyn_pin.viz.film_loads import DrawnLoads
 
@@ -164,7 +164,7 @@ def _film(result: PlanResult) -> Any:
         loads = DrawnLoads("axial strut force, full model", names, unit, motion.t, ends, limits)
     else:
         names = robot.motors.names
-        unit = tuple(effort_unit(robot.model, row) for row in robot.motors.S)
+        unit = tuple(motor_units(robot).values())
         loads = DrawnLoads("motor torque", names, unit, motion.t, motion.tau[None], result.task.torque_limits)
     drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
     return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW_MOTION)

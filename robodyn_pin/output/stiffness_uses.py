@@ -9,6 +9,7 @@ from robodyn_pin.elastic.path_correction import write_corrected_path
 from robodyn_pin.elastic.stiffness import StiffnessResult
 from robodyn_pin.files import write_text
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.viz.stiffness_uses import force_text, map_page
 
 MICRO = 1e-6
 
@@ -19,14 +20,13 @@ def write_uses(result: StiffnessResult, folder: Path) -> str:
     Returns:
         The text of deviations.html; empty without a map.
     """
-    from robodyn_pin.viz.stiffness_uses import map_page
-
     scene = ""
     if (m := result.map) is not None:
         columns = {axis: m.points[:, i] for i, axis in enumerate(AXES)}
         columns |= {f"d{axis}": m.deviation[:, i] for i, axis in enumerate(AXES)}
-        force = ", ".join(f"{f:g}" for f in m.spec.force)
-        note = f"expected deviations [m] under ({force}) N, axes of the base; {result.springs.robot.name}"
+        note = (
+            f"expected deviations [m] under {force_text(m.spec.force)}, axes of the base; {result.springs.robot.name}"
+        )
         write_table(folder / "deviations.csv", columns, note)
         scene = map_page(m, result.springs)
         write_text(folder / "deviations.html", scene)
@@ -40,18 +40,16 @@ def use_sentences(result: StiffnessResult) -> dict[str, str]:
     sentences = {}
     if (m := result.map) is not None:
         best, worst = m.points[m.lengths.argmin()], m.points[m.lengths.argmax()]
-        force = ", ".join(f"{f:g}" for f in m.spec.force)
         sentences["Deviations over the workspace"] = (
-            f"The robot reaches {len(m.points)} of the {m.grid.size} places of the grid. Under the force ({force}) N the tool deviates "
+            f"The robot reaches {len(m.points)} of the {m.grid.size} places of the grid. Under the force {force_text(m.spec.force)} the tool deviates "
             f"by {m.lengths.min() / MICRO:.0f} µm at {_point(best)}, where it is stiffest, and by {m.lengths.max() / MICRO:.0f} µm at "
             f"{_point(worst)}, where it is softest."
         )
     if (t := result.task) is not None:
         names = result.springs.robot.motors.names
         motors = ", ".join(f"{name} {np.degrees(x):.2f}°" for name, x in zip(names, t.motors, strict=True))
-        force = ", ".join(f"{f:g}" for f in t.spec.force)
         sentences["Stiffest orientation"] = (
-            f"At {_point(np.array(t.spec.position))} under the force ({force}) N the tool deviates least, by "
+            f"At {_point(np.array(t.spec.position))} under the force {force_text(t.spec.force)} the tool deviates least, by "
             f"{np.linalg.norm(t.deviation) / MICRO:.0f} µm, with the motors at {motors}. Random orientations that keep the same rules "
             f"deviate by {np.median(t.random) / MICRO:.0f} µm (median) and up to {t.random.max() / MICRO:.0f} µm."
         )

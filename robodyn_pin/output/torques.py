@@ -10,6 +10,17 @@ from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.units import coordinate_units, effort_unit
+
+
+def motor_units(robot: Robot) -> dict[str, str]:
+    """The unit of each motor's effort, by name."""
+    return {name: effort_unit(robot.model, row) for name, row in zip(robot.motors.names, robot.motors.S, strict=True)}
+
+
+def effort_units(robot: Robot) -> dict[str, str]:
+    """The unit of the effort along each motor and each coordinate, by name."""
+    return motor_units(robot) | dict(zip(robot.coordinates.names, coordinate_units(robot), strict=True))
 
 
 def verify(
@@ -24,14 +35,14 @@ def verify(
     Returns:
         What the JSON file holds: accuracy of each motor, as Obal & Gierlak (IRB 2400), Table 6.
     """
-    from robodyn_pin.robot.units import effort_unit
     from robodyn_pin.viz.plots import svg
     from robodyn_pin.viz.torques import motion_figure, verification_figure
 
     inside, measured = slice(edge, log.size - edge), log.efforts
     found = accuracy(measured[inside], predicted[inside])
     names = robot.motors.names
-    units = [effort_unit(robot.model, row) for row in robot.motors.S]
+    by_motor = motor_units(robot)
+    units = list(by_motor.values())
     simulated = " (SIMULATED log)" if log.simulated else ""
     title = f"{robot.name} and {log.name}{simulated}"
     even = uniform(log)
@@ -40,7 +51,7 @@ def verify(
     motion = motion_figure(even.t[inside], q, dq, names, units, title)
     files = [f"{out.stem}_{what}" for what in ("torques.svg", "motion.svg", "accuracy.json")]
     summary = {"robot": robot.name, "log": log.name, "simulated": log.simulated, "samples": found.samples}
-    summary |= {"edge rows": edge, "units": dict(zip(names, units, strict=True))}
+    summary |= {"edge rows": edge, "units": by_motor}
     summary |= {"accuracy": found.table(list(names)), "files": files}
     for name, figure in zip(files, (torques, motion), strict=False):
         write_text(out.with_name(name), svg(figure, Path(name).stem))
