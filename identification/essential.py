@@ -53,9 +53,7 @@ def essential(
             spread = relative[worst] / best if best > 0 else 1.0
             return EssentialEstimate(estimate, np.array(removed, int), float(spread), ratio)
         removed.append(int(estimate.base.columns[worst]))
-        estimate = weighted_least_squares(groups, _without(estimate.base, worst), independent)
-
-
-def _without(base: BaseSet, row: int) -> BaseSet:
-    """The base set less one of its parameters; the condition number stays that of the whole set."""
-    return BaseSet(np.delete(base.columns, row), base.dropped, np.delete(base.regroup, row, axis=0), base.condition)
+        whole = estimate.base  # the condition number stays that of the whole set
+        columns, regroup = np.delete(whole.columns, worst), np.delete(whole.regroup, worst, axis=0)
+        left = BaseSet(columns, whole.dropped, regroup, whole.condition)
+        estimate = weighted_least_squares(groups, left, independent)

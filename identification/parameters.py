@@ -48,12 +48,10 @@ class Layout:
         return np.array([*alone, *side_by_side, *(self.first_scalar + j for j in scalars)])
 
 
-def _pseudo_inertia_map() -> np.ndarray:
-    """E (16, 10) with vec(P) = E x, taken from Pinocchio by linearity. P = [[Sigma, h], [h', m]] (Wensing et al. 2018)."""
-    return np.stack([pin.PseudoInertia.FromDynamicParameters(unit).toMatrix().ravel() for unit in np.eye(10)], axis=1)
-
-
-PSEUDO_INERTIA = _pseudo_inertia_map()
+# E (16, 10) with vec(P) = E x, taken from Pinocchio by linearity. P = [[Sigma, h], [h', m]] (Wensing et al. 2018).
+PSEUDO_INERTIA = np.stack(
+    [pin.PseudoInertia.FromDynamicParameters(unit).toMatrix().ravel() for unit in np.eye(10)], axis=1
+)
 
 
 def pseudo_inertia(x: np.ndarray) -> np.ndarray:

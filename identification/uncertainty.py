@@ -34,12 +34,8 @@ def prediction_deviations(estimate: BaseEstimate, W: np.ndarray, noise: np.ndarr
     Args:
         W: (N, d, p) rows as predicted. noise: (d,) standard deviation of one measured effort.
     """
-    return np.sqrt(parameter_variances(estimate, W) + noise**2)
-
-
-def parameter_variances(estimate: BaseEstimate, W: np.ndarray) -> np.ndarray:
-    """Variances (N, d) of predicted efforts W (N, d, p) that the parameters' uncertainty makes."""
-    return np.sum((W[:, :, estimate.base.columns] @ _root(estimate.covariance)) ** 2, axis=2)
+    of_parameters = np.sum((W[:, :, estimate.base.columns] @ _root(estimate.covariance)) ** 2, axis=2)
+    return np.sqrt(of_parameters + noise**2)
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

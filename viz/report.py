@@ -29,8 +29,6 @@ from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.uncertainty import uncertainty_of
 
 FIGURES = "report_figures"  # folder of the report's pictures
-
-
 ESTIMATES = ("OLS", "WLS", "feasible")
 NEAR_LIMIT = 1.1  # times the least eigenvalue: the fit keeps some 5 % away from it
 MINUS = "\N{MINUS SIGN}"
@@ -42,7 +40,7 @@ def write_report(result: Result, path: Path) -> None:
     """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
     torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
-    choices = [(choice, _choice_plot(result, choice)) for choice in result.choices]
+    choices = [(choice, _choice_plot(choice)) for choice in result.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
         r=result, best=result.scored["feasible"], estimates=ESTIMATES, units=units, one_unit=one_unit,
@@ -148,7 +146,7 @@ CHOICES = {  # key of the run file -> axis label
 }
 
 
-def _choice_plot(result: Result, choice: Choice) -> Picture:
+def _choice_plot(choice: Choice) -> Picture:
     equal = NEXT_TO_NOTHING * min(choice.percent) if choice.key == "prior_weight" else None
     label = CHOICES.get(choice.key, choice.key)
     figure = choice_figure(choice.candidates, choice.percent, choice.chosen, label, equal)

@@ -9,7 +9,6 @@ from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_o
 from robodyn_pin.output.console import bar, print_table, status
 
 if TYPE_CHECKING:
-    from robodyn_pin.errors import InfeasiblePlan
     from robodyn_pin.planning.task import PlanResult
 
 
@@ -46,7 +45,7 @@ def plan_command(
             result = plan_task(task, progress)
     except InfeasiblePlan as error:
         report = write_infeasible(settings, error, folder)
-        answer(as_json, report, _print_infeasible, error, folder)
+        answer(as_json, report, print, f"NO MOTION: {error}\nresult: {folder / 'result.json'}")
         verdict(False)
         return
     simulated = None
@@ -59,11 +58,6 @@ def plan_command(
     write_plan(result, simulated, folder)
     report = summary(result, simulated)
     answer(as_json, report, _print_result, result, report, folder)
-
-
-def _print_infeasible(error: "InfeasiblePlan", folder: Path) -> None:
-    print(f"NO MOTION: {error}")
-    print(f"result: {folder / 'result.json'}")
 
 
 def _print_result(result: "PlanResult", report: dict[str, Any], folder: Path) -> None:

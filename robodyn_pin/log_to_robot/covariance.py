@@ -46,13 +46,13 @@ def covariance_of(
 
 
 def _of_loaded(covariance: np.ndarray, robot: Robot, loaded: Robot) -> np.ndarray:
-    """The same for a robot that carries something: a body that is no longer identical to others stays as sure as they are."""
+    """The covariance for a robot that carries something. A body that a load makes unlike its copies keeps their covariance."""
     place = {name: 10 * k for k, group in enumerate(robot.body_groups) for name in group}
     begins = [place.get(group[0]) for group in loaded.body_groups]
     first, last = 10 * len(begins), 10 * len(robot.body_groups)
     shared = np.zeros((first + len(covariance) - last, len(covariance)))
     for k, begin in enumerate(begins):
-        if begin is not None:  # else all of the body is what is carried
+        if begin is not None:  # other bodies are carried, and their parameters count as known
             shared[10 * k : 10 * k + 10, begin : begin + 10] = np.eye(10)
     shared[first:, last:] = np.eye(len(covariance) - last)
     return shared @ covariance @ shared.T

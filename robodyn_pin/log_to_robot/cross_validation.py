@@ -51,8 +51,8 @@ class Choice:
 
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
-MEASURED = 30_000  # samples of a log that show how fast its joints move
-USUAL_WIDTH = 0.1  # of each rate's rms: what measured joints often want
+MEASURED = 30_000  # largest number of samples of a log from which the rms rates are computed
+USUAL_WIDTH = 0.1  # Coulomb width over each rate's rms that often fits measured joints best
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
@@ -136,7 +136,7 @@ def _changed(run: RunFile, **update: object) -> RunFile:
 def _wider(
     fitted: Fitted, refold: Callable[[RunFile], Fitted], progress: Callable[[str], None]
 ) -> tuple[Fitted, tuple[str, ...]]:
-    """Coulomb widths in parts of the rates, where least squares with them is better on segments it has not seen."""
+    """Fit Coulomb widths in proportion to the rms rates, and keep them if they lower the cross-validated error of least squares."""
     progress("Coulomb width")
     other = refold(_changed(fitted.run, coulomb_width=USUAL_WIDTH))
 
@@ -181,7 +181,7 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
 
 
 def _judged(fitted: Fitted) -> Folded:
-    """The rows whose error decides: a simulation needs the torques at full bandwidth, a controller those that are scored."""
+    """The rows whose error decides a choice. A simulation needs the torques at full bandwidth; a controller needs those that are scored."""
     return fitted.whole if fitted.run.choose.use == "simulation" else fitted.scored
 
 
@@ -232,10 +232,11 @@ def _segmented(robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None,
 
 
 def independent_share(run: RunFile, rate: float) -> float:
-    """A low-pass makes rows repeat the noise of their neighbours; the power that it passes says how many are new.
+    """The share of the fitted rows that carry noise of their own.
 
-    White noise keeps its spectrum near zero, where the motion is, and loses its variance: 2 x cut-off independent values
-    a second, if the filter were ideal. Rows further apart than that are independent.
+    A low-pass makes neighbouring rows share noise. The share of the noise's power that it passes is the share of the samples
+    that stay independent; an ideal filter leaves 2 x cut-off independent values a second. Of rows that `every` thins out,
+    more are independent, at most all.
     """
     return min(1.0, run.rows.every * noise_passed(run, rate) ** 2)
 

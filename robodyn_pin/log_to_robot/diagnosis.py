@@ -26,7 +26,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
-ALONE = 1e-9  # weight below which a parameter does not count in a base parameter
+ALONE = 1e-9  # a parameter with a smaller weight does not count as part of a base parameter
 POSES = 300  # of the held-out motion at which the mass matrix is evaluated
 
 
@@ -58,7 +58,7 @@ class Diagnosis:
     sharpest: np.ndarray  # (d,) accelerations
     overconstraint: Overconstraint | None  # None: no more motors than degrees of freedom
     mistakes: tuple[Mistake, ...]  # whose correction explains the fit logs clearly better
-    stopped: tuple[str, ...]  # parameters at bounds that least squares would put beyond
+    stopped: tuple[str, ...]  # parameters at bounds that least squares would exceed
     beyond: tuple[str, ...]  # sentences about joints or motors of the fit logs outside their limits
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
@@ -104,7 +104,7 @@ def diagnose(
     many = freedom(wls, rows, share)
     over_base = over_all = None
     if run.intervals:
-        # A base parameter that is a single parameter has that one's interval.
+        # A base parameter that consists of a single parameter has the interval of that parameter.
         sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
         asked = np.concatenate([np.eye(fitted.layout.size), wls.base.matrix[sums]])
         ends = feasible_intervals(asked, feasible, wls, fitted.layout, bounds, many).ends

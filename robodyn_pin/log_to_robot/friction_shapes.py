@@ -14,7 +14,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import Weigh
 from robodyn_pin.robot.friction_models import Shape
 from robodyn_pin.robot.robot import Robot
 
-Widen = Callable[[BaseEstimate], BaseEstimate]  # the same values, their covariance with the shapes unknown as well
+Widen = Callable[[BaseEstimate], BaseEstimate]  # keeps the values and adds the shapes' uncertainty to their covariance
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Shaped:
     robot: Robot
     shapes: tuple[FittedShape, ...] = ()
     widen: Widen = lambda estimate: estimate
-    noticed: tuple[str, ...] = ()  # shapes that stay at their start, and why
+    noticed: tuple[str, ...] = ()  # sentences that name shapes which stay at their start, and say why
 
 
 def with_fitted_shapes(
@@ -44,9 +44,10 @@ def with_fitted_shapes(
     independent: float,
     progress: Callable[[str], None],
 ) -> Shaped:
-    """The robot with the shape parameters that its efforts want fitted, what was found, and what that does to other estimates.
+    """Fit the shape parameters that the robot file asks for.
 
-    Every step is a pass over the logs. A shape that they do not show stays at its start, and the others are fitted anew.
+    Every step of the fit reads the logs once. A shape that the logs do not show stays at its start, and the others are fitted
+    again without it.
 
     Args:
         fold: the fit rows of a robot's columns, per coordinate. weigh, independent: as the fit weighs its rows.
@@ -76,7 +77,7 @@ def _fitted(
     independent: float,
     progress: Callable[[str], None],
 ) -> Shaped:
-    """With these shapes, all of which the logs must show; raises as `fit_shapes`."""
+    """Fit these shapes, all of which the logs must show; raises as `fit_shapes`."""
     labels = tuple(f"{shape}({robot.efforts[k].name})" for k, shape in wanted)
     start = np.array([getattr(robot.efforts[k].spec, shape) for k, shape in wanted])
 

@@ -98,7 +98,7 @@ def further_estimates(
 
 
 def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
-    """The fitted rows once more, those of one sample side by side."""
+    """Fold the fitted rows again, with the rows of one sample side by side."""
     run, factor = fitted.run, None
     for log in logs:
         job = fitted_rows(fitted.robot, run, log)

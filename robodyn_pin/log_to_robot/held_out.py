@@ -31,7 +31,7 @@ class Selected:
 
 
 def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:
-    """The last part of every log held out."""
+    """Split every log: its first part is fitted, its last part is held out."""
     cuts = [s.begin + int((1 - SHARE) * (s.end - s.begin)) for s in fit]
     return (
         [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
@@ -40,7 +40,7 @@ def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Sele
 
 
 def clear(held_out: Selected, cut: int) -> Selected:
-    """Held-out samples less those at the ends of their log where filters swing.
+    """Leave out held-out samples at the ends of their log, where filters have not settled.
 
     Raises:
         BadLog: none is left.
@@ -114,7 +114,11 @@ def look_at(
 
 
 def left_of(fitted: Fitted, held_out: Selected, x: np.ndarray) -> np.ndarray:
-    """What parameters x (p,) leave (n, d) of the first held-out torques, one sample after the other, not filtered."""
+    """Residuals (n, d) of parameters x (p,) over the first held-out samples, one after the other, not filtered.
+
+    They need a pass of their own: the rates of a block depend on its margins in the last digits, and the margins of
+    `look_at` include those of the filter that scores the torques.
+    """
     end = min(held_out.end, held_out.begin + SERIES)
     seen = observe(fitted.robot, held_out.log, fitted.run.preparation, [], held_out.begin, end)
     return np.concatenate([(block.measured - block.known - block.W @ x)[block.keep] for block in seen])

@@ -1,4 +1,4 @@
-"""Kinds of motion that a further log could have, as rows of the regressor: what each would tell is found from them."""
+"""Kinds of motion that a further log could have: how much each would improve the base parameters follows from its regressor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
 LOOKED_AT = 20_000  # samples of the log whose poses, speeds and accelerations the motions keep to
-USUAL = 0.99  # of the samples are no faster than what counts as the log's speed
+USUAL = 0.99  # share of the samples that are not faster than the speed of the log
 STATES = 300  # of each kind of motion
 AGAIN = "the same motion once more"
 
@@ -40,9 +40,12 @@ def known(
     """Identifiability of every parameter, and for each base parameter the motion that would improve it most.
 
     Motions are compared at the log's own poses, none faster than the log (99 of 100 samples): each adds as many rows as
-    the log has. They are kinds of motion, not trajectories: what an optimal motion could reach is not said.
+    the log has. They are kinds of motion, not trajectories: the gain says nothing about an optimal motion.
     """
-    rows = {name: _in_noise(W, estimate.sigma) for name, W in motions(robot, log, preparation, noise).items()}
+    kinds = motions(robot, log, preparation, noise)
+    rows = {
+        name: (W / estimate.sigma[:, None]).reshape(-1, W.shape[2]) for name, W in kinds.items()
+    }  # in units of the noise
     R = weighted(groups, estimate.sigma)[:, :-1]
     size = np.linalg.norm(R) or 1.0
     shown = triangle(np.concatenate([R / size, *(W / (np.linalg.norm(W) or 1.0) for W in rows.values())]))
@@ -84,8 +87,3 @@ def motion_of_first_samples(
     state = close_motors(robot, *rates_of(log, preparation).motion(part), part.row)
     S = robot.coordinates.S
     return state.q, state.v @ S.T, state.a @ S.T
-
-
-def _in_noise(W: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-    """Rows (n d, p), each over its coordinate's noise."""
-    return (W / sigma[:, None]).reshape(-1, W.shape[2])

@@ -1,4 +1,4 @@
-"""Instruments of a log: the regressor of its motion without whatever is faster than the motion."""
+"""Instruments of a log: the regressor of its motion after a low-pass has removed all that is faster than the motion."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
-MOTION = 0.9999  # share of the positions' variance that is the motion's band; encoder noise has less than the rest
+MOTION = 0.9999  # share of the positions' variance inside the band of the motion; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
 LOOKED_AT = 60_000  # samples of a log that are checked
 BLOCK = 4000
@@ -37,8 +37,9 @@ def band(log: AnyLog) -> float:
 def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: BaseSet) -> tuple[list[Factor], float]:
     """Rows [Z, W, y] of the base columns, folded per coordinate, and the cut-off [Hz] of the instruments' motion.
 
-    W and y as the run file fits them; Z from positions (and measured rates) through a zero-phase low-pass just above the
-    band of the motion. Assumed: what is faster is noise of the encoders, not motion; the noise below is negligible.
+    W and y are as the run file fits them. Z comes from positions (and measured rates) after a zero-phase low-pass just above
+    the band of the motion. This assumes that all above the band is noise of the encoders, and that their noise below is
+    negligible.
     """
     cutoff = MARGIN * max(band(log) for log in logs)
     smooth = Preparation(rates=run.preparation.rates, filter=Lowpass(order=4, cutoff=cutoff))

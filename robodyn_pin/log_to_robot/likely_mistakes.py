@@ -23,15 +23,15 @@ from robodyn_pin.robot.robot import Robot
 
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
-AS_GOOD = np.log(1.05)  # of the same product: two guesses this near are told together
+AS_GOOD = np.log(1.05)  # difference in the same product below which two guesses are both reported
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
-GEAR_OFF = 1.2  # likewise
-GEAR_EVERY = 3  # one sample of so many shows them
-OUT_OF_REACH = 1e3
-FEWER = 10  # one sample of so many shows whether loops close
+GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the bodies, too
+GEAR_EVERY = 3  # one of so many samples suffices to find gears
+OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
+FEWER = 10  # one of so many samples suffices to see whether loops close
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _undone(samples: Picked, guess: Guess) -> Picked:
 
 
 def _closed(robot: Robot, samples: Picked) -> "_Explained | None":
-    """None without samples, or where the loops do not close."""
+    """The explained samples; None without samples, or where the loops do not close."""
     try:
         return _Explained(robot, samples) if len(samples.q) else None
     except ClosureFailed:
@@ -134,19 +134,17 @@ class _Explained:
     def __init__(self, robot: Robot, samples: Picked) -> None:
         rows = picked_rows(robot, samples)
         self.fits, self.stretch = Explanations(robot, rows), samples.stretch
-        # More encoders than degrees of freedom that agree with the loops are right.
+        # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.asis = self.tried(samples.tau)
 
-    def tried(self, tau: np.ndarray) -> _Tried:
-        return _Tried(*(self._logs(x, tau) for x in (self.fits.free(tau), self.fits.own(tau))))
-
-    def with_bodies(self, tau: np.ndarray, values: np.ndarray) -> _Tried:
-        """With other values (p,) of the bodies, which change nothing where all parameters are fitted."""
-        return _Tried(self.asis.free, self._logs(self.fits.own(tau, values), tau))
+    def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> _Tried:
+        """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
+        free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
+        return _Tried(free, self._logs(self.fits.own(tau, values), tau))
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """With more motors than coordinates, all torques count instead of those along the coordinate."""
+        """Errors as `_Tried` holds them. With more motors than coordinates, they are relative to all torques together."""
         energy = self.fits.rows.measured(tau) ** 2
         if tau.shape[1] != left.shape[1]:
             energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
@@ -156,11 +154,11 @@ class _Explained:
 
 
 def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> _Tried | None:
-    """None where the loops do not close."""
+    """The errors after a guess is undone; None where the loops do not close."""
     if guess.body is not None:
         values = plain.fits.values.copy()
         values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
-        return plain.with_bodies(samples.tau, values)
+        return plain.tried(samples.tau, values)
     changed = _undone(samples, guess)
     if not guess.moves:
         return plain.tried(changed.tau)
@@ -230,7 +228,7 @@ def _judge(asis: _Tried, tried: _Tried, count: int, same: bool) -> _Judgement:
     """Whether a guess, one of `count`, is clearly better; `same`: of the same robot, whose files then count as well."""
     free, by_free = _clear(asis.free, tried.free, count)
     own, by_own = _clear(asis.own, tried.own, count)
-    # Bodies of files that explain little say nothing, nor do they against what the log says.
+    # Bodies of the files count only if they explain the torques well, and never against a clear loss of the free fit.
     if not same or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
         own, by_own = 0.0, 1.0
     of_files = own < free

@@ -1,4 +1,4 @@
-"""What a feasible fit pushes against its bounds: a sign that the model lacks something, where noise would not do it."""
+"""Parameters that the feasible fit pushes against their bounds. If noise does not explain that, the model lacks an effect."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 
-AT_BOUND = 1e-3  # a mass this near to its bound, relative, is the bound
-ZERO = 0.01  # of its standard deviation: an interior-point solver comes near to zero, not on it
+AT_BOUND = 1e-3  # relative distance to its bound below which a mass counts as at the bound
+ZERO = 0.01  # of its standard deviation: a smaller value counts as zero, which an interior-point solver never reaches
 ALONE = 1e-6  # weight with which another parameter counts in a base parameter
-AGAINST = 2.0  # standard deviations from which least squares is called against the bound
+AGAINST = 2.0  # standard deviations beyond the bound from which least squares contradicts it
 
 
 def as_good_as_zero(layout: Layout, values: np.ndarray, wls: BaseEstimate) -> np.ndarray:
-    """Which parameters (p,) may not be negative, are seen by least squares and came out as zero."""
+    """Mask (p,) of the parameters that may not be negative, that least squares determines, and that came out as zero."""
     deviations = np.zeros(layout.size)
     deviations[wls.base.columns] = wls.deviations
     limit = np.concatenate([np.zeros(layout.first_scalar, bool), np.array(layout.nonnegative, bool)])

@@ -3,7 +3,7 @@
 Noise n of the motors arrives in B'tau as B'n: correlated between the coordinates, and changing with the pose. Least squares
 that takes it as constant and independent along each coordinate (IDIM-WLS as Briot et al. (DualV) print it) weighs the rows
 wrongly and calls its parameters surer than they are, by up to two on the DualV. Rows times the inverse root of B'diag(s^2)B
-carry independent noise of equal size: then it does not matter any more which coordinates were chosen.
+carry independent noise of equal size, so the choice of coordinates no longer matters.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from robodyn_pin.robot.robot import Robot
 def motor_noise(run: RunFile, robot: Robot) -> np.ndarray | None:
     """Standard deviations (n_motors,) of the motors' noise that rows are whitened by; None: rows stay as projected.
 
-    Up to a common factor, which the residuals give, unless the run file names the noise of every motor: in proportion to the
-    torque limits where all have one, else all alike.
+    If the run file names the noise of every motor, it is used. Else the noise is known up to a common factor, which the
+    residuals give: it is in proportion to the torque limits where all motors have one, and equal otherwise.
 
     Raises:
         BadFile: `noise: limits` and a motor without limit.
@@ -37,7 +37,7 @@ def motor_noise(run: RunFile, robot: Robot) -> np.ndarray | None:
 
 
 def no_limit(robot: Robot, name: str) -> BadFile:
-    """What to say where a limit is needed."""
+    """The error for a motor or coordinate without a limit."""
     return BadFile(f"'noise: limits' needs a torque or force limit of {name!r} in the file of robot {robot.name!r}")
 
 

@@ -1,6 +1,6 @@
-"""What a log of a robot with more motors than degrees of freedom contains besides motion, and how well it was projected.
+"""Internal torques, encoder misses and conditioning in the logs of a robot with more motors than degrees of freedom.
 
-Torques in the null space of B' move nothing (Briot et al. (DualV), equations 26 and 50); no model knows them.
+Torques in the null space of B' move nothing (Briot et al. (DualV), equations 26 and 50), so no model predicts them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from robodyn_pin.robot.robot import Robot, State
 BLOCK = 20_000  # samples closed at once
 ILL = 10.0  # condition number from which a projection amplifies noise enough to be named
 WEAK = 0.2  # share of the strongest coordinate's acceleration below which a coordinate is called hardly moved
-FAR = 0.02  # [rad or m] miss of the encoders that no zero offset of a sound robot explains
+FAR = 0.02  # [rad or m] miss of the encoders that is larger than the zero offsets of a sound robot
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Overconstraint:
 
 
 def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparation) -> Overconstraint | None:
-    """What the logs contain; None if the robot has no more motors than degrees of freedom."""
+    """Examine the fit logs; None if the robot has no more motors than degrees of freedom."""
     from robodyn_pin.robot.units import effort_unit
 
     if len(robot.motors.names) == len(robot.coordinates.names):

@@ -26,7 +26,7 @@ class PayloadQuantity:
 
 
 def check_sign(payload: Payload, first: int, wls: BaseEstimate) -> None:
-    """Swapped logs show as a payload that is taken away; its parameters begin at column `first`.
+    """Refuse a payload of negative mass, which swapped logs give; its parameters begin at column `first`.
 
     Raises:
         BadLog: the mass, or the moment of inertia where no mass is seen, is below zero by more than two of its standard
@@ -76,12 +76,12 @@ def payload_summary(
 
 
 def _slope(x: np.ndarray) -> np.ndarray:
-    """Jacobian (10, 10) of `about_centre`, exact: the step is imaginary, so nothing cancels."""
+    """Jacobian (10, 10) of `about_centre`, exact: an imaginary step causes no cancellation."""
     step = 1e-30
     return np.stack([about_centre(x + 1j * step * unit).imag / step for unit in np.eye(10)], axis=1)
 
 
 def _alone(base: BaseSet) -> dict[int, int]:
-    """Columns that the log shows by themselves, none regrouped with them, and which base parameter each is."""
+    """Columns that are base parameters without any other column, each with the number of its base parameter."""
     lonely = ~(np.abs(base.regroup) > ALONE).any(axis=1)
     return {int(c): k for k, c in enumerate(base.columns) if lonely[k]}

@@ -21,8 +21,8 @@ from robodyn_pin.robot.robot import Robot
 SAMPLES = 500  # of all logs together
 STRETCHES = 10  # of the logs, one after the other, on which two explanations are compared
 REWEIGHED = 4  # times that the noise of the coordinates is estimated anew
-WIDE = 6.0  # times the band of the motion: friction that turns about is faster than the motion
-TINY = 1e-6  # of columns of length one: weight that keeps at zero what the samples do not show
+WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sign is faster than the motion
+TINY = 1e-6  # weight, for columns of length one, that keeps parameters at zero which the samples do not show
 HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
 
@@ -49,7 +49,7 @@ class Picked:
         return Picked(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def changed(self, positions: np.ndarray, torques: np.ndarray, time: float) -> "Picked":
-        """With positions and torques (n, n) mixed anew, and all times as long."""
+        """The samples with positions and torques mixed by (n, n) matrices, and all times multiplied by `time`."""
         q, dq, ddq = (x @ positions.T for x in (self.q, self.dq / time, self.ddq / time**2))
         return replace(self, q=q, dq=dq, ddq=ddq, tau=self.tau @ torques.T)
 
@@ -138,11 +138,11 @@ class Explanations:
 
 
 def _least_squares(rows: np.ndarray, bounded: np.ndarray) -> np.ndarray:
-    """x (p,) of rows [A, b], not negative where `bounded` (p,); what A does not show stays near zero."""
+    """The x (p,) that minimises ||A x - b|| for rows [A, b], not negative where `bounded` (p,); it stays near zero along what A does not show."""
     A, b = rows[:, :-1], rows[:, -1]
     length = np.linalg.norm(A, axis=0)
     length[length <= 1e-12 * length.max(initial=1e-300)] = 1.0
-    order = np.argsort(bounded, kind="stable")  # those without bounds first: they follow from the others
+    order = np.argsort(bounded, kind="stable")  # those without bounds stand first: they follow from the others
     weak = np.column_stack([TINY * np.eye(len(length)), np.zeros(len(length))])
     R = np.asarray(np.linalg.qr(np.concatenate([np.column_stack([(A / length)[:, order], b]), weak]), mode="r"))
     k, x = int((~bounded).sum()), np.zeros(len(length))

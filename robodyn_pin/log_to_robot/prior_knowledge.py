@@ -1,4 +1,4 @@
-"""What a run file knows beforehand of bodies and noise, as the estimators take it: arrays in the layout's order."""
+"""Bounds, prior and noise of a run file, as arrays in the layout's order for the estimators."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -76,7 +76,7 @@ def prior_of(run: RunFile, robot: Robot) -> Prior:
 
 
 def _bodies(run: RunFile, robot: Robot) -> list[BodySpec]:
-    """What the run file says of every body group, the common shape of those that it does not name."""
+    """The prior of every body group: its own where the run file names it, else the common shape."""
     common = BodySpec(**{name: getattr(run.prior, name) for name in ShapeSpec.model_fields})
     return [_for_group(run.prior.bodies, group, common, robot) for group in robot.body_groups]
 
@@ -90,18 +90,18 @@ def body(spec: BodySpec) -> np.ndarray:
 
 
 def weighting(run: RunFile, robot: Robot, rate: float) -> Weigh:
-    """How least squares weighs the coordinates: by their residuals, by given noise, or by the torques they may reach.
+    """How least squares weighs the coordinates: by their residuals, by given noise, or by their torque limits.
 
     With more motors than coordinates the rows come whitened by the motors' noise (`motor_noise`).
 
     Args:
-        rate: samples a second of the log. Noise is that of one sample; the filter of the rows lets only a part through.
+        rate: samples a second of the log. The run file gives the noise of one sample, of which the filter of the rows passes a part.
 
     Raises:
         UnknownName: noise of something that is no coordinate. BadFile: a coordinate without noise or limit.
     """
     names, given = robot.coordinates.names, run.noise
-    if motor_noise(run, robot) is not None:  # rows are whitened: alike but for their size
+    if motor_noise(run, robot) is not None:  # whitened rows have equal noise, of unknown size unless it is given
         given = dict.fromkeys(names, 1.0) if isinstance(given, dict) else "residuals"
     if given in ("residuals", "coordinates"):
         return weighted_least_squares
@@ -145,6 +145,6 @@ def _for_group(given: Mapping[str, T], group: Sequence[str], default: T, robot: 
                 f"the run file says different things of {named[0]!r} and {other!r}, which share one parameter set; name one "
                 "of them, or estimate them separately ('separate: true')"
             )
-    # What is said of one of identical bodies holds for its copies, unless they are named.
+    # An entry for one of several identical bodies holds for its copies, unless they have entries of their own.
     copies = next((names for names in robot.file.identical if group[0] in names), [])
     return next((given[name] for name in (*group, *copies) if name in given), default)

@@ -46,7 +46,7 @@ class Job:
     filter: Lowpass | None
     label: Callable[
         [np.ndarray, np.ndarray], np.ndarray
-    ]  # index (n,), coordinate rates (n, d) -> group (n, d), -1: none
+    ]  # (index (n,), coordinate rates (n, d)) -> group (n, d); -1: the sample is left out
     groups: int
     noise: np.ndarray | None = None  # (n_motors,) that rows are whitened by
 

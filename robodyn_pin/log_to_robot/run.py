@@ -102,7 +102,7 @@ def _projected(robot: Robot, names: list[str]) -> Robot:
 
 
 def _check_rates(fit: list[Selected]) -> None:
-    """Filters, decimation and deviations count samples: those of all fit logs must be worth the same."""
+    """Refuse fit logs of different sampling rates, since filters, decimation and deviations count samples."""
     first = fit[0].log
     for log in (s.log for s in fit):
         if abs(log.rate / first.rate - 1) > SAME_RATE:
@@ -184,7 +184,7 @@ def estimate(
 
 
 def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:
-    # The fit sees its own rows, the held-out check the whole log, as where they are folded.
+    # The fit finds rates from its own rows only, the held-out check from the whole log.
     seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for _, s, _ in seen_by}.values()}
     return tuple(
@@ -197,6 +197,6 @@ def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: li
 
 
 def _remarks(records: tuple[LogRecord, ...]) -> list[str]:
-    """What is odd about motors in a file, once for each file."""
+    """Remarks about the motors of a log, once for each file."""
     files = {(r.name, r.sha256): r for r in records}
     return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]

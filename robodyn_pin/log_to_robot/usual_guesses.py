@@ -12,13 +12,13 @@ from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.urdf import catalogue
 
 GRAMS = 1000.0
-TURN = 2 * np.pi  # [rad] positions that stay within are hardly degrees
-SLOW, FAST = 20.0, 50_000.0  # [Hz] no controller logs a motion slower, or faster
+TURN = 2 * np.pi  # [rad] positions that stay smaller are hardly in degrees
+SLOW, FAST = 20.0, 50_000.0  # [Hz] no controller samples a motion at a lower or a higher rate
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A mistake that may have been made, as what undoes it."""
+    """A mistake that may have been made, described by the correction that undoes it."""
 
     said: str  # what it looks like, for a sentence
     motors: tuple[int, ...]  # that it concerns; none: all

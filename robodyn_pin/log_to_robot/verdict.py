@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What a verdict calls the coordinates."""
+    """Names and units by which a verdict speaks of the coordinates."""
 
     names: Sequence[str]
     units: Sequence[str]  # of the efforts along them
