@@ -73,6 +73,13 @@ def results(robodyn, tmp_path_factory):
     return folder
 
 
+def test_the_table_gives_each_motor_its_own_unit(robodyn, results):
+    done = robodyn("compare", results / "monday", results / "tuesday")
+    lines = [line for line in done.stdout.splitlines() if "held-out RMSE" in line]
+    assert len(lines) == 3  # the three motors of the Delta turn
+    assert all("[N m]" in line for line in lines)
+
+
 def test_two_logs_of_one_robot_differ_by_chance_only(robodyn, results):
     done = robodyn("compare", results / "monday", results / "tuesday", "--json")
     assert done.returncode == 0, done.stderr
