@@ -165,11 +165,16 @@ class Reduced:
         return out
 
 
+def stacked(J: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """[J; S] (N, m + d, nv) of J (N, m, nv) and S (d, nv)."""
+    return np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
+
+
 def solve_dense(J: np.ndarray, S: np.ndarray, right: np.ndarray | None, rates: np.ndarray) -> np.ndarray:
     """As `Reduced.solve`, every sample's [J; S] as a whole, by rank where need be; not a number where that is not finite."""
     n, m, nv = J.shape
     right = np.concatenate([np.zeros((n, m, rates.shape[2])) if right is None else right, rates], axis=1)
-    K = np.concatenate([J, np.broadcast_to(S, (n, *S.shape))], axis=1)
+    K = stacked(J, S)
     x = np.full((n, nv, rates.shape[2]), np.nan)
     good = np.isfinite(K).all(axis=(1, 2))
     if K.shape[1] == nv:

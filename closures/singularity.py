@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.loops import Loops
 
 LINEAR = ("x", "y", "z", "length")  # closure rows in metres; rx, ry, rz are in radians
@@ -19,7 +20,7 @@ def smallest_singular_values(loops: Loops, S: np.ndarray, q: np.ndarray, home: n
     kinds = [name.rsplit(".", 1)[1] for name in loops.row_names]
     linear = np.array([kind in LINEAR for kind in kinds], bool)
     L = lever(loops, home)
-    K = np.concatenate([J, np.broadcast_to(S, (len(q), *S.shape))], axis=1) * np.where(sliding, L, 1.0)
+    K = stacked(J, S) * np.where(sliding, L, 1.0)
     K[:, : loops.size][:, linear] /= L
     plain = np.flatnonzero([kind == "coupling" for kind in kinds] + [True] * len(S))
     K[:, plain] /= np.abs(K[:, plain]).max(axis=2, keepdims=True)

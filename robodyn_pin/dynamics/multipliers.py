@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import Closure, held_by
 from robodyn_pin.dynamics.equations import Wrench, along, motor_torques, tree_efforts, tree_load
 from robodyn_pin.dynamics.struts import StrutLoads, strut_loads
@@ -84,7 +85,7 @@ def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
     for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
         part = slice(begin, begin + robot.loops.chunk)
         J = robot.loops.jacobian(state.q[part])
-        K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1).transpose(0, 2, 1)
+        K = stacked(J, S).transpose(0, 2, 1)
         if K.shape[1] == K.shape[2]:
             lam[part] = np.linalg.solve(K, rest[part])[:, :m]
         else:
@@ -117,15 +118,13 @@ def reactions(
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
         pin.framesForwardKinematics(model, data, q)
-        for closure in robot.loops.closures:
-            if isinstance(closure, Closure):
-                _apply(model, data, closure, named[closure.name][i], outside)
+        for name, closure in framed.items():
+            _apply(model, data, closure, named[name][i], outside)
         for name, moment in rubbing:
             _rub(model, data, framed[name], moment[i], outside)
         if wrench is not None:
             frame = model.frames[model.getFrameId(wrench.frame)]
-            local = data.oMf[model.getFrameId(wrench.frame)]
-            turned = pin.SE3(local.rotation, np.zeros(3)).actInv(
+            turned = pin.SE3(data.oMf[model.getFrameId(wrench.frame)].rotation, np.zeros(3)).actInv(
                 pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i])
             )
             outside[frame.parentJoint] += frame.placement.act(turned)
