@@ -14,6 +14,7 @@ from robodyn_pin.commands.options import (
     ToolOption,
     answer,
     carrying_files,
+    not_an_input,
     robot_of,
     say_unused,
 )
@@ -64,6 +65,7 @@ def predict_command(
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import effort_unit
 
+    not_an_input(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
@@ -164,6 +166,7 @@ def forces_command(
         print("`robodyn forces --joints` is `robodyn joints` now, which runs here", file=sys.stderr)
         joints_command(robot, log, out, params, tool, payload, as_json)
         return
+    not_an_input(out, log, compare)
     from robodyn_pin.log_to_robot.covariance import covariance_of
     from robodyn_pin.output.forces import Asked, forces_of_log
 

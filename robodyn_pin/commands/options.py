@@ -111,6 +111,13 @@ def number_list(text: str, option: str, names: str = "") -> list[float]:
     return found
 
 
+def not_an_input(out: Path, *inputs: Path | None) -> None:
+    """Raise RobodynError where a file to be written is one that is read."""
+    for path in inputs:
+        if path is not None and out.resolve() == path.resolve():
+            raise RobodynError(f"--out {out} is one of the files that are read; name another, nothing was written")
+
+
 def verdict(positive: bool) -> None:
     """End with exit code 3 if the verdict of a command is negative."""
     if not positive:
