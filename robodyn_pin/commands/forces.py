@@ -223,6 +223,7 @@ def joints_command(
     """
     from robodyn_pin.output.forces import joint_forces_of_log
 
+    not_an_input(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload)
     summary = joint_forces_of_log(model, data, preparation, out)
     answer(as_json, summary, _print_joints, summary, out)
