@@ -1,11 +1,34 @@
 """Errors that a caller could want to catch: each says what was found, what was expected and what to do."""
 
+import re
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONG = 295  # characters of a message: in longer ones, words that a user's file made long lose their middle
+LONGEST = 600  # and beyond that the message does; our own sentences are shorter
+
 
 class RobodynError(Exception):
-    """Base of all errors that a user's input can cause."""
+    """Base of all errors that a user's input can cause; messages are short, whatever the input is."""
+
+    def __init__(self, message: object = ""):
+        super().__init__(shortened(str(message)))
+
+
+def shortened(message: str) -> str:
+    """A message without the middle of its long words, and of at most `LONGEST` characters."""
+    if len(message) > LONG:
+        message = message[:5000] + message[-5000:] if len(message) > 10_000 else message
+        message = re.sub(r"[^\s/]{100,}", lambda word: f"{word[0][:30]}...{word[0][-20:]}", message)
+    return message if len(message) <= LONGEST else f"{message[:190]} ... {message[-100:]}"
+
+
+def quoted(found: object) -> str:
+    """What was found, for a message: of long lists and texts the beginning, without ever writing all of them."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = 60
+    return short.repr(found)
 
 
 class UnknownName(RobodynError):
@@ -13,6 +36,7 @@ class UnknownName(RobodynError):
 
     def __init__(self, what: str, name: str, where: str, known: Iterable[str]):
         known = list(known)
+        name = str(name) if len(str(name)) < 200 else quoted(str(name))
         nearest = get_close_matches(name, known, n=1, cutoff=0.5)
         if nearest:
             hint = f"did you mean {nearest[0]!r}?"

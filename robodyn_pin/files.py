@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema
 
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import BadFile, quoted
+from robodyn_pin.numbers import NOT_A_NUMBER, gated
 
 NotNegative = Annotated[float, Field(ge=0)]
 
@@ -23,23 +26,88 @@ Positive = Annotated[float, Field(gt=0)]
 
 
 class Strict(BaseModel):
-    """Base of all file schemas: unknown keys are errors, values do not change after reading."""
+    """Base of all file schemas: unknown keys are errors, numbers are numbers, values do not change after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of pydantic, each number of it behind the gate of `robodyn_pin.numbers`."""
+        return gated(handler(source))
 
 
 Schema = TypeVar("Schema", bound=Strict)
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML silently keeps the last of two equal keys; a robot file with a doubled joint is a mistake."""
+LARGEST_TEXT = 50_000_000  # [bytes]
+DEEPEST = 60  # levels of a YAML file
+LARGEST_YAML = 2_000_000  # characters
+MOST_NODES = 200_000  # of a YAML file with its aliases written out
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")
+_FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$"
+)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML with the numbers of YAML 1.2, and no key twice.
+
+    YAML 1.1 reads 2_6.5 as 26.5, 1:30 as 90, 010 as 8, and 1e-5 as a text; of two equal keys it keeps the last.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str | int | float | bool | None):
+                raise yaml.constructor.ConstructorError(None, None, f"{quoted(key)} is no key", node.start_mark)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {quoted(key)} stands twice", node.start_mark)
+            seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, rule) for tag, rule in rules if tag not in _NUMBERS]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_NUMBERS[0], _INTEGER, list("-+0123456789"))
+_Loader.add_implicit_resolver(_NUMBERS[1], _FLOAT, list("-+.0123456789"))
+
+
+def _check_size(text: str, where: str) -> None:
+    """See that a YAML text is neither large nor deep, also with its aliases written out.
+
+    Raises:
+        BadFile: it is.
+    """
+    if len(text) > LARGEST_YAML:
+        raise BadFile(
+            f"{where} has {len(text)} characters, expected at most {LARGEST_YAML}; is it another kind of file?"
+        )
+    open_at: list[str | None] = []  # anchors of the collections that are open
+    sizes: list[int] = [0]  # nodes within them
+    anchors: dict[str, int] = {}
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            sizes[-1] += anchors.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[-1] += 1
+            if event.anchor:
+                anchors[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_at.append(event.anchor)
+            sizes.append(1)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            size, anchor = sizes.pop(), open_at.pop()
+            sizes[-1] += size
+            if anchor:
+                anchors[anchor] = size
+        if len(open_at) > DEEPEST:
+            raise BadFile(f"{where} is nested more than {DEEPEST} levels deep; write it flatter")
+        if sizes[-1] > MOST_NODES:
+            raise BadFile(f"{where} has more than {MOST_NODES} values, aliases written out; write less, or use a table")
 
 
 def read_yaml(path: Path, schema: type[Schema]) -> Schema:
@@ -66,6 +134,10 @@ def resolve(folder: Path, path: str | Path) -> Path:
 def read_text(path: Path) -> str:
     """The text of a user's file, or BadFile."""
     try:
+        if path.is_file() and (size := path.stat().st_size) > LARGEST_TEXT:
+            raise BadFile(
+                f"{path} has {size} bytes, expected a text of at most {LARGEST_TEXT}; is it another kind of file?"
+            )
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
@@ -74,7 +146,14 @@ def read_text(path: Path) -> str:
 def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:
     """As `read_yaml`, from a text; `where` names the source in messages."""
     try:
-        raw = yaml.load(text, Loader=_UniqueKeyLoader)
+        _check_size(text, where)
+        raw = yaml.load(text, Loader=_Loader)
+    except (
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:  # a date or a number that YAML knows and Python does not
+        raise BadFile(f"{where} is not YAML: {quoted(str(error))}") from None
     except yaml.YAMLError as error:
         raise BadFile(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):
@@ -85,22 +164,26 @@ def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:
         raise BadFile(f"{where}: {_sentence(error, schema)}") from None
 
 
+_BRANCH = re.compile(r"function-|(?:list|dict|tuple)\[|(?:float|int|str|bool)$")  # of a union, in a place of pydantic
+
+
 def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
     """The first complaint of pydantic in one sentence, with the nearest known key."""
-    # Of a union, pydantic reports every branch; an unknown key is the most telling complaint.
-    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    place = ".".join(str(part) for part in first["loc"])
+    # Of a union, pydantic reports every branch; an unknown key is the most telling complaint, then a wrong number.
+    telling = {"extra_forbidden": 0, NOT_A_NUMBER: 1}
+    first = min(error.errors(), key=lambda e: telling.get(e["type"], 2))
+    place = ".".join(str(part) for part in first["loc"] if not _BRANCH.match(str(part)))
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])
         known = _known_keys(schema, first["loc"][:-1])
         nearest = get_close_matches(key, known, n=1, cutoff=0.6)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"known keys: {', '.join(known)}"
-        return f"unknown key {key!r}{f' at {place!r}' if place != key else ''}; {hint}"
+        return f"unknown key {quoted(key)}{f' at {quoted(place)}' if place != key else ''}; {hint}"
     if first["type"] == "value_error":  # a rule of our own: its sentence says it all
         return str(first["ctx"]["error"])
     if first["type"] == "missing":
-        return f"key {place!r} is missing"
-    return f"key {place!r}: {first['msg']} (found {first['input']!r})"
+        return f"key {quoted(place)} is missing"
+    return f"key {quoted(place)}: {first['msg']} (found {quoted(first['input'])})"
 
 
 def _known_keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -18,7 +18,8 @@ from robodyn_pin.commands.repair import repair_command
 from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
 from robodyn_pin.commands.track import track_command
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import RobodynError, quoted
+from robodyn_pin.numbers import parsed
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
 # busy cores). NumPy is imported by the commands, after this.
@@ -50,10 +51,33 @@ def options(
     """Dynamics of robots with closed loops: from a measured log to parameters that a real body can have."""
 
 
+def command_line() -> Any:
+    """All commands, the numbers of their options behind the gate of files, too."""
+    group: Any = typer.main.get_command(app)
+    for registered in app.registered_commands:
+        kinds = get_type_hints(registered.callback)
+        for option in group.commands[registered.name].params:
+            if {int, float} & {kinds.get(option.name), *get_args(kinds.get(option.name))}:
+                _gate(option)
+    return group
+
+
+def _gate(option: Any) -> None:
+    """Let an option take texts that are plain numbers only: neither nan nor 2_6 is one."""
+    process = option.process_value
+
+    def checked(ctx: Any, value: Any) -> Any:
+        if isinstance(value, str) and parsed(value) is None:
+            raise typer.BadParameter(f"{quoted(value)} is no number; expected a finite one such as 0.5", ctx, option)
+        return process(ctx, value)
+
+    option.process_value = checked
+
+
 def main() -> None:
     """Entry point: a user's mistake deserves a sentence, not a traceback."""
     try:
-        app()
+        command_line()()
     except RobodynError as error:
         print(f"robodyn: {error}", file=sys.stderr)
         raise SystemExit(1) from None

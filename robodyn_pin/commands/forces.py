@@ -14,6 +14,7 @@ from robodyn_pin.commands.options import (
     ToolOption,
     answer,
     carrying_files,
+    not_an_input,
     robot_of,
     say_unused,
 )
@@ -63,6 +64,7 @@ def predict_command(
     from robodyn_pin.logs.writing import write_torques
     from robodyn_pin.output.torques import motor_units, verify
 
+    not_an_input(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
@@ -162,6 +164,7 @@ def forces_command(
         print("`robodyn forces --joints` is `robodyn joints` now, which runs here", file=sys.stderr)
         joints_command(robot, log, out, params, tool, payload, as_json)
         return
+    not_an_input(out, log, compare)
     from robodyn_pin.log_to_robot.covariance import covariance_of
     from robodyn_pin.output.forces import Asked, forces_of_log
 
@@ -218,6 +221,7 @@ def joints_command(
     """
     from robodyn_pin.output.forces import joint_forces_of_log
 
+    not_an_input(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload)
     summary = joint_forces_of_log(model, data, preparation, out)
     answer(as_json, summary, _print_joints, summary, out)

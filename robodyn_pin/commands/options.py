@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import RobodynError, quoted
+from robodyn_pin.numbers import parsed
 from robodyn_pin.output.console import print_json
 
 if TYPE_CHECKING:
@@ -102,13 +103,19 @@ def say_unused(as_json: bool, *logs: "Log") -> None:
 
 def number_list(text: str, option: str, names: str = "") -> list[float]:
     """Numbers separated by commas; as many as there are names, if these are given."""
-    try:
-        found = [float(x) for x in text.split(",")]
-    except ValueError:
-        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
+    found = [x for part in text.split(",") if (x := parsed(part)) is not None]
+    if len(found) != len(text.split(",")):
+        raise RobodynError(f"{option} expects numbers separated by commas, found {quoted(text)}")
     if names and len(found) != len(names.split(",")):
         raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {text!r}")
     return found
+
+
+def not_an_input(out: Path, *inputs: Path | None) -> None:
+    """Raise RobodynError where a file to be written is one that is read."""
+    for path in inputs:
+        if path is not None and out.resolve() == path.resolve():
+            raise RobodynError(f"--out {out} is one of the files that are read; name another, nothing was written")
 
 
 def verdict(positive: bool) -> None:

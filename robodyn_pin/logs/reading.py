@@ -78,7 +78,9 @@ class LogColumns:
             return np.stack([column(table, h, self.path, first_row, self.gaps) for h in headers], axis=1) * factor
 
         position, effort = factors(self.robot, self.units, self.scale)
-        t, q = block("t", True, FACTORS[self.units.time]), block("q_", True, position)
+        clock = self._headers("t")[0]
+        stamped = clock in table.columns and table[clock].dtype.is_temporal()  # stamps are read in seconds
+        t, q = block("t", True, 1.0 if stamped else FACTORS[self.units.time]), block("q_", True, position)
         assert t is not None
         assert q is not None
         return Log(

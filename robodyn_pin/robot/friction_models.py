@@ -59,6 +59,8 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 FRICTION = ("viscous", "coulomb", "stribeck", "saturating")  # odd functions of the rate alone
 FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
 
+DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients that no machine has negative
+
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     """Names of a model's coefficients, in the order of its columns."""
@@ -141,6 +143,12 @@ def check_effort(spec: EffortSpec, where: str) -> None:
     count = len(coefficient_names(spec))
     if isinstance(spec.initial, list) and len(spec.initial) != count:
         raise BadFile(f"{where}: {what} has {count} coefficients, 'initial' gives {len(spec.initial)}")
+    given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
+    for name, value in zip(coefficient_names(spec), given, strict=False):
+        if value < 0 and name in DISSIPATIVE:
+            raise BadFile(
+                f"{where}: {what} has {name!r} of {value:g} under 'initial', expected 0 or more: it would drive itself"
+            )
     for shape in spec.fit:
         if shape not in SHAPES.get(spec.model, ()):
             known = ", ".join(SHAPES.get(spec.model, ())) or "none"
@@ -149,3 +157,24 @@ def check_effort(spec: EffortSpec, where: str) -> None:
             raise BadFile(f"{where}: {what} names {shape!r} twice under 'fit'")
     if spec.known and spec.fit:
         raise BadFile(f"{where}: {what} is known: true, so 'fit: [{', '.join(spec.fit)}]' has nothing to do; drop one")
+
+
+def check_efforts(specs: Sequence[EffortSpec], where: str) -> None:
+    """Raise BadFile where one is not whole, or two give one axis the same friction."""
+    seen: set[tuple[str, str]] = set()
+    for spec in specs:
+        check_effort(spec, where)
+        axes = (
+            [spec.of]
+            if isinstance(spec.of, str)
+            else list(dict.fromkeys(spec.of))
+            if isinstance(spec.of, list)
+            else [repr(spec.of)]
+        )
+        for axis in axes if spec.model in FRICTION else ():
+            for name in COEFFICIENTS[spec.model]:
+                if (axis, name) in seen:
+                    raise BadFile(
+                        f"{where}: friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one"
+                    )
+                seen.add((axis, name))

@@ -183,7 +183,7 @@ def _of_urdf(robot: Robot, joint: str) -> Limit:
     model, i = robot.model, joint_index(robot.model, joint)
     low, high = float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])
     velocity, effort = float(model.upperVelocityLimit[i]), float(model.upperEffortLimit[i])
-    return Limit(
+    return Limit.model_construct(  # as the URDF says it, also where a range is open at one end
         position=None if (low <= -ENDLESS and high >= ENDLESS) or low == high == 0 else (low, high),
         velocity=velocity if 0 < velocity < UNKNOWN else None,
         torque=effort if 0 < effort < UNKNOWN else None,

@@ -15,6 +15,7 @@ import pinocchio as pin
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers
 from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree
+from robodyn_pin.robot.quiet import quiet
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.urdf_writer import urdf_text
 
@@ -109,12 +110,14 @@ def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | 
         _without_shapes(kept, "geom")  # else Pinocchio weighs the shapes of bodies without <inertial>
         simple.write_bytes(ET.tostring(kept))
         try:
-            model = pin.buildModelFromMJCF(str(simple))
+            with quiet():
+                model = pin.buildModelFromMJCF(str(simple))
         except (ValueError, RuntimeError, TypeError) as error:
             raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
         for shapes in drawn:  # dynamics does not need meshes, and where one is lost the other shapes are drawn
             try:
-                return model, pin.buildGeomFromMJCF(model, str(shapes), pin.GeometryType.VISUAL)
+                with quiet():
+                    return model, pin.buildGeomFromMJCF(model, str(shapes), pin.GeometryType.VISUAL)
             except (ValueError, RuntimeError):
                 continue
         return model, None

@@ -82,6 +82,8 @@ def _mass_of(root: ET.Element, body: ET.Element, path: Path) -> Mass | None:
         parts = [_shape(geom, str(body.get("name")), path) for geom in heavy]
         if sum(part.mass for part in parts) > LEAST:
             return together(parts)
+    if len(body.findall("inertial")) > 1:
+        raise BadFile(f"{path}: body {body.get('name')!r} has several <inertial>, expected one; keep the right one")
     if given is None:
         bound = attribute(root, "compiler", "boundmass", 0.0), attribute(root, "compiler", "boundinertia", 0.0)
         return Mass(0.0, np.zeros(3), np.zeros((3, 3))) if any(bound) else None
@@ -91,7 +93,12 @@ def _mass_of(root: ET.Element, body: ET.Element, path: Path) -> Mass | None:
 def _given(element: ET.Element, body: str, path: Path) -> Mass:
     """Of an <inertial>."""
     full, diagonal = numbers(element, "fullinertia"), numbers(element, "diaginertia")
-    if len(full or [0] * 6) != 6 or len(diagonal or [0] * 3) != 3 or len(numbers(element, "mass")) != 1:
+    if (
+        len(full or [0] * 6) != 6
+        or len(diagonal or [0] * 3) != 3
+        or len(numbers(element, "mass")) != 1
+        or not (full or diagonal)
+    ):
         raise BadFile(
             f"{path}: <inertial> of body {body!r} needs one mass, and three numbers of diaginertia or six of fullinertia"
         )

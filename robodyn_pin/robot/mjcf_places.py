@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.robot.urdf_tree import plain
 
 TURNS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # attribute -> how many numbers
 PLACED = ("body", "geom", "site", "inertial")
@@ -18,7 +19,7 @@ MAIN = "main"
 
 def numbers(element: ET.Element, key: str, default: str = "") -> list[float]:
     """The numbers of an attribute."""
-    return [float(x) for x in element.get(key, default).split()]
+    return [plain(x) for x in element.get(key, default).split()]
 
 
 def attribute(root: ET.Element, tag: str, key: str, default: float) -> float:

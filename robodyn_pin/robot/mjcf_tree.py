@@ -2,6 +2,7 @@
 
 import math
 import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,12 @@ def _check(root: ET.Element, path: Path) -> None:
     _check_numbers(root, path)
     if root.find("worldbody") is None:
         raise BadFile(f"{path}: no <worldbody>")
+    world = root.findall("worldbody")
+    for tag in ("body", "joint", "site"):
+        names = Counter(x.get("name") for part in world for x in part.iter(tag) if x.get("name") is not None)
+        for name, count in names.items():
+            if count > 1:
+                raise BadFile(f"{path}: {tag} {name!r} stands {count} times; give each a name of its own")
     for body in root.iter("body"):
         for joint in (*body.findall("freejoint"), *body.findall("joint[@type='free']")):
             name = joint.get("name")

@@ -3,14 +3,35 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from robodyn_pin.closures.kinds import DISTANCE, KINDS
+from robodyn_pin.errors import quoted
 from robodyn_pin.files import Strict
 from robodyn_pin.robot.friction_models import EffortSpec
 
 Vector = tuple[float, float, float]
 OF_FRAMES = tuple(kind for kind in KINDS if kind != "coupling")
+
+
+def _not_empty(of: dict[str, float]) -> dict[str, float]:
+    if not any(of.values()):
+        raise ValueError(
+            f"'of: {quoted(of)}' is a sum of nothing; name at least one joint with a factor that is not zero"
+        )
+    return of
+
+
+def _not_zero(gear: dict[str, float]) -> dict[str, float]:
+    for name, ratio in gear.items():
+        if ratio == 0:
+            raise ValueError(
+                f"gear {quoted(name)} is 0; expected turns of the motor per turn of the joint, or no entry"
+            )
+    return gear
+
+
+Combination = Annotated[dict[str, float], AfterValidator(_not_empty)]  # by joint; not all of it zero
 
 
 class FrameClosureSpec(Strict):
@@ -55,7 +76,7 @@ class CouplingSpec(Strict):
 
     name: str
     kind: Literal["coupling"]
-    of: dict[str, float]
+    of: Combination
     offset: float = 0.0
 
 
@@ -66,7 +87,7 @@ class MotorSpec(Strict):
     """A motor that is not simply a tree joint: q_m = sum k_j q_j + offset."""
 
     name: str
-    of: dict[str, float]
+    of: Combination
     offset: float = 0.0
 
 
@@ -79,6 +100,15 @@ class Limit(Strict):
     jerk: float | None = Field(default=None, gt=0)
     torque: float | None = Field(default=None, gt=0)
     force: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Limit":
+        if self.position is not None and self.position[0] >= self.position[1]:
+            low, high = self.position
+            raise ValueError(
+                f"position limits from {low:g} to {high:g} leave no room to move; give the lower one first"
+            )
+        return self
 
 
 class PlaceSpec(Strict):
@@ -134,7 +164,7 @@ class RobotFile(Strict):
     frames: dict[str, str | FrameSpec] = {}  # further names: of a link, or of a place on one
     tools: dict[str, ToolSpec] = {}  # bodies fixed to links, with frames
     efforts: list[EffortSpec] = []
-    gear: dict[str, float] = {}
+    gear: Annotated[dict[str, float], AfterValidator(_not_zero)] = {}
     limits: dict[str, Limit] = {}
     gravity: Vector = (0.0, 0.0, -9.81)
     sources: dict[str, str] = {}

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
+from robodyn_pin.robot.quiet import quiet
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, without saying where
@@ -20,6 +21,8 @@ NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, wit
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
 }
+PIECE = 100_000  # characters that are read at once
+DEEPEST = 300  # levels of an XML file: MJCF nests bodies, and no robot is a chain so long
 XACRO = "{http://www.ros.org/wiki/xacro}"
 PREFIXES = {
     "drake": 'write <robot xmlns:drake="http://drake.mit.edu" ...>, or take its elements out: they are not used here',
@@ -49,7 +52,8 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         _one_degree_of_freedom(joint, path)
     text = ET.tostring(root, encoding="unicode")
     try:
-        model = pin.buildModelFromXML(text)
+        with quiet():
+            model = pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
     if model.nv == 0:
@@ -84,6 +88,13 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
+        depth, parser = 0, ET.XMLPullParser(("start", "end"))
+        for begin in range(0, max(len(text), 1), PIECE):
+            parser.feed(text[begin : begin + PIECE])
+            for event, _ in parser.read_events():
+                depth += 1 if event == "start" else -1
+                if depth > DEEPEST:
+                    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
         return ET.fromstring(text)
     except ET.ParseError as error:
         line = error.position[0]
@@ -101,6 +112,17 @@ def read_xml(text: str, path: Path) -> ET.Element:
         raise BadFile(f"{path} is not XML: {error}") from None
 
 
+def plain(text: str) -> float:
+    """A number as XML has it: float() would take 2_6.5 for one, too.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if "_" in text:
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
     """The number that an attribute is, or its default.
 
@@ -109,7 +131,7 @@ def number(element: ET.Element, key: str, default: float, where: str, path: Path
     """
     text = element.get(key)
     try:
-        value = default if text is None else float(text)
+        value = default if text is None else plain(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -158,8 +180,9 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
             try:
-                found = [0.0] * count if text is None else [float(x) for x in text.split()]
-                fine = len(found) == count and (element.tag == "limit" or all(map(math.isfinite, found)))
+                found = [0.0] * count if text is None else [plain(x) for x in text.split()]
+                fine = len(found) == count and not any(map(math.isnan, found))
+                fine &= element.tag == "limit" or all(map(math.isfinite, found))
             except ValueError:
                 fine = False
             if not fine:
@@ -172,6 +195,12 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
 def _check_inertial(link: ET.Element, path: Path) -> None:
     """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
     inertial = link.find("inertial")
+    for parent, tags in ((link, ("inertial",)), (inertial, ("mass", "inertia", "origin"))):
+        for tag in tags if parent is not None else ():
+            if (count := len(parent.findall(tag))) > 1:  # type: ignore[union-attr]
+                raise BadFile(
+                    f"{path}: link {link.get('name')!r} has {count} <{tag}>, expected one; keep the right one"
+                )
     for tag in ("mass", "inertia") if inertial is not None else ():
         found = inertial.find(tag)  # type: ignore[union-attr]
         lacking = [key for key in NUMBERS[tag] if found is None or found.get(key) is None]
