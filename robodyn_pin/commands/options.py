@@ -1,5 +1,7 @@
 """Options that several commands share, and how commands answer."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,6 +39,27 @@ PayloadOption = Annotated[
         help="Body fixed to a link or frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
     ),
 ]
+
+BrowserOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--browser/--no-browser",
+        help="Open the page in a browser; default: only where a browser can be shown.",
+        show_default=False,
+    ),
+]
+
+
+def open_browser(asked: bool | None, url: str) -> None:
+    """Open a page in the user's browser if it is asked for; None: if there is a display, or BROWSER names a program."""
+    import webbrowser
+
+    if asked is None:
+        asked = sys.platform in ("darwin", "win32") or any(
+            os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+        )
+    if asked:
+        webbrowser.open(url)
 
 
 def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple["Robot", "RunFile | None"]:
