@@ -10,6 +10,7 @@ import typer
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_json
+from robodyn_pin.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile
@@ -109,7 +110,8 @@ def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
 
 
 def answer(as_json: bool, summary: object, show: Callable[..., None], *about: Any) -> None:
-    """Print JSON and nothing else if it is asked for; otherwise call `show(*about)`."""
+    """Print JSON and nothing else if it is asked for; otherwise call `show(*about)`. The results appear first."""
+    keep_results()
     if as_json:
         print_json(summary)
     else:

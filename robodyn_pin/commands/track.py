@@ -11,6 +11,7 @@ import typer
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
+from robodyn_pin.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.online.session import TrackingSession
@@ -102,6 +103,7 @@ def _end(run: "TrackingSession", as_json: bool, out: Path | None) -> None:
     summary["columns not used"] = dict(run.unused)
     if out is not None:
         summary["files"] = write_tracking(out, run.stream, run.history.rows, summary)
+        keep_results()
     if as_json:
         print(json_text({"summary": summary}, indent=None))
     else:
