@@ -123,8 +123,9 @@ def test_a_compiled_walk_comes_in_pieces_that_ctrl_c_can_end(monkeypatch):
     class Counted:
         follow_samples = staticmethod(counted)
 
-    monkeypatch.setattr(kernel_choice, "kernel", lambda name: Counted)
-    q, closed = closing.follow(compiled, axes.S, axes.offset, c, robot.home, scattered=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_choice, "kernel", lambda name: Counted)
+        q, closed = closing.follow(compiled, axes.S, axes.offset, c, robot.home, scattered=False)
     assert closed.all()
     assert len(calls) >= 3
     assert np.abs(q @ axes.S.T + axes.offset - c).max() < 1e-12
