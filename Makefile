@@ -7,7 +7,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(wildcard pyproject.toml */*.py */*/*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
-.PHONY: demo campaign test figures bench docs clean
+.PHONY: demo campaign test faults figures bench docs clean
 
 demo: $(VENV)/.installed
 	@echo "Simulating an IRB 360 log (called simulated everywhere) and identifying it; results lie in results/irb360."
@@ -24,6 +24,10 @@ test: $(VENV)/.tested
 
 figures: $(VENV)/.tested
 	$(BIN)/python figures/make.py
+
+# 200 kills over all commands that write, Ctrl-C, and full disks; reported in docs/figures.md
+faults: $(VENV)/.tested
+	$(BIN)/python figures/make.py faults
 
 docs: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'

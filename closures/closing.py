@@ -41,9 +41,7 @@ def close(
     away, turned = _whole_turns(loops, S, offset, c if scattered else c[:1], start)
     c = c - away
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
-        q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
-        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
-        follow(*compiled, *kernel_choice.ready(S, offset, c, start), scattered, False, q, closed)
+        q, closed = follow(compiled, S, offset, c, start, scattered)
         if closed.all():
             return q + turned  # else the other path has the last word, and names the sample
     if scattered:
@@ -69,11 +67,11 @@ def reachable(
     if loops.size == 0 or len(c) == 0:
         return close(loops, S, offset, c, start), np.ones(len(c), bool)
     away, turned = _whole_turns(loops, S, offset, c[:1], start)
-    c, q, closed = c - away, np.empty((len(c), len(start))), np.empty(len(c), bool)
+    c = c - away
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
-        follow = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
-        follow(*compiled, *kernel_choice.ready(S, offset, c, start), False, True, q, closed)
+        q, closed = follow(compiled, S, offset, c, start, scattered=False, searching=True)
         return q + turned, closed
+    q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
     for begin in range(0, len(c), loops.chunk):
         part = slice(begin, begin + loops.chunk)
         with np.errstate(all="ignore"):  # far out of reach numbers may overflow; they are not kept
@@ -82,6 +80,29 @@ def reachable(
             away_from = np.abs(q[part] @ S.T + offset - c[part]).max(axis=1)
             closed[part] = np.maximum(np.abs(phi).max(axis=1), away_from) <= TOLERANCE
     return q + turned, closed
+
+
+def follow(
+    compiled: tuple,
+    S: np.ndarray,
+    offset: np.ndarray,
+    c: np.ndarray,
+    start: np.ndarray,
+    scattered: bool,
+    searching: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Joint positions q (N, nv) at c (N, d) by the compiled walk, and which samples close (N,); Ctrl-C ends it on the way.
+
+    Args:
+        compiled: tree and loops, of `Loops.compiled`. scattered: each sample from `start`, not from the one before.
+        searching: go on after samples that do not close.
+    """
+    walk = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
+    q, closed, k = np.empty((len(c), len(start))), np.zeros(len(c), bool), 0
+    task = kernel_choice.ready(S, offset, c, start)
+    while k < len(c):
+        k = walk(*compiled, *task, scattered, searching, q, closed, k)
+    return q, closed
 
 
 def newton(

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.closures.closing import LONGEST_STEP, TOLERANCE
+from robodyn_pin.closures.closing import LONGEST_STEP, TOLERANCE, follow
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import ClosureFailed
 
@@ -70,8 +70,8 @@ def _compiled(
     start: np.ndarray,
 ) -> Sample:  # fmt: skip
     kernel = kernel_choice.kernel("robodyn_pin.closures.kernel_solve")
-    q, closed, regular = np.empty((1, len(start))), np.empty(1, bool), np.empty(1, bool)
-    kernel.follow_samples(*compiled, *kernel_choice.ready(S, offset, c[None], start), False, False, q, closed)
+    regular = np.empty(1, bool)
+    q, closed = follow(compiled, S, offset, c[None], start, scattered=False)
     if not closed[0]:
         raise _failed(loops, loops.by_anchors(q).phi[0])
     T, g, v = np.empty((1, *S.T.shape)), np.empty_like(q), np.empty_like(q)

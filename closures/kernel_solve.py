@@ -53,6 +53,9 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
         solve_reduced(loops, S, legs, drift, still, g[i])
 
 
+STRIDES = 10_000  # of one call: less than half a second
+
+
 class Newton(NamedTuple):
     """Workspace of one sample's closing."""
 
@@ -64,8 +67,11 @@ class Newton(NamedTuple):
 
 
 @compiled
-def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searching, q, closed):
-    """Close every sample c (N, d) into q (N, nv): along a trajectory from sample to sample, or each from `start`.
+def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered, searching, q, closed, first):
+    """Close samples c (N, d) from the first one on into q (N, nv): along a trajectory from sample to sample, or each from `start`.
+
+    Returns the sample to go on with, N at the end: no call makes many more than STRIDES strides, lest nobody can interrupt it.
+    `closed` (N,) says which samples are closed; it is all false at first.
 
     Unless `searching`, what comes after a sample that does not close is left out: it is not closed either.
 
@@ -77,11 +83,14 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
     for m in range(d):
         for j in range(nv):
             home[m] += S[m, j] * start[j]
-    known = 0  # samples before this one that are closed, in a row
-    closed[:] = False
-    for i in range(len(q)):
+    known, made = 0, 0  # samples before this one that are closed, in a row, as far as a guess looks back; strides made
+    while known < len(WEIGHTS) and known < first and closed[first - known - 1]:
+        known += 1
+    for i in range(first, len(q)):
         if not searching and i > 0 and not closed[i - 1]:
             break
+        if made > STRIDES:
+            return i
         for guess in (True, False):
             if closed[i] or (guess and (known == 0 or scattered)):
                 continue
@@ -103,10 +112,12 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
                 closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, work)
+                made += 1
                 missed = 0 if closed[i] else missed + 1
                 if missed > LOST:
                     break
         known = known + 1 if closed[i] else 0
+    return len(q)
 
 
 # Lagrange's weights of the samples before for the next one: kept, linear, quadratic, cubic.

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from robodyn_pin.errors import ShapeMismatch
+
 # Structural dependence leaves round-off (about 1e-13), the weakest excited column of our logs 1e-5 of its own length.
 INDEPENDENT = 1e-8
 # Of columns scaled by kind. The numbers of a URDF are often rounded, and a parallelogram or a right angle is then not quite one:
@@ -87,6 +89,8 @@ def bodies_base_set(R: np.ndarray) -> BaseSet:
 
 def _base_set(R: np.ndarray, length: np.ndarray, independent: float, order: np.ndarray | None = None) -> BaseSet:
     """As `base_set`, columns scaled by `length` (p,), less than the share `independent` of the longest counts as nothing."""
+    if not np.isfinite(length).all():  # LAPACK need not end with such numbers
+        raise ShapeMismatch("rows that are not finite have no base parameters; check masses, inertias and the motion")
     alive = np.flatnonzero(length > 1e-12 * length.max(initial=0.0))
     zero = np.setdiff1d(np.arange(R.shape[1]), alive)
     if not len(alive):

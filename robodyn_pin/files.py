@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
@@ -16,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
+from robodyn_pin import staging
 from robodyn_pin.errors import BadFile, quoted
 from robodyn_pin.numbers import NOT_A_NUMBER, gated
 
@@ -231,26 +231,43 @@ def write_json(path: Path, content: object) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Call `write` on a temporary name beside `path`, then rename: the file is there whole or not at all.
+    """Call `write` on a place where the file waits until it, or all results of a command, appear: whole or not at all.
 
     Raises:
         BadFile: the folder cannot be made or written.
     """
+    if not staging.within_results():
+        with staging.whole_results():
+            write_whole(path, write)
+        return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
-        os.close(handle)
-    except OSError as error:
-        raise BadFile(f"cannot write {path}: {error.strerror}") from None
-    temporary = Path(name)
+        write(staging.staged(path))
+    except Exception as error:
+        if isinstance(error, OSError) or type(error).__module__.partition(".")[0] == "polars":
+            raise BadFile(f"cannot write {path}: {_why(error)}") from None
+        raise
+
+
+def _why(error: Exception) -> str:
+    """The first line of what the system says."""
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return said.splitlines()[0][:200]
+
+
+def remove(path: Path) -> None:
+    """Delete a file or folder of an earlier result, at the moment when the new one appears.
+
+    Raises:
+        BadFile: it cannot be deleted.
+    """
+    if not staging.within_results():
+        with staging.whole_results():
+            remove(path)
+        return
     try:
-        write(temporary)
-        temporary.chmod(0o644)  # mkstemp makes files that only the owner can read
-        os.replace(temporary, path)
+        staging.staged_removal(path)
     except OSError as error:
-        raise BadFile(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise BadFile(f"cannot write {path.parent}: {_why(error)}") from None
 
 
 def prepare_folder(folder: Path) -> None:
@@ -260,11 +277,14 @@ def prepare_folder(folder: Path) -> None:
         BadFile: it cannot.
     """
     try:
+        if staging.within_results():
+            staging.check_folder(folder)
+            return
         folder.mkdir(parents=True, exist_ok=True)
+        with staging.whole_results():
+            staging.check_folder(folder)
     except OSError as error:
-        raise BadFile(f"cannot write the output folder {folder}: {error.strerror}") from None
-    write_text(folder / ".writable", "")
-    (folder / ".writable").unlink()
+        raise BadFile(f"cannot write the output folder {folder}: {_why(error)}") from None
 
 
 def versions() -> dict[str, str]:

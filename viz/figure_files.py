@@ -10,6 +10,7 @@ import polars as pl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from robodyn_pin.files import write_text
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.viz.plots import svg, svg_document
 
@@ -31,9 +32,8 @@ def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[s
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:
     """Write every figure as NAME.svg and NAME.csv; each file contains `note`, such as that the log is simulated."""
-    folder.mkdir(exist_ok=True)
     for p in pictures:
-        (folder / f"{p.name}.svg").write_text(svg_document(p.svg, note), encoding="utf-8")
+        write_text(folder / f"{p.name}.svg", svg_document(p.svg, note))
         write_table(folder / f"{p.name}.csv", pl.DataFrame({head: _short(x) for head, x in p.columns.items()}), note)
 
 

@@ -4,8 +4,10 @@ import base64
 import contextlib
 import html
 import json
+import re
 import subprocess
 import sys
+import uuid
 import weakref
 from pathlib import Path
 from typing import Any
@@ -17,26 +19,40 @@ import zmq
 
 from robodyn_pin.errors import RobodynError
 
-# MeshCat's server with our page. It ends with its parent process, however that ends: its standard input is a pipe that the
-# parent holds open; the first line on it is the page.
+# MeshCat's server with our page, on the loopback interface whatever MeshCat's defaults are, for requests by that name only:
+# else a page from elsewhere whose name is turned to this machine could read the scene. It ends with its parent process,
+# however that ends: its standard input is a pipe that the parent holds open; the first line on it is the page.
 SERVER = """
-import json, os, sys, threading
+import functools, json, os, sys, threading
 page = json.loads(sys.stdin.readline())
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-from meshcat.servers.zmqserver import ZMQWebSocketBridge, main
-from tornado.web import RequestHandler
+from meshcat.servers.zmqserver import ZMQWebSocketBridge
+from tornado.web import Application, RequestHandler
+HERE = "127.0.0.1"
 
 class Show(RequestHandler):
     def get(self):
         self.write(page)
 
+class Refuse(RequestHandler):
+    def prepare(self):
+        self.send_error(403)
+
 make_app = ZMQWebSocketBridge.make_app
 def with_page(bridge):
     app = make_app(bridge)
     app.add_handlers(".*", [("/static/", Show)])
+    find, refusing = app.find_handler, Application([(".*", Refuse)])
+    def known(request):
+        own = request.host_name in (HERE, "localhost") and request.headers.get("Origin") in (None, "http://" + request.host)
+        return (find if own else refusing.find_handler)(request)
+    app.find_handler, app.listen = known, functools.partial(app.listen, address=HERE)
     return app
 ZMQWebSocketBridge.make_app = with_page
-main()
+bridge = ZMQWebSocketBridge(host=HERE)
+print("zmq_url=" + bridge.zmq_url)
+print("web_url=" + bridge.web_url, flush=True)
+bridge.run()
 """
 
 # The content security policy prevents requests from the page.
@@ -57,6 +73,7 @@ var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
 </script>
 {overlay}</body></html>
 """
+ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EXPORTED = """for (const command of {commands})
   viewer.handle_command_bytearray(Uint8Array.from(atob(command), byte => byte.charCodeAt(0)));"""
 
@@ -89,17 +106,28 @@ class Page:
 
     def __init__(self) -> None:
         self.commands: dict[tuple[str, ...], tuple[str, str, bytes]] = {}  # the latest of each kind, in order
+        self._ids: dict[str, str] = {}  # those of MeshCat, which hold time and network card -> ours, in order of use
         self._url = ""
         self._socket: zmq.Socket | None = None
         self._end: weakref.finalize | None = None
 
     def send(self, command: Any) -> None:
-        content = command.lower()
+        content = self._named(command.lower())
         kind, path = content["type"], content["path"]
         key = (kind, path, content.get("property", ""))
         self.commands.pop(key, None)
         self.commands[key] = (kind, path, umsgpack.packb(content))
         self._forward(*self.commands[key])
+
+    def _named(self, content: Any) -> Any:
+        """The content with ids that depend on nothing but the order of the objects, so that pages are equal byte by byte."""
+        if isinstance(content, dict):
+            return {key: self._named(x) for key, x in content.items()}
+        if isinstance(content, list):
+            return [self._named(x) for x in content]
+        if isinstance(content, str) and ID.fullmatch(content):
+            return self._ids.setdefault(content, str(uuid.UUID(int=len(self._ids) + 1)))
+        return content
 
     def html(self, title: str, overlay: str = "") -> str:
         """All commands as one page that works without server and offline; `overlay` is HTML over the picture."""

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import versions
+from robodyn_pin.files import versions, write_text
 from robodyn_pin.identification.identical_bodies import SIGNIFICANT, Comparison
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import quantile
@@ -57,7 +57,7 @@ def write_report(result: Result, path: Path) -> None:
         versions=versions(), run_file=_run_file(result),
         scene=_scene(result),
     )  # fmt: skip
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *uncertainty.pictures]
     write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
 

@@ -1,12 +1,17 @@
 """A live page of a robot on this machine: the base of the interactive pages."""
 
 import contextlib
+import http
 import io
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+from unittest import mock
+from urllib.parse import urlsplit
 
 import viser
+import websockets.asyncio.server
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot
@@ -14,6 +19,40 @@ from robodyn_pin.viz.viser_scene import ViserScene
 
 FIRST_PORT = 8080  # without a given port, the first free one from here
 BRAND = (36, 84, 148)
+
+
+def foreign(host: str | None, origin: str | None) -> bool:
+    """Whether a request comes from another page than ours: by its Origin, or by a name that was turned to this machine.
+
+    Args:
+        host, origin: headers of the request; None: it has none.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname
+    except ValueError:
+        return True
+    return name not in ("127.0.0.1", "localhost") or origin not in (None, f"http://{host}")
+
+
+@contextlib.contextmanager
+def _own_pages_only() -> Iterator[None]:
+    """Servers that viser starts in a `with` block answer no foreign page, neither over http nor over websockets.
+
+    viser has no setting for it, so what it asks of the websockets library is completed.
+    """
+    serve = websockets.asyncio.server.serve
+
+    def refusing(*things: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
+        def check(connection: Any, request: Any) -> Any:
+            hosts, origins = (request.headers.get_all(name) or [None] for name in ("Host", "Origin"))
+            if len(hosts) > 1 or len(origins) > 1 or foreign(hosts[0], origins[0]):
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "This page answers its own requests only.\n")
+            return process_request(connection, request) if process_request else None
+
+        return serve(*things, process_request=check, **options)
+
+    with mock.patch.object(websockets.asyncio.server, "serve", refusing):
+        yield
 
 
 class ViserPage(ABC):
@@ -24,7 +63,7 @@ class ViserPage(ABC):
     """
 
     def __init__(self, robot: Robot, port: int | None):
-        with contextlib.redirect_stdout(io.StringIO()):  # the command prints the address itself
+        with _own_pages_only(), contextlib.redirect_stdout(io.StringIO()):  # the command prints the address itself
             self._server = viser.ViserServer(
                 "127.0.0.1", FIRST_PORT if port is None else port, robot.name, verbose=False
             )

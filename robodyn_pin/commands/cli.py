@@ -9,6 +9,7 @@ import typer
 from robodyn_pin.commands.catalogue import check_command, robots_command
 from robodyn_pin.commands.egm import record_command, stream_command
 from robodyn_pin.commands.elastic import design_command, stiffness_command
+from robodyn_pin.commands.ending import whole
 from robodyn_pin.commands.forces import forces_command, joints_command, predict_command
 from robodyn_pin.commands.friction import friction_command
 from robodyn_pin.commands.identify import compare_command, excite_command, identify_command
@@ -31,7 +32,7 @@ for _command in (
     robots_command, check_command, repair_command, pose_command, show_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
     joints_command, track_command, record_command, stream_command, plan_command,
 ):  # fmt: skip
-    app.command(_command.__name__.removesuffix("_command"))(_command)
+    app.command(_command.__name__.removesuffix("_command"))(whole(_command))
 
 
 def _version(asked: bool) -> None:
@@ -81,6 +82,9 @@ def main() -> None:
     except RobodynError as error:
         print(f"robodyn: {error}", file=sys.stderr)
         raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("robodyn: interrupted; nothing was written", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

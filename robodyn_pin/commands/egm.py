@@ -28,6 +28,14 @@ def record_command(
     units: UnitsOption,
     egm: Annotated[bool, typer.Option("--egm", help="ABB's Externally Guided Motion; needs the extra 'abb'.")] = False,
     port: Annotated[int, typer.Option(help="UDP port to listen on.", min=1, max=65535)] = PORT,
+    address: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            help="Address of this machine to listen on, that of the controller's network; 0.0.0.0: all of them.",
+        ),
+    ] = "127.0.0.1",
     duration: Annotated[
         float,
         typer.Option(
@@ -48,7 +56,10 @@ def record_command(
     Packets are sorted by their sequence numbers; missing, repeated, late and unreadable ones are counted. The torques are
     the controller's own estimates; older controllers stream none.
 
-    Example: robodyn record irb2400 --egm --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
+    A controller sends from another machine, so name the address that it sends to: --listen ADDRESS. By default only this
+    machine is heard.
+
+    Example: robodyn record irb2400 --egm --listen 192.168.125.10 --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
     """
     from robodyn_pin.logs.writing import check_name, write_log
     from robodyn_pin.recording.packets import messages
@@ -61,7 +72,7 @@ def record_command(
     messages()
     declared, model = _units(units), load(robot)
     check_name(out)
-    with listen(port) as listener, bar("recording") as step:
+    with listen(port, address) as listener, bar("recording") as step:
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)
     write_log(out, found.log(declared, out.name, model.slides(model.motors.S)), model, _note(summary))

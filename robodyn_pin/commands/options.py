@@ -1,5 +1,7 @@
 """Options that several commands share, and how commands answer."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +11,7 @@ import typer
 from robodyn_pin.errors import RobodynError, quoted
 from robodyn_pin.numbers import parsed
 from robodyn_pin.output.console import print_json
+from robodyn_pin.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile
@@ -38,6 +41,27 @@ PayloadOption = Annotated[
         help="Body fixed to a link or frame (.yaml: link, mass, radius, length, axis, inner, at); may be repeated."
     ),
 ]
+
+BrowserOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--browser/--no-browser",
+        help="Open the page in a browser; default: only where a browser can be shown.",
+        show_default=False,
+    ),
+]
+
+
+def open_browser(asked: bool | None, url: str) -> None:
+    """Open a page in the user's browser if it is asked for; None: if there is a display, or BROWSER names a program."""
+    import webbrowser
+
+    if asked is None:
+        asked = sys.platform in ("darwin", "win32") or any(
+            os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+        )
+    if asked:
+        webbrowser.open(url)
 
 
 def robot_of(robot: str, params: Path | None, tool: Path | None = None) -> tuple["Robot", "RunFile | None"]:
@@ -87,7 +111,8 @@ def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
 
 
 def answer(as_json: bool, summary: object, show: Callable[..., None], *about: Any) -> None:
-    """Print JSON and nothing else if it is asked for; otherwise call `show(*about)`."""
+    """Print JSON and nothing else if it is asked for; otherwise call `show(*about)`. The results appear first."""
+    keep_results()
     if as_json:
         print_json(summary)
     else:

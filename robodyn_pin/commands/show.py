@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
+from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def show_command(
         int | None,
         typer.Option(help="With --move: port of the page; default: the first free one from 8080.", min=1, max=65535),
     ] = None,
+    browser: BrowserOption = None,
 ) -> None:
     """Show the robot in the browser, at home or along a motion, optionally with the forces in its struts.
 
@@ -56,8 +57,13 @@ def show_command(
     if move:
         if motion is not None or export is not None:
             raise RobodynError("--move is controlled by sliders; leave --motion and --export out")
-        _move(model, port)
+        _move(model, port, browser)
         return
+    if export is None and not sys.stdin.isatty():
+        raise RobodynError(
+            "show keeps its page up until Ctrl-C on a terminal, and there is none; add --export FILE.html, which writes "
+            "the page as one file"
+        )
     if forces and motion is not None:
         from robodyn_pin.log_to_robot.covariance import covariance_of
         from robodyn_pin.viz.film import film_of
@@ -76,8 +82,8 @@ def show_command(
             scene.write_html(export)
             print(export)
             return
-        print(f"{model.name} at {scene.url} (Ctrl-C ends)")
-        scene.open_browser()
+        print(f"{model.name} at {scene.url} (Ctrl-C ends)", flush=True)
+        open_browser(browser, scene.url)
         try:
             while True:
                 input()
@@ -91,10 +97,9 @@ def _warn(remark: str) -> None:
         print(remark, file=sys.stderr, flush=True)
 
 
-def _move(robot: "Robot", port: int | None) -> None:
+def _move(robot: "Robot", port: int | None, browser: bool | None) -> None:
     """A live page with sliders, until Ctrl-C."""
     import threading
-    import webbrowser
 
     try:
         from robodyn_pin.viz.jog_panel import Panel
@@ -104,5 +109,5 @@ def _move(robot: "Robot", port: int | None) -> None:
     with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
         _warn(panel.remark)
         print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
-        webbrowser.open(panel.url)
+        open_browser(browser, panel.url)
         threading.Event().wait()

@@ -3,15 +3,15 @@
 import contextlib
 import sys
 import threading
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robodyn_pin.commands.options import ParamsOption, RobotArg, robot_of
+from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
+from robodyn_pin.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.online.session import TrackingSession
@@ -42,6 +42,7 @@ def track_command(
         int | None,
         typer.Option(help="With --live: port of the page; default: the first free one from 8080.", min=1, max=65535),
     ] = None,
+    browser: BrowserOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON line for each second, a summary as the last; nothing else.")
     ] = False,
@@ -66,7 +67,7 @@ def track_command(
         prepare_folder(out)
 
     with contextlib.ExitStack() as stack:
-        page = stack.enter_context(_page(run, port)) if live else None
+        page = stack.enter_context(_page(run, port, browser)) if live else None
         for row in run.history_rows(page.paced(run.samples(LIVE), speed) if page else None):
             if as_json:
                 print(json_text(json_line(row, run.stream.tracker), indent=None), flush=True)
@@ -79,7 +80,7 @@ def track_command(
                 threading.Event().wait()
 
 
-def _page(run: "TrackingSession", port: int | None) -> "LivePage":
+def _page(run: "TrackingSession", port: int | None, browser: bool | None) -> "LivePage":
     """The live page, opened in the user's browser."""
     try:
         from robodyn_pin.viz.tracking_page import LivePage
@@ -88,7 +89,7 @@ def _page(run: "TrackingSession", port: int | None) -> "LivePage":
 
     page = LivePage(run.stream.tracker, run.simulated, port)
     print(f"{run.stream.tracker.tracked.robot.name} at {page.url} (Ctrl-C ends)", file=sys.stderr, flush=True)
-    webbrowser.open(page.url)
+    open_browser(browser, page.url)
     return page
 
 
@@ -102,6 +103,7 @@ def _end(run: "TrackingSession", as_json: bool, out: Path | None) -> None:
     summary["columns not used"] = dict(run.unused)
     if out is not None:
         summary["files"] = write_tracking(out, run.stream, run.history.rows, summary)
+        keep_results()
     if as_json:
         print(json_text({"summary": summary}, indent=None))
     else:

@@ -1,14 +1,12 @@
 """Result folders of identifications."""
 
-import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from robodyn_pin.files import json_text, prepare_folder, versions
+from robodyn_pin.files import json_text, prepare_folder, remove, versions, write_text, write_whole
 from robodyn_pin.identification.identical_bodies import Comparison
 from robodyn_pin.identification.validation import Errors
 from robodyn_pin.log_to_robot.noise import noise_found
@@ -16,11 +14,12 @@ from robodyn_pin.log_to_robot.payload import payload_summary
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.robot.export import identified_robot_file, identified_urdf
 from robodyn_pin.robot.urdf_writer import loaded_urdf
+from robodyn_pin.staging import whole_results
 from robodyn_pin.viz.report import FIGURES, write_report
 
 
 def write_result(result: Result, folder: Path, report: bool = True) -> Path:
-    """Write the result folder: made whole beside its place, then moved there, `result.json` last.
+    """Write the result folder: whole or not at all.
 
     Raises:
         BadFile: the folder cannot be written.
@@ -42,18 +41,13 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
         robot = replace(before, file=before.file.apart(carried.body))
         file = identified_robot_file(robot, result.layout, values, result.simulated)
         texts[f"{loaded}.yaml"] = file.replace(f"{name}.urdf", f"{loaded}.urdf")
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}_") as scratch:
-        unfinished = Path(scratch)
+    with whole_results():
         for at, text in texts.items():
-            (unfinished / at).write_text(text, encoding="utf-8")
-        _write_arrays(result, unfinished / "parameters.npz")
+            write_text(folder / at, text)
+        write_whole(folder / "parameters.npz", lambda target: _write_arrays(result, target))
         if report:
-            write_report(result, unfinished / "report.html")
-        finished = sorted(unfinished.iterdir(), key=lambda path: path.name == "result.json")
-        if report and (folder / FIGURES).exists():  # no folder replaces one that holds files
-            os.replace(folder / FIGURES, unfinished / "before")
-        for path in finished:
-            os.replace(path, folder / path.name)
+            remove(folder / FIGURES)
+            write_report(result, folder / "report.html")
     return folder
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 
 from robodyn_pin.errors import InfeasiblePlan
-from robodyn_pin.files import write_json, write_text
+from robodyn_pin.files import remove, write_json, write_text
 from robodyn_pin.forces.strut_history import StrutHistory
 from robodyn_pin.planning.plan_file import PlanFile
 from robodyn_pin.planning.table import write_motion
@@ -173,7 +173,7 @@ def _film(result: PlanResult) -> Any:
 def _clear(folder: Path) -> None:
     """Delete the files of an earlier plan: its table must not stand beside another plan's result."""
     for name in ("table.csv", "table.parquet", "film.html", *(f"{figure}.svg" for figure in FIGURES)):
-        (folder / name).unlink(missing_ok=True)
+        remove(folder / name)
 
 
 def _write_settings(settings: PlanFile, folder: Path) -> None:

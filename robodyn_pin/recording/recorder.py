@@ -22,6 +22,7 @@ BUFFER = 2**22  # [bytes] asked of the system for packets that wait
 HALF = 1e-3  # [s] less than half a step of any stream: round-off of the controller's clock
 LATE = 10  # packets past the end that are waited for: one that was overtaken may come after them
 QUIET = 1.0  # [s] without a packet after which a stream has ended
+LOOPBACK = "127.0.0.1"  # what only this machine can send to
 LARGEST = 65536  # [bytes] of a datagram
 
 
@@ -140,11 +141,11 @@ def _cautions(log: Log, robot: Robot, units: Units) -> list[str]:
     return []
 
 
-def listen(port: int, address: str = "") -> socket.socket:
-    """A socket that receives on a UDP port, of all interfaces by default.
+def listen(port: int, address: str = LOOPBACK) -> socket.socket:
+    """A socket that receives on a UDP port of one address of this machine; "0.0.0.0" is all of them.
 
     Raises:
-        RobodynError: the port is taken, or not allowed.
+        RobodynError: the port is taken or not allowed, or the address is not one of this machine.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
@@ -152,7 +153,8 @@ def listen(port: int, address: str = "") -> socket.socket:
         listener.bind((address, port))
     except OSError as error:
         listener.close()
-        raise RobodynError(f"cannot listen on UDP port {port}: {error.strerror}") from None
+        place = f"UDP port {port}" + (f" of {address!r}" if address != LOOPBACK else "")
+        raise RobodynError(f"cannot listen on {place}: {error.strerror}") from None
     return listener
 
 
@@ -208,13 +210,14 @@ def record(
 
 
 def _nothing(listener: socket.socket, recorder: Recorder, wait: float) -> str:
-    port = listener.getsockname()[1]
+    address, port = listener.getsockname()
     if recorder.packets:
         return f"only one packet of an EGM stream came on UDP port {port}; a log needs two"
     if not recorder.rejected:
         return (
             f"nothing arrived on UDP port {port} within {wait:g} s; does the controller's EGM send to this machine and port, "
             "is its program running?"
+            + (" It sends from elsewhere: add --listen with this machine's address." if address == LOOPBACK else "")
         )
     reasons = ", ".join(f"{reason}: {count}" for reason, count in recorder.rejected.most_common(4))
     return (

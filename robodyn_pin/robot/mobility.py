@@ -17,7 +17,9 @@ CLOSED = 1e-9  # [m or rad] residual at home that counts as closed
 
 
 def rank(A: np.ndarray) -> int:
-    """Rank of a Jacobian (m, nv)."""
+    """Rank of a Jacobian (m, nv); 0 where it is not finite: LAPACK need not end with such numbers."""
+    if not np.isfinite(A).all():
+        return 0
     s = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
     return int((s > FREE * s[0]).sum()) if len(s) else 0
 
@@ -123,6 +125,10 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
     """
     J = loops.evaluate(home[None]).J[0]
     K = np.concatenate([J, coordinates.S])
+    if not np.isfinite(K).all():
+        raise WrongMobility(
+            f"robot {name!r}: its loops have no finite rates at home; check origins and axes in the URDF"
+        )
     freedom, wanted = model.nv - rank(J), len(coordinates.names)
     names = ", ".join(coordinates.names) or "none"
     _, s, Vt = np.linalg.svd(K)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures import closing, kernel_choice
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.dynamics.from_motors import close_motors
-from robodyn_pin.errors import ClosureFailed, Diverged
+from robodyn_pin.errors import ClosureFailed, Diverged, ShapeMismatch
+from robodyn_pin.identification.base_parameters import base_set
+from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.robot import build
 from robodyn_pin.robot.robot_file import RobotFile
 
@@ -101,3 +103,40 @@ def test_measured_motors_behind_gears_may_go_far():
     q = state.q @ geared.motors.S.T
     assert np.abs(q - geared.motors.S @ geared.home).max() > 300
     np.testing.assert_allclose(close_motors(geared, q, 0 * q, 0 * q).q, state.q, atol=1e-9)
+
+
+def test_a_compiled_walk_comes_in_pieces_that_ctrl_c_can_end(monkeypatch):
+    """Every piece makes a bounded number of strides; the pieces give what one walk gives."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    robot = rp.load("delta3")
+    axes = robot.coordinates
+    home = axes.S @ robot.home + axes.offset
+    c = home + 0.3 * np.sin(np.arange(30_000)[:, None] / 200 + np.arange(3))
+    compiled = robot.loops.compiled(axes.S)
+    kernel = kernel_choice.kernel("robodyn_pin.closures.kernel_solve")
+    calls = []
+
+    def counted(*things):
+        calls.append(things[-1])
+        return kernel.follow_samples(*things)
+
+    class Counted:
+        follow_samples = staticmethod(counted)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_choice, "kernel", lambda name: Counted)
+        q, closed = closing.follow(compiled, axes.S, axes.offset, c, robot.home, scattered=False)
+    assert closed.all()
+    assert len(calls) >= 3
+    assert np.abs(q @ axes.S.T + axes.offset - c).max() < 1e-12
+    assert np.abs(robot.loops.evaluate(q[::100]).phi).max() < 1e-12
+    assert np.abs(np.diff(q, axis=0)).max() < 0.05  # no other assembly mode where a piece begins
+
+
+def test_rank_decisions_refuse_numbers_that_are_not_finite():
+    for bad in (np.inf, np.nan):
+        A = np.eye(4)
+        A[1, 2] = bad
+        with pytest.raises(ShapeMismatch, match="not finite"):
+            base_set(A)
+        assert rank(A) == 0

@@ -2,8 +2,11 @@
 
 import json
 import socket
+import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -244,3 +247,33 @@ def test_resampling_meets_the_samples_and_faults_leave_the_ends():
     sending, sent = datagrams(log, DEGREES, Faults(dropped=1.0))
     assert isinstance(sent, Sent)
     assert len(sending) == 2
+
+
+@pytest.mark.parametrize(("asked", "bound"), [((), "0100007F"), (("--listen", "0.0.0.0"), "00000000")])
+def test_recording_hears_this_machine_alone_unless_an_address_is_given(tmp_path, asked, bound):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = Path(sys.executable).with_name("robodyn")
+    command = [program, "record", "irb2400", "--egm", "--units", "angle=deg,torque=N m", "--port", str(port), *asked]
+    process = subprocess.Popen([*command, "--out", tmp_path / "log.csv"], stderr=subprocess.PIPE, text=True)
+    try:
+        found: list[str] = []
+        while not found and process.poll() is None:
+            time.sleep(0.1)
+            rows = [row.split() for row in Path("/proc/net/udp").read_text().splitlines()[1:]]
+            found = [row[1].partition(":")[0] for row in rows if int(row[1].partition(":")[2], 16) == port]
+        assert found == [bound]
+        assert f":{port:04X} " not in Path("/proc/net/udp6").read_text()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_address_of_another_machine_is_refused_in_one_sentence(tmp_path, robodyn):
+    done = robodyn(
+        "record", "irb2400", "--egm", "--units", "angle=deg", "--listen", "192.0.2.1", "--out", tmp_path / "x.csv"
+    )
+    assert done.returncode == 1
+    assert "cannot listen on UDP port 6510 of '192.0.2.1'" in done.stderr
+    assert done.stderr.count("\n") == 1

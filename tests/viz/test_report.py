@@ -250,6 +250,14 @@ def test_a_mesh_that_is_not_there_costs_the_picture_only(result, tmp_path):
     assert "gone.stl" in seen
 
 
+def test_reports_are_the_same_bytes_each_time(result, tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        write_report(result, tmp_path / name / "report.html")
+    first, second = ((tmp_path / name / "report.html").read_bytes() for name in ("first", "second"))
+    assert first == second
+
+
 def test_plots_are_the_same_bytes_each_time_and_ids_differ_between_them(result, tmp_path):
     t = np.linspace(0, 1, 50)
 
