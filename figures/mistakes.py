@@ -34,6 +34,8 @@ FAMILYWISE = 0.01
 
 
 def study() -> Section:
+    asked = sum(CLEAN.values())
+    false = sum(bool(told(robot, run, log)) for robot, run, log in clean())
     rows, found, named, tried, alarms, seconds = [], 0, 0, 0, [], []
     for name, robot, run, log in cases():
         begin = time.perf_counter()
@@ -47,8 +49,6 @@ def study() -> Section:
             found, named, tried = found + bool(said), named + right, tried + 1
             cells.append(f"{what}: {'named' if right else f'found as {said[0]!r}' if said else 'not found'}")
         rows.append(Row(name, "reported", "; ".join(cells)))
-    asked = sum(CLEAN.values())
-    false = sum(bool(told(robot, run, log)) for robot, run, log in clean())
     low, high = (float(beta.ppf(p, *ab)) if ab[0] > 0 else 0.0 for p, ab in (
         (0.025, (false, asked - false + 1)), (0.975, (false + 1, asked - false))))  # fmt: skip
     return Section(

@@ -1,9 +1,14 @@
 """Mistakes that people make with a log or a robot file: which of the usual ones explains the torques clearly better?
 
 Each guess changes some samples of the logs, or the robot file's bodies, and the torques are explained once more: by all
-parameters, and by the bodies of the robot's files with friction fitted. A guess is told where the product over the motors of
-their errors falls to half, and where it does so on all stretches of the log alike: a paired t test over them, with a chance of
-one in a hundred that any of all guesses passes by luck (Bonferroni).
+parameters, and by the bodies of the robot's files with friction fitted. On a log that is explained badly, a guess is told where
+the product over the motors of their errors falls to half; on one that is explained well, where it falls by a fifth with all
+parameters fitted and the bodies of the robot's files, if they mean anything, gain as well.
+
+It must do so on all stretches of the log alike: a paired t test over ten of them, with a chance of one in a hundred that any
+of all guesses passes by luck (Bonferroni). Residuals are coloured, so samples do not count; stretches are much longer than the
+residuals remember and count as one value each (batch means: Law, Simulation Modeling and Analysis, section 9.5.3; of errors
+of two predictions: Diebold and Mariano 1995). The stretches are of the fit logs; both explanations have as many parameters.
 """
 
 from collections.abc import Callable, Iterator, Sequence
