@@ -137,7 +137,7 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
 
 def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
     """Columns of torques that cannot be torques: constant, or a motor's position."""
-    names, found = robot.motors.names, []
+    names, found = robot.motors.names, list[tuple[str, int]]()
     for k, m in enumerate(names):
         tau = samples.tau[:, k] - samples.tau[:, k].mean()
         if np.abs(tau).max() <= SAME * np.abs(samples.tau[:, k]).max() and np.ptp(samples.q[:, k]) > MOVES:
