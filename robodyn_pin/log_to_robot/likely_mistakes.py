@@ -1,9 +1,14 @@
 """Mistakes that people make with a log or a robot file: which of the usual ones explains the torques clearly better?
 
 Each guess changes some samples of the logs, or the robot file's bodies, and the torques are explained once more: by all
-parameters, and by the bodies of the robot's files with friction fitted. A guess is told where the product over the motors of
-their errors falls to half, and where it does so on all stretches of the log alike: a paired t test over them, with a chance of
-one in a hundred that any of all guesses passes by luck (Bonferroni).
+parameters, and by the bodies of the robot's files with friction fitted. On a log that is explained badly, a guess is told where
+the product over the motors of their errors falls to half; on one that is explained well, where it falls by a fifth with all
+parameters fitted and the bodies of the robot's files, if they mean anything, gain as well.
+
+It must do so on all stretches of the log alike: a paired t test over ten of them, with a chance of one in a hundred that any
+of all guesses passes by luck (Bonferroni). Residuals are coloured, so samples do not count; stretches are much longer than the
+residuals remember and count as one value each (batch means: Law, Simulation Modeling and Analysis, section 9.5.3; of errors
+of two predictions: Diebold and Mariano 1995). The stretches are of the fit logs; both explanations have as many parameters.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +28,7 @@ from robodyn_pin.robot.robot import Robot
 
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
+SURELY = np.log(0.8)  # the same where all parameters are fitted, on a log that is explained well
 AS_GOOD = np.log(1.05)  # difference in the same product below which two guesses are both reported
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
@@ -32,6 +38,9 @@ GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the b
 GEAR_EVERY = 3  # one of so many samples suffices to find gears
 OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
 FEWER = 10  # one of so many samples suffices to see whether loops close
+SAME = 1e-9  # relative; a torque that varies less is no measurement
+MOVES = 1e-3  # [rad or m]
+COPIED = 1e-3  # relative distance of two columns that are called copies
 
 
 @dataclass(frozen=True)
@@ -46,10 +55,13 @@ class Mistake:
     of_files: bool  # with the bodies of the robot's files; else with all parameters fitted
     of_log: bool  # the log shows it independently of the bodies in the robot's files
     probability: float  # of such a gain by chance, times the number of guesses
+    no_torque: bool = False  # the column itself shows it, no fit is needed
 
     @property
     def text(self) -> str:
         """A sentence."""
+        if self.no_torque:
+            return self.said
         how = "with the bodies of the robot's files " if self.of_files else ""
         doubt = "" if self.of_log else "; unless those bodies are far from the real ones"
         return (
@@ -75,23 +87,30 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
     samples = picked(robot, logs, run)
     if not samples.tau.any(axis=0).all():
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
+    if copied := _no_torques(robot, samples):
+        return copied
     plain = _Explained(robot, samples)
+    usual = [*guesses(robot, samples, logs[0].rate)]
     if not (_errors(plain.asis.free) > SUSPICIOUS).any() and not (_errors(plain.asis.own) > WELL).any():
-        return ()
-    usual = [*guesses(robot, samples, logs[0].rate), *_scales(robot, samples, plain), *others(robot)]
-    found = _best(robot, samples, plain, [guess for guess in usual if plain.open or not guess.moves])
+        return _best(robot, samples, plain, usual, calm=True)
+    usual += [*_scales(robot, samples, plain), *others(robot)]
+    found = _best(robot, samples, plain, usual)
     return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
 
 
-def _best(robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess]) -> tuple[Mistake, ...]:
-    """Those of the guesses that are clearly better than the plain log and as good as the best of them."""
-    found = [(guess, tried) for guess in offered if (tried := _try(robot, samples, plain, guess)) is not None]
-    judged = [(guess, _judge(plain.asis, tried, len(found), guess.robot is None), tried) for guess, tried in found]
+def _best(
+    robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess], calm: bool = False
+) -> tuple[Mistake, ...]:
+    """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
+    explained well, so that only fits of all parameters count."""
+    kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
+    found = [(guess, tried) for guess in kept if (tried := _try(robot, samples, plain, guess)) is not None]
+    judged = [(guess, _judge(plain.asis, tried, len(found), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
-        if judgement.gain < CLEARLY and judgement.gain <= least + AS_GOOD
+        if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
     )
 
 
@@ -116,7 +135,26 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
     )
 
 
+def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
+    """Columns of torques that cannot be torques: constant, or a motor's position."""
+    names, found = robot.motors.names, list[tuple[str, int]]()
+    for k, m in enumerate(names):
+        tau = samples.tau[:, k] - samples.tau[:, k].mean()
+        if np.abs(tau).max() <= SAME * np.abs(samples.tau[:, k]).max() and np.ptp(samples.q[:, k]) > MOVES:
+            found.append((f"tau_{m} is constant although the motor moves: it is no measured torque", k))
+            continue
+        for i, other in enumerate(names):
+            q = samples.q[:, i] - samples.q[:, i].mean()
+            factor = float(tau @ q / max(float(q @ q), 1e-300))
+            same = np.linalg.norm(tau - factor * q) < COPIED * np.linalg.norm(tau)
+            if same and any(abs(abs(factor) / unit - 1) < COPIED for unit in (1.0, 180 / np.pi)):
+                found.append((f"tau_{m} looks like a copy of q_{other}: it is a position, no torque", k))
+    return tuple(Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in found)
+
+
 def _undone(samples: Picked, guess: Guess) -> Picked:
+    if guess.delay is not None:
+        return samples.earlier(guess.delay, guess.motors or range(samples.tau.shape[1]))
     return samples.changed(guess.positions, guess.torques, guess.time)
 
 
@@ -224,23 +262,35 @@ class _Judgement:
     probability: float
 
 
-def _judge(asis: _Tried, tried: _Tried, count: int, same: bool) -> _Judgement:
-    """Whether a guess, one of `count`, is clearly better; `same`: of the same robot, whose files then count as well."""
-    free, by_free = _clear(asis.free, tried.free, count)
+def _judge(asis: _Tried, tried: _Tried, count: int, guess: Guess, calm: bool = False) -> _Judgement:
+    """Whether a guess, one of `count`, is clearly better; the robot's files count as well where it is of that robot."""
+    free, by_free = _clear(asis.free, tried.free, count, SURELY if calm else CLEARLY)
+    if calm:
+        if not _bodies_agree(asis, tried, guess):
+            return _Judgement(0.0, False, False, 1.0)
+        return _Judgement(free, False, free < 0, by_free)
     own, by_own = _clear(asis.own, tried.own, count)
     # Bodies of the files count only if they explain the torques well, and never against a clear loss of the free fit.
-    if not same or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
+    if guess.robot is not None or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
         own, by_own = 0.0, 1.0
     of_files = own < free
     return _Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
 
 
-def _clear(before: np.ndarray, after: np.ndarray, count: int) -> tuple[float, float]:
+def _bodies_agree(asis: _Tried, tried: _Tried, guess: Guess) -> bool:
+    """Whether the bodies of the robot's files gain, too, where they mean anything. They must for another time: it makes friction
+    wider or narrower, which any log may like."""
+    if min(_typical(asis.own), _typical(tried.own)) < WELL:
+        return _gain(asis.own, tried.own) < SURELY
+    return guess.time == 1
+
+
+def _clear(before: np.ndarray, after: np.ndarray, count: int, enough: float = CLEARLY) -> tuple[float, float]:
     """The gain of all samples, zero where it is not clear, and its chance."""
     each, gain = (after - before)[:-1].sum(axis=1) / 2, _gain(before, after)
     error = max(float(each.std(ddof=1)), 1e-9) / np.sqrt(len(each))
     chance = min(1.0, count * float(student.cdf(each.mean() / error, len(each) - 1)))
-    return (gain if gain < CLEARLY and chance < FAMILYWISE else 0.0), chance
+    return (gain if gain < enough and chance < FAMILYWISE else 0.0), chance
 
 
 def _gain(before: np.ndarray, after: np.ndarray) -> float:

@@ -23,6 +23,7 @@ STRETCHES = 10  # of the logs, one after the other, on which two explanations ar
 REWEIGHED = 4  # times that the noise of the coordinates is estimated anew
 WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sign is faster than the motion
 TINY = 1e-6  # weight, for columns of length one, that keeps parameters at zero which the samples do not show
+DELAYS = (-0.1, -0.05, -0.025, -0.01, 0.01, 0.025, 0.05, 0.1)  # [s] of torques behind positions that are tried
 HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
 
@@ -36,6 +37,7 @@ class Picked:
     tau: np.ndarray  # (M, n)
     stretch: np.ndarray  # (M,) 0 .. STRETCHES - 1
     loaded: np.ndarray  # (M,) whether the robot carried the payload
+    later: np.ndarray  # (M, DELAYS, n) torques that the log has so much later
 
     def every(self, step: int) -> "Picked":
         """One sample of so many."""
@@ -53,6 +55,12 @@ class Picked:
         q, dq, ddq = (x @ positions.T for x in (self.q, self.dq / time, self.ddq / time**2))
         return replace(self, q=q, dq=dq, ddq=ddq, tau=self.tau @ torques.T)
 
+    def earlier(self, delay: int, motors: Sequence[int]) -> "Picked":
+        """With the torques of some motors as the log has them DELAYS[delay] later."""
+        tau = self.tau.copy()
+        tau[:, motors] = self.later[:, delay][:, motors]
+        return replace(self, tau=tau)
+
 
 def picked(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> Picked:
     """Samples spread evenly over the logs (of long ones, over their first part).
@@ -62,19 +70,21 @@ def picked(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> Picked:
     """
     cutoff, parts = WIDE * max(band(log) for log in logs), []
     share = SAMPLES // len(logs)
+    longest = max(map(abs, DELAYS))
     for log in logs:
         part = log.section(0, min(log.size, LOOKED_AT))
         lowpass = Lowpass(order=4, cutoff=min(cutoff, HIGHEST * part.rate))
         rates = rates_of(part, Preparation(rates=run.preparation.rates, filter=lowpass))
-        edge = max(run.rows.cut, min(rates.reach, part.size // 10))
+        edge = max(run.rows.cut, min(max(rates.reach, round(longest * part.rate)), part.size // 10))
         index = np.unique(np.linspace(edge, part.size - 1 - edge, share).astype(int))
         index = index[~left_out(robot, log, None, run.rows.saturated == "drop")(index)]
         motion = (x[index] for x in rates.motion(part))
-        parts.append(
-            (*motion, lowpass.apply(part.efforts, part.rate, part.name)[index], np.full(len(index), log.loaded))
-        )
-    q, dq, ddq, tau, loaded = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return Picked(q, dq, ddq, tau, np.arange(len(q)) * STRETCHES // len(q), loaded)
+        tau = lowpass.apply(part.efforts, part.rate, part.name)
+        shifted = index[:, None] + np.round(np.array(DELAYS) * part.rate).astype(int)
+        later = tau[np.clip(shifted, 0, part.size - 1)]
+        parts.append((*motion, tau[index], np.full(len(index), log.loaded), later))
+    q, dq, ddq, tau, loaded, later = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Picked(q, dq, ddq, tau, np.arange(len(q)) * STRETCHES // len(q), loaded, later)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from robodyn_pin.log_to_robot.picked_samples import Picked
+from robodyn_pin.log_to_robot.picked_samples import DELAYS, Picked
 from robodyn_pin.robot.limits import torque_limit
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.urdf import catalogue
@@ -27,6 +27,7 @@ class Guess:
     time: float = 1.0
     body: int | None = None  # group of identical bodies whose values in the robot's files are divided by GRAMS
     robot: Robot | None = None  # another one, that the log may be of
+    delay: int | None = None  # of the motors' torques, index into DELAYS
 
     @property
     def moves(self) -> bool:
@@ -57,6 +58,14 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess(f"tau_{a} and tau_{b} look swapped", (i, j), one, swap)
         yield Guess(f"q_{a} and q_{b} look swapped", (i, j), swap, one)
         yield Guess(f"motors {a} and {b} look swapped (q and tau)", (i, j), swap, swap)
+    yield Guess("all torques look as if their signs were wrong (-tau)", (), one, -one)
+    for said, factor in (("twice too fast", 2.0), ("twice too slowly", 0.5)):
+        yield Guess(f"the time column looks as if it ran {said}", (), one, one, factor)
+    for k, delay in enumerate(DELAYS):
+        late = f"{1e3 * abs(delay):g} ms {'late' if delay > 0 else 'early'}"
+        yield Guess(f"all torques look {late}", (), one, one, delay=k)
+        for motor, m in enumerate(names if n > 1 else ()):
+            yield Guess(f"tau_{m} looks {late}", (motor,), one, one, delay=k)
     if far.any():
         yield Guess("all angles look like degrees", (), one * np.pi / 180, one)
     for said, factor, plausible in (
