@@ -26,7 +26,7 @@ test: $(VENV)/.tested
 	$(BIN)/pytest tests -n auto --dist loadfile
 
 fuzz: $(VENV)/.tested
-	$(BIN)/python tests/fuzz/campaign.py --cases $(CASES) --seconds $(SECONDS)
+	$(BIN)/python tests/commands/campaign.py --cases $(CASES) --seconds $(SECONDS)
 
 figures: $(VENV)/.tested
 	$(BIN)/python figures/make.py

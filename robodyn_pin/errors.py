@@ -4,6 +4,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def shortened(found: object, longest: int = 60) -> str:
+    """What a user wrote, as it stands in a message: in quotes if it is a word, and never long."""
+    text = repr(found) if not isinstance(found, str) or longest == 60 else found
+    return text if len(text) <= longest else f"{text[: longest - 10]} ... {text[-4:]}"
+
+
 class RobodynError(Exception):
     """Base of all errors that a user's input can cause."""
 
@@ -20,7 +26,7 @@ class UnknownName(RobodynError):
             hint = f"it has {', '.join(known[:12])} and {len(known) - 12} more"
         else:
             hint = f"it has {', '.join(known)}" if known else "it has none"
-        super().__init__(f"no {what} {name!r} in {where}; {hint}")
+        super().__init__(f"no {what} {shortened(name)} in {where}; {hint}")
 
 
 class BadFile(RobodynError):

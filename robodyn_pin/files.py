@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import BadFile, shortened
+from robodyn_pin.yaml_text import yaml_tree
 
 NotNegative = Annotated[float, Field(ge=0)]
 
@@ -29,17 +29,6 @@ class Strict(BaseModel):
 
 
 Schema = TypeVar("Schema", bound=Strict)
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML silently keeps the last of two equal keys; a robot file with a doubled joint is a mistake."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path, schema: type[Schema]) -> Schema:
@@ -73,14 +62,9 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:
     """As `read_yaml`, from a text; `where` names the source in messages."""
-    try:
-        raw = yaml.load(text, Loader=_UniqueKeyLoader)
-    except yaml.YAMLError as error:
-        raise BadFile(f"{where} is not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(raw, dict):
-        raise BadFile(f"{where}: expected keys and values, found {type(raw).__name__}")
-    try:
-        return schema.model_validate(raw)
+    raw = yaml_tree(text, where)
+    try:  # strict: a word or a truth value is no number; as JSON, in which a path is a word and a tuple a list
+        return schema.model_validate_json(json.dumps(raw), strict=True)
     except ValidationError as error:
         raise BadFile(f"{where}: {_sentence(error, schema)}") from None
 
@@ -95,12 +79,12 @@ def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
         known = _known_keys(schema, first["loc"][:-1])
         nearest = get_close_matches(key, known, n=1, cutoff=0.6)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"known keys: {', '.join(known)}"
-        return f"unknown key {key!r}{f' at {place!r}' if place != key else ''}; {hint}"
+        return f"unknown key {shortened(key)}{f' at {shortened(place)}' if place != key else ''}; {hint}"
     if first["type"] == "value_error":  # a rule of our own: its sentence says it all
         return str(first["ctx"]["error"])
     if first["type"] == "missing":
-        return f"key {place!r} is missing"
-    return f"key {place!r}: {first['msg']} (found {first['input']!r})"
+        return f"key {shortened(place)} is missing"
+    return f"key {shortened(place)}: {shortened(first['msg'], 150)} (found {shortened(first['input'])})"
 
 
 def _known_keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -1,13 +1,16 @@
 """Options that several commands share, and how commands answer."""
 
+import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import RobodynError, shortened
 from robodyn_pin.output.console import print_json
+from robodyn_pin.yaml_text import is_quantity
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile
@@ -103,12 +106,50 @@ def say_unused(as_json: bool, *logs: "Log") -> None:
 def number_list(text: str, option: str, names: str = "") -> list[float]:
     """Numbers separated by commas; as many as there are names, if these are given."""
     try:
-        found = [float(x) for x in text.split(",")]
+        found = [finite(x) for x in text.split(",")]
     except ValueError:
-        raise RobodynError(f"{option} expects numbers separated by commas, found {text!r}") from None
+        raise RobodynError(f"{option} expects finite numbers separated by commas, found {shortened(text)}") from None
     if names and len(found) != len(names.split(",")):
-        raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {text!r}")
+        raise RobodynError(f"{option} expects {names}, found {len(found)} numbers: {shortened(text)}")
     return found
+
+
+def finite(text: str) -> float:
+    """The number that a word is.
+
+    Raises:
+        ValueError: no number, not finite, or of a size that no quantity of a robot has.
+    """
+    value = float(text)
+    if "_" in text or not is_quantity(value):
+        raise ValueError(f"{shortened(text)} is no finite number of a usual size")
+    return value
+
+
+def with_checked_numbers(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes finite numbers of usual sizes only, whichever of its options they are."""
+
+    @wraps(command)
+    def checked(**options: Any) -> None:
+        for name, value in options.items():
+            flag = f"--{name.replace('_', '-')}"
+            for number in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(number, int | float) and not (is_quantity(number) and plain(flag)):
+                    raise RobodynError(
+                        f"{flag} expects a finite number of a usual size, written without '_'; found {number:g}"
+                    )
+        command(**options)
+
+    return checked
+
+
+def plain(flag: str) -> bool:
+    """Whether the words of an option on the command line have no underscore, which Python takes for part of a number."""
+    words = zip(sys.argv, [*sys.argv[1:], ""], strict=True)
+    return not any(
+        "_" in (after if word == flag else word.removeprefix(f"{flag}=") if word.startswith(f"{flag}=") else "")
+        for word, after in words
+    )
 
 
 def verdict(positive: bool) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import BadFile, shortened
+from robodyn_pin.robot.drawn_bodies import readable_visuals
+from robodyn_pin.yaml_text import HUGE
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, without saying where
@@ -30,6 +32,7 @@ OTHERS = {  # roots of files that are no URDF
     "mujoco": "; MJCF files end in .xml",
     "gazebo": "; SDF is not read: load the URDF or MJCF of this robot",
 }
+DEEPEST = 500  # elements in each other; an MJCF chain nests its bodies
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
@@ -47,9 +50,9 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         _check_inertial(link, path)
     for joint in root.findall("joint"):  # <transmission> has <joint> elements of another kind
         _one_degree_of_freedom(joint, path)
-    text = ET.tostring(root, encoding="unicode")
+    text, bodies = readable_visuals(root)
     try:
-        model = pin.buildModelFromXML(text)
+        model = pin.buildModelFromXML(bodies)
     except (ValueError, RuntimeError) as error:
         raise BadFile(f"{path}: Pinocchio cannot load it: {' '.join(str(error).split())}") from None
     if model.nv == 0:
@@ -84,7 +87,9 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
-        return ET.fromstring(text)
+        root = ET.fromstring(text)
+        _check_depth(root, path)
+        return root
     except ET.ParseError as error:
         line = error.position[0]
         if "XML or text declaration not at start" in str(error):
@@ -92,13 +97,23 @@ def read_xml(text: str, path: Path) -> ET.Element:
                 f"{path}: the XML declaration <?xml ...?> stands in line {line}, expected at the very beginning; take out what "
                 "stands before it"
             ) from None
-        found = re.search(r"[<\s]/?([\w.-]+):", text.splitlines()[line - 1][error.position[1] :] if text else "")
+        lines = text.split("\n")  # as the parser counts
+        found = re.search(r"[<\s]/?([\w.-]+):", lines[line - 1][error.position[1] :] if line <= len(lines) else "")
         if "unbound prefix" in str(error) and found:
             prefix = found.group(1)
             declare = f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
             what = PREFIXES.get(prefix, declare)
             raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
         raise BadFile(f"{path} is not XML: {error}") from None
+
+
+def _check_depth(root: ET.Element, path: Path) -> None:
+    """Parsers behind this one call themselves for each level."""
+    level, depth = [root], 0
+    while level:
+        level, depth = [child for element in level for child in element], depth + 1
+        if depth > DEEPEST:
+            raise BadFile(f"{path}: its elements are nested more than {DEEPEST} deep; no robot file is")
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
@@ -113,7 +128,7 @@ def number(element: ET.Element, key: str, default: float, where: str, path: Path
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadFile(f"{path}: {where}: {key} of <{element.tag}> is {text!r}, expected a number")
+        raise BadFile(f"{path}: {where}: {key} of <{element.tag}> is {shortened(text)}, expected a number")
     return value
 
 
@@ -159,12 +174,14 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
             text = element.get(key)
             try:
                 found = [0.0] * count if text is None else [float(x) for x in text.split()]
-                fine = len(found) == count and (element.tag == "limit" or all(map(math.isfinite, found)))
+                fine = len(found) == count and all(
+                    abs(x) < HUGE or (element.tag == "limit" and not math.isnan(x)) for x in found
+                )
             except ValueError:
                 fine = False
             if not fine:
                 raise BadFile(
-                    f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {text!r}, expected "
+                    f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {shortened(text)}, expected "
                     f"{count} number{'s' if count > 1 else ''}"
                 )
 
@@ -172,6 +189,8 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
 def _check_inertial(link: ET.Element, path: Path) -> None:
     """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
     inertial = link.find("inertial")
+    if (count := len(link.findall("inertial"))) > 1:
+        raise BadFile(f"{path}: link {link.get('name')!r} has {count} <inertial>; write one for the whole link")
     for tag in ("mass", "inertia") if inertial is not None else ():
         found = inertial.find(tag)  # type: ignore[union-attr]
         lacking = [key for key in NUMBERS[tag] if found is None or found.get(key) is None]

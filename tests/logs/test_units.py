@@ -143,7 +143,9 @@ def test_units_of_another_kind_of_axis_are_refused_with_the_right_key(key, unit,
 
 @pytest.mark.parametrize("factor", [0.0, float("inf"), float("nan")])
 def test_factors_that_leave_nothing_are_refused(factor):
-    with pytest.raises(BadFile, match="leaves nothing of the column"):
+    with pytest.raises(
+        BadFile, match="leaves nothing of the column" if factor == 0 else "position.hinge.*finite number"
+    ):
         parse_yaml(yaml.safe_dump({"position": {"hinge": factor}}), Scale, "scale")
 
 

@@ -1,6 +1,6 @@
 """Many mutated commands, by several processes, within a budget of cases and seconds.
 
-python tests/fuzz/campaign.py [--cases 20000] [--seconds 3600] [--seed 0] [--workers 2]
+python tests/commands/campaign.py [--cases 20000] [--seconds 3600] [--seed 0] [--workers 2]
 
 Case k has seed `--seed` + k, so `--cases 1 --seed 4711` makes case 4711 again. Exit code 1 where an answer is wrong.
 """

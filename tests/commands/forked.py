@@ -169,7 +169,8 @@ def run(corpus: Path, seed: int) -> Answer:
             os.close(stream)
         out, err = (path.read_text(errors="replace") for path in paths)
         wrong = _judge(code, killed, out, err, folder)
-        return Answer(case, wrong, code, (err or out)[-1500:], seconds)
+        shown = err or out
+        return Answer(case, wrong, code, shown if len(shown) < 1500 else f"{shown[:600]} ... {shown[-900:]}", seconds)
 
 
 def warm() -> None:
