@@ -58,7 +58,7 @@ def main() -> None:
     try:
         app()
     except RobodynError as error:
-        message = str(error)
+        message = " ".join(str(error).split())
     except (MemoryError, RecursionError) as error:  # larger than any robot, motion or log that was thought of
         message = f"this needs more than the machine has: {shortened(str(error) or type(error).__name__, 200)}; use a smaller input"
     else:

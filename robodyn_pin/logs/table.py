@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.errors import BadLog, UnknownName, shortened
+from robodyn_pin.yaml_text import HUGE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,10 +85,10 @@ def column(table: "pl.DataFrame", header: str, path: Path, first_row: int, gaps:
     if header not in table.columns:
         raise UnknownName("column", header, str(path), table.columns)
     values = table[header].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad) and not gaps:
+    bad = np.flatnonzero(np.abs(values) > HUGE if gaps else ~(np.abs(values) < HUGE))
+    if len(bad):
         shown = table[header][int(bad[0])]
         raise BadLog(
-            f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})"
+            f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shortened(shown)})"
         )
     return np.asarray(values, float)

@@ -81,6 +81,6 @@ def test_options_take_finite_numbers_only(robodyn, tmp_path, number):
         done = robodyn(*words, "--out", tmp_path / "out.csv")
         below = number in ("nan", "-inf") and "--noise" not in words  # of a range that starts at zero
         assert done.returncode == (2 if below else 1)
-        assert ("not in the range" if below else "finite number") in done.stderr
+        assert ("greater than or equal" if below else "finite number") in done.stderr
         assert below or len(done.stderr.splitlines()) == 1
         assert not (tmp_path / "out.csv").exists()
