@@ -1,13 +1,16 @@
 # make demo   set up and run the main job: simulate an IRB 360 log, identify it, write results/irb360/report.html
 # make campaign   the IRB 360 from the disassembled robot to the verified model, simulated: results/irb360_campaign/campaign.md
+# make fuzz   mutated files and options for every command: CASES=20000 SECONDS=3600
 # make test   set up and run the tests
 # Both make a virtual environment in .venv; nothing outside this folder is touched.
 PYTHON ?= python3
+CASES ?= 20000
+SECONDS ?= 3600
 VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(wildcard pyproject.toml */*.py */*/*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
-.PHONY: demo campaign test faults figures bench docs clean
+.PHONY: demo campaign test fuzz faults figures bench docs clean
 
 demo: $(VENV)/.installed
 	@echo "Simulating an IRB 360 log (called simulated everywhere) and identifying it; results lie in results/irb360."
@@ -21,6 +24,9 @@ campaign: $(VENV)/.installed
 test: $(VENV)/.tested
 	@echo "Running the tests; those on measured logs skip where ROBODYN_DATA names no folder, those of pages without chromium."
 	$(BIN)/pytest tests -n auto --dist loadfile
+
+fuzz: $(VENV)/.tested
+	$(BIN)/python tests/commands/campaign.py --cases $(CASES) --seconds $(SECONDS)
 
 figures: $(VENV)/.tested
 	$(BIN)/python figures/make.py

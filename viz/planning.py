@@ -18,7 +18,7 @@ Label = tuple[str, str]
 # Colours of the kinds of limits, from the palette of Okabe and Ito.
 COLOURS = {
     "velocity": "#56B4E9", "acceleration": "#009E73", "jerk": "#E69F00", "torque": "#0072B2", "force": "#D55E00",
-    "end_effector": "#CC79A7",
+    "end_effector": "#CC79A7", "position": "#6b7480",
 }  # fmt: skip
 FREE = "#9aa3ad"  # where no limit is active
 KIND_NAMES = {"force": "strut force", "end_effector": "end-effector"}

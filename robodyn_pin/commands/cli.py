@@ -80,7 +80,13 @@ def main() -> None:
     try:
         command_line()()
     except RobodynError as error:
-        print(f"robodyn: {error}", file=sys.stderr)
+        print(f"robodyn: {' '.join(str(error).split())}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except (MemoryError, RecursionError) as error:  # what no gate foresaw
+        print(
+            f"robodyn: this takes more memory than there is ({quoted(str(error))}); use a smaller input",
+            file=sys.stderr,
+        )
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         print("robodyn: interrupted; nothing was written", file=sys.stderr)

@@ -130,7 +130,7 @@ def stream_command(
     repeated: Share = 0.0,
     reordered: Share = 0.0,
     garbage: Annotated[float, typer.Option(help="Share of additional packets of random bytes.", min=0, max=1)] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the faults.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the faults.", min=0)] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Play a log as the EGM stream of a simulated controller, to try `robodyn record`.

@@ -26,7 +26,7 @@ def repair_command(
             help="Least thickness of a repaired body, over its largest radius of gyration.", min=1e-4, max=0.5
         ),
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Seed of the random motions.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random motions.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder to write; default: results/ROBOT_repaired.")] = None,
     as_json: JsonOption = False,
 ) -> None:

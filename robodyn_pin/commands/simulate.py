@@ -42,7 +42,7 @@ def simulate_command(
         int | None,
         typer.Option(help="Encoder resolution: 2^bits steps per turn of the motor, before the gear.", min=4, max=32),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the noise.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the noise.", min=0)] = 0,
     internal: Annotated[
         float,
         typer.Option(

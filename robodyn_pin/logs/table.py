@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.numbers import LARGEST
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,8 +134,8 @@ def column(table: "pl.DataFrame", header: str, path: Path, first_row: int, gaps:
     if kind.is_temporal():  # in seconds
         cells = cells.cast(pl.Duration("ns") if kind == pl.Time else kind).to_physical().cast(pl.Float64) * _tick(kind)
     values = cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad) and not gaps:
+    bad = np.flatnonzero(np.abs(values) > LARGEST if gaps else ~(np.abs(values) <= LARGEST))
+    if len(bad):
         shown = table[header][int(bad[0])]
         raise BadLog(
             f"{path}: column {header!r} is not a number in {len(bad)} rows, first in row {bad[0] + first_row} ({shown!r})"

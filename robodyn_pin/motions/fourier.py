@@ -5,6 +5,7 @@ from pydantic import Field
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.motions.samples import samples_of
 
 
 class FourierMotion(Strict):
@@ -34,7 +35,7 @@ def fourier(motion: FourierMotion, names: tuple[str, ...]) -> tuple[np.ndarray, 
     for name in names:
         if name not in motion.centre:
             raise BadFile(f"the motion file gives no centre for coordinate {name!r}")
-    t = np.arange(round(motion.duration * motion.rate)) / motion.rate
+    t = np.arange(samples_of(motion.duration, motion.rate)) / motion.rate
     c = np.tile([motion.centre[name] for name in names], (len(t), 1)).astype(float)
     cd, cdd = np.zeros_like(c), np.zeros_like(c)
     for j, name in enumerate(names):

@@ -8,6 +8,7 @@ from scipy.interpolate import BPoly
 
 from robodyn_pin.errors import UnknownName
 from robodyn_pin.files import Positive, Strict
+from robodyn_pin.motions.samples import samples_of
 
 
 class StepMotion(Strict):
@@ -50,7 +51,7 @@ def stepped(motion: StepMotion, names: tuple[str, ...]) -> tuple[np.ndarray, np.
     values = np.repeat(np.array(held, float), 2, axis=0)
     # Quintic pieces: value given, its first two derivatives zero at both ends of every hold.
     profile = BPoly.from_derivatives(knots, np.stack([values, 0 * values, 0 * values], axis=1))
-    t = np.arange(round(knots[-1] * motion.rate)) / motion.rate
+    t = np.arange(samples_of(float(knots[-1]), motion.rate)) / motion.rate
     if motion.poses:
         return t, profile(t), profile(t, 1), profile(t, 2)
     return t, centre + profile.antiderivative()(t), profile(t), profile(t, 1)

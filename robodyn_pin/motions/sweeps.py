@@ -9,6 +9,7 @@ from scipy.interpolate import BPoly
 
 from robodyn_pin.errors import UnknownName
 from robodyn_pin.files import Positive, Strict
+from robodyn_pin.motions.samples import samples_of
 
 PEAK = 1.875  # largest over mean speed of a quintic from rest to rest
 
@@ -41,6 +42,7 @@ def swept(motion: SweepMotion, names: tuple[str, ...]) -> tuple[np.ndarray, np.n
         UnknownName: a coordinate that is not there.
     """
     profile = polynomial(motion, names)
+    samples_of(float(profile.x[-1]), motion.rate)
     t = np.arange(1 + int(profile.x[-1] * motion.rate)) / motion.rate
     return t, profile(t), profile(t, 1), profile(t, 2)
 

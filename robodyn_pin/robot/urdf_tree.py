@@ -103,7 +103,7 @@ def read_xml(text: str, path: Path) -> ET.Element:
                 f"{path}: the XML declaration <?xml ...?> stands in line {line}, expected at the very beginning; take out what "
                 "stands before it"
             ) from None
-        found = re.search(r"[<\s]/?([\w.-]+):", text.splitlines()[line - 1][error.position[1] :] if text else "")
+        found = re.search(r"[<\s]/?([\w.-]+):", text.split("\n")[line - 1][error.position[1] :] if text else "")
         if "unbound prefix" in str(error) and found:
             prefix = found.group(1)
             declare = f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'

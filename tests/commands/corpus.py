@@ -1,0 +1,104 @@
+"""What is mutated: small, valid files of every kind, and the commands that read them."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NUMBERS = (
+    "nan",
+    "inf",
+    "-1",
+    "0",
+    "1e308",
+    "1e-320",
+    "true",
+    "2_6.5",
+    "",
+    "x",
+    "1,2",
+    "1,5,,2",
+    "-0",
+    "99999999999999999999",
+)
+
+FILES = {
+    "motion.yaml": "rate: 200\nduration: 2\nperiod: 1\ncoordinates: [x, y, z]\ncentre: {x: 0, y: 0, z: -0.0954}\n"
+    "sin: {x: [0.05], z: [0.03, 0.01]}\ncos: {y: [0.05]}\n",
+    "run.yaml": "robot: delta3.yaml\nfit: [{file: log.csv}]\nheld_out: [{file: other.csv}]\nunits: {angle: rad}\n"
+    "preparation: {filter: {order: 4, cutoff: 40}}\nrows: {cut: 20, every: 4}\nbounds: {mass: [0.001, 5.0]}\n",
+    "payload.yaml": "link: platform\nmass: 0.5\nradius: 0.02\nlength: 0.05\nat: [0.01, 0, -0.03]\n",
+    "controller.yaml": "law: feedforward\nrate: 1000\nbandwidth: 20\ndamping: 0.7\nderivative_filter: 50\nmodel: delta3.yaml\n"
+    "delay: 0\ntorque_limits: true\ndisturbance: {percent: 1, up_to: 10, seed: 0}\n",
+    "track.yaml": "noise: 0.05\nscaled: [rod_1a, rod_2a, rod_3a, platform]\n"
+    "symmetry: {arm_1: [m my mz Ixx Ixy Ixz Iyz Izz = prior]}\npayload: {link: platform}\n",
+    "plan.yaml": "robot: delta3.yaml\npath:\n  kind: lines\n  coordinates: [x, y, z]\n  points: [[0, 0, -0.09], [0.02, 0, -0.09], [0.02, 0.02, -0.09]]\n"
+    "  radius: 0.005\nmargins: {torque: 0.1}\nends: [rest, rest]\n",
+    "friction.yaml": "robot: delta3.yaml\nsweeps:\n  at: {phi1: 0, phi2: 0, phi3: 0}\n"
+    "  speeds: {slowest: 1.0e-2, fastest: 0.5, count: 5}\n  rate: 100\n  travel: 0.01\nlogs: [{file: log.csv}]\nmodel: linear\n",
+    "excite.yaml": "robot: delta3.yaml\ncoordinates: [x, y, z]\nperiod: 2\nharmonics: 2\nbandwidth: 10\nmargin: 0.05\nnoise: {phi1: 0.1, phi2: 0.1, phi3: 0.1}\nseed: 1\n",
+    "tool.yaml": "frame: tip\non: platform\nat: [0, 0, -0.05]\n",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line; `files` are those of the corpus that may be mutated, `options` take a number, `share` of all cases."""
+
+    line: str
+    files: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    share: float = 1.0
+
+
+ROBOT = ("delta3.yaml", "delta3.urdf")
+COMMANDS = (
+    Command("check delta3.yaml", ROBOT, (), 3),
+    Command("check arm.xml", ("arm.xml",), (), 2),
+    Command("pose delta3.yaml --at 0.1,0.2,0.3", ROBOT, ("--at",), 2),
+    Command("repair delta3.yaml --out out", ROBOT, (), 0.5),
+    Command("show delta3.yaml --motion log.csv --export out.html", (*ROBOT, "log.csv"), ("--limit",), 1),
+    Command("simulate delta3.yaml --motion motion.yaml --out out.csv --noise 0.05,0.05,0.05 --seed 1",
+            (*ROBOT, "motion.yaml"), ("--noise", "--bias", "--seed", "--encoder-bits"), 3),
+    Command("simulate delta3.yaml --motion motion.yaml --payload payload.yaml --out out.parquet", ("payload.yaml", "motion.yaml"), (), 1),
+    Command("simulate delta3.yaml --motion motion.yaml --controller controller.yaml --out out.csv", ("controller.yaml", "motion.yaml"), (), 1),
+    Command("predict delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), (), 3),
+    Command("predict delta3.yaml log.parquet --out out.csv", ("log.parquet",), (), 1),
+    Command("predict delta3.yaml log.csv --params fit --out out.csv",
+            ("log.csv", "fit/result.json", "fit/run.yaml", "fit/parameters.npz"), (), 2),
+    Command("forces delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), ("--limit",), 2),
+    Command("joints delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), (), 1),
+    Command("identify run.yaml --out out", ("run.yaml", "log.csv", "other.csv", *ROBOT), (), 1),
+    Command("compare fit fit", ("fit/result.json", "fit/run.yaml", "fit/parameters.npz"), (), 1),
+    Command("friction friction.yaml --protocol --out out", ("friction.yaml", *ROBOT), (), 1),
+    Command("friction friction.yaml --out out", ("friction.yaml", "log.csv"), (), 1),
+    Command("track delta3.yaml log.csv --settings track.yaml --out out", ("track.yaml", "log.csv"), (), 1),
+    Command("plan plan.yaml --out out", ("plan.yaml", *ROBOT), (), 0.5),
+    Command("excite excite.yaml --out out", ("excite.yaml", *ROBOT), (), 0.5),
+    Command("design design.yaml --out out", ("design.yaml",), (), 0.3),
+    Command("stiffness stiffness.yaml --out out", ("stiffness.yaml", "irb6660_stiffness/measurements.csv"), (), 0.3),
+)  # fmt: skip
+
+ARM = """<mujoco model="arm"><compiler angle="radian"/><worldbody>
+<body name="upper" pos="0 0 0.1"><joint name="a" type="hinge" axis="0 1 0" range="-2 2" armature="0.01" damping="0.1"/>
+<inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.002"/>
+<body name="lower" pos="0 0 0.2"><joint name="b" type="hinge" axis="0 1 0"/>
+<inertial pos="0.02 0 0.1" mass="0.5" diaginertia="0.005 0.005 0.001"/></body></body></worldbody>
+<actuator><motor joint="a"/><motor joint="b"/></actuator></mujoco>
+"""
+
+
+def build(folder: Path, robodyn) -> None:
+    """Write the corpus into a folder; `robodyn` calls a command there with a list of words."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    (folder / "arm.xml").write_text(ARM)
+    for name in ("delta3.yaml", "delta3.urdf"):
+        shutil.copy(ROOT / "urdf" / name, folder)
+    shutil.copytree(ROOT / "examples" / "irb6660_stiffness", folder / "irb6660_stiffness")
+    shutil.copy(ROOT / "examples" / "irb6660_stiffness.yaml", folder / "stiffness.yaml")
+    shutil.copy(ROOT / "examples" / "irb6660_design.yaml", folder / "design.yaml")
+    noise = "--noise 0.05,0.05,0.05 --seed"
+    for name, seed in (("log.csv", 1), ("other.csv", 2), ("log.parquet", 1)):
+        robodyn(f"simulate delta3.yaml --motion motion.yaml --out {name} {noise} {seed}".split())
+    robodyn(["identify", "run.yaml", "--out", "fit"])
