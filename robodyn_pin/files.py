@@ -91,7 +91,7 @@ def _check_size(text: str, where: str) -> None:
     anchors: dict[str, int] = {}
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            sizes[-1] += anchors.get(event.anchor, 1)
+            sizes[-1] += anchors.get(str(event.anchor), 1)
         elif isinstance(event, yaml.ScalarEvent):
             sizes[-1] += 1
             if event.anchor:

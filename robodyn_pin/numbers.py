@@ -54,5 +54,5 @@ def _behind_gate(schema: Any) -> CoreSchema:
 
 def _number(value: Any) -> Any:
     if why := why_no_number(value):
-        raise PydanticCustomError(NOT_A_NUMBER, why)  # type: ignore[arg-type]
+        raise PydanticCustomError(NOT_A_NUMBER, why)
     return value

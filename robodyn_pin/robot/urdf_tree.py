@@ -88,11 +88,12 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
-        depth, parser = 0, ET.XMLPullParser(("start", "end"))
+        depth = 0
+        parser: ET.XMLPullParser = ET.XMLPullParser(("start", "end"))
         for begin in range(0, max(len(text), 1), PIECE):
             parser.feed(text[begin : begin + PIECE])
-            for event, _ in parser.read_events():
-                depth += 1 if event == "start" else -1
+            for event in parser.read_events():
+                depth += 1 if event[0] == "start" else -1
                 if depth > DEEPEST:
                     raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
         return ET.fromstring(text)
