@@ -53,6 +53,8 @@ def _behind_gate(schema: Any) -> CoreSchema:
 
 
 def _number(value: Any) -> Any:
+    if isinstance(value, str) and "e" in value and (number := parsed(value)) is not None:  # a word in YAML 1.1: 2.0e6
+        return number
     if why := why_no_number(value):
         raise PydanticCustomError(NOT_A_NUMBER, why)
     return value

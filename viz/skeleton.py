@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
+from robodyn_pin.robot.quiet import quiet
 
 THICK = 0.04  # of the longest link
 SHORTEST = 0.02  # of the longest link: shorter rods are left out
@@ -20,9 +21,10 @@ def visuals(model: pin.Model, urdf_xml: str, package_dirs: Sequence[str]) -> pin
         BadFile: no visual body, or a mesh that cannot be read.
     """
     try:  # package_dirs by name: as fourth argument Pinocchio takes it for a geometry model
-        found = pin.buildGeomFromUrdfString(
-            model, drawn(urdf_xml), pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
-        )
+        with quiet():
+            found = pin.buildGeomFromUrdfString(
+                model, drawn(urdf_xml), pin.GeometryType.VISUAL, package_dirs=[os.fspath(path) for path in package_dirs]
+            )
     except ValueError as error:
         raise BadFile(f"the visual bodies of {model.name!r} cannot be read: {error}") from error
     if found.ngeoms == 0:
