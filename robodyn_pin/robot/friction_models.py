@@ -143,12 +143,6 @@ def check_effort(spec: EffortSpec, where: str) -> None:
     count = len(coefficient_names(spec))
     if isinstance(spec.initial, list) and len(spec.initial) != count:
         raise BadFile(f"{where}: {what} has {count} coefficients, 'initial' gives {len(spec.initial)}")
-    given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
-    for name, value in zip(coefficient_names(spec), given, strict=False):
-        if value < 0 and name in DISSIPATIVE:
-            raise BadFile(
-                f"{where}: {what} has {name!r} of {value:g} under 'initial', expected 0 or more: it would drive itself"
-            )
     for shape in spec.fit:
         if shape not in SHAPES.get(spec.model, ()):
             known = ", ".join(SHAPES.get(spec.model, ())) or "none"
@@ -159,22 +153,25 @@ def check_effort(spec: EffortSpec, where: str) -> None:
         raise BadFile(f"{where}: {what} is known: true, so 'fit: [{', '.join(spec.fit)}]' has nothing to do; drop one")
 
 
-def check_efforts(specs: Sequence[EffortSpec], where: str) -> None:
-    """Raise BadFile where one is not whole, or two give one axis the same friction."""
-    seen: set[tuple[str, str]] = set()
+def check_efforts(specs: Sequence[EffortSpec]) -> None:
+    """What a file may not say of efforts.
+
+    Raises:
+        ValueError: friction that drives itself, or that stands twice on one axis with the same shape.
+    """
+    seen = set()
     for spec in specs:
-        check_effort(spec, where)
-        axes = (
-            [spec.of]
-            if isinstance(spec.of, str)
-            else list(dict.fromkeys(spec.of))
-            if isinstance(spec.of, list)
-            else [repr(spec.of)]
-        )
-        for axis in axes if spec.model in FRICTION else ():
+        given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
+        axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
+        for name, value in zip(COEFFICIENTS.get(spec.model, ()), given, strict=False):
+            if value < 0 and name in DISSIPATIVE:
+                raise ValueError(
+                    f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
+                    "it would drive itself"
+                )
+        for axis in dict.fromkeys(axes) if spec.model in FRICTION else ():
             for name in COEFFICIENTS[spec.model]:
-                if (axis, name) in seen:
-                    raise BadFile(
-                        f"{where}: friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one"
-                    )
-                seen.add((axis, name))
+                part = (axis, name, *((spec.width, spec.speed) if name != "viscous" else ()))
+                if part in seen:
+                    raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
+                seen.add(part)

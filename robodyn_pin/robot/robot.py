@@ -18,7 +18,6 @@ from robodyn_pin.files import resolve
 from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.robot.frames import name_frames
-from robodyn_pin.robot.friction_models import check_efforts
 from robodyn_pin.robot.identical_bodies import check_identical
 from robodyn_pin.robot.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot.reading import describe
@@ -277,7 +276,6 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
-    check_efforts(file.efforts, where)
     named = [resolve_effort(spec, model, motors, loops, where) for spec in file.efforts]
     losses, silenced = rubbing(model, named, sayings)
     efforts = (*named, *(resolve_effort(spec, model, motors, loops, where) for spec in losses))

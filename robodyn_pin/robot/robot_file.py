@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from robodyn_pin.closures.kinds import DISTANCE, KINDS
 from robodyn_pin.errors import quoted
 from robodyn_pin.files import Strict
-from robodyn_pin.robot.friction_models import EffortSpec
+from robodyn_pin.robot.friction_models import EffortSpec, check_efforts
 
 Vector = tuple[float, float, float]
 OF_FRAMES = tuple(kind for kind in KINDS if kind != "coupling")
@@ -173,6 +173,11 @@ class RobotFile(Strict):
         """The same, a body no longer among the identical ones: it carries something that its copies do not."""
         groups = [[name for name in group if name != body] for group in self.identical]
         return self.model_copy(update={"identical": [group for group in groups if len(group) > 1]})
+
+    @model_validator(mode="after")
+    def _efforts_can_be(self) -> "RobotFile":
+        check_efforts(self.efforts)
+        return self
 
     @model_validator(mode="after")
     def _unique(self) -> "RobotFile":

@@ -10,7 +10,7 @@ from robodyn_pin.errors import Underactuated
 from robodyn_pin.log_to_robot.run import identify
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import build
-from robodyn_pin.robot.robot_file import RobotFile
+from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 
 M, m, l, J, g = 3.0, 0.9, 0.8, 0.05, 9.81  # cart, pole, its centre from the hinge, inertia about the centre
 URDF = f"""<robot name="cartpole"><link name="rail"/>
@@ -103,7 +103,12 @@ def test_a_log_with_a_torque_of_zero_is_identified_and_the_joint_named():
 
 
 def test_a_dead_point_of_the_motors_is_no_traceback():
-    lame = cartpole(motors=[{"name": "cart", "of": {"cart": 1}}, {"name": "lame", "of": {"hinge": 0}}])
+    file = RobotFile.model_validate(FILE)  # files refuse such a motor; a motor can also come to such a pose
+    motors = [
+        MotorSpec(name="cart", of={"cart": 1}),
+        MotorSpec.model_construct(name="lame", of={"hinge": 0.0}, offset=0.0),
+    ]
+    lame = build("cartpole", file.model_copy(update={"motors": motors}), URDF, Path("cartpole.urdf"))
     with pytest.raises(Underactuated, match="along 'hinge'"):
         rp.inverse_dynamics(lame, C, CD, CDD)
 

@@ -184,7 +184,7 @@ LINES = {
         ({"limits": {"phi1": {"force": 20}}}, "'force' of 'phi1' would limit nothing; it has position, velocity, acceleration, jerk, torque"),
         ({"limits": {"strut_1a": {"torque": 20}}}, "'torque' of 'strut_1a' would limit nothing; it has force"),
         ({"limits": {"y": {"torque": 20}}}, "'torque' of 'y' would limit nothing"),
-        ({"limits": {"phi1": {"position": [-0.5, float("inf")]}}}, "from -0.5 to inf; expected two numbers"),
+        ({"limits": {"phi1": {"position": [-0.5, float("inf")]}}}, "'limits.phi1.position.1': expected a finite number"),
         (ARM | {"payload": [], "limits": {"struts": {"force": 20}}}, "no joint, motor or strut 'struts' in robot 'irb2400'"),
         ({"cycle": 0}, "key 'cycle'"),
         ({"cycle": 1e-9}, "key 'cycle': Input should be greater than or equal to"),

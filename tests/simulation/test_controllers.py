@@ -248,7 +248,7 @@ def test_the_command_writes_log_errors_summary_and_plot(simulate, desk):
         (CONTROLLER + "model: irb360\n", "", "has motors phi1, phi2, phi3, psi"),
         (CONTROLLER + "model: nobody\n", "", "no robot 'nobody'"),
         (CONTROLLER + "delay: 30\ntorque_limits: false\n", MOTION.replace("0.1", "1.5"), "diverged at t = "),
-        (CONTROLLER, MOTION.replace("duration: 0.1", "duration: 0.001"), "a controlled one needs two"),
+        (CONTROLLER, MOTION.replace("duration: 0.1", "duration: 0.001"), "has 1 samples; expected 2 to"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_controlled_is_said_in_one_sentence_and_nothing_is_written(
