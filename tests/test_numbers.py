@@ -14,11 +14,10 @@ import robodyn_pin
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict, parse_yaml
 
-for _path in sorted(Path(robodyn_pin.__file__).parent.rglob("*.py")):  # every file that could have a schema
+ROOM = Path(robodyn_pin.__file__).parent
+for _path in sorted(ROOM.rglob("*.py")):  # every file that could have a schema
     if re.search(r"^class \w+\((Strict|\w+(File|Spec|Keys))\)", _path.read_text(), re.M):
-        importlib.import_module(
-            f"robodyn_pin.{_path.parent.name}.{_path.stem}" if _path.stem != "files" else "robodyn_pin.files"
-        )
+        importlib.import_module(".".join(("robodyn_pin", *_path.relative_to(ROOM).with_suffix("").parts)))
 
 
 def schemas(base: type[Strict] = Strict) -> list[type[Strict]]:
