@@ -33,3 +33,29 @@ def lever(loops: Loops, home: np.ndarray) -> float:
     levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~loops.sliding)]
     levers = levers[np.abs(levers) > 1e-9]
     return float(np.sqrt((levers**2).mean())) if len(levers) else 1.0
+
+
+def determinant_signs(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Sign (N,) of det [J; S] at q (N, nv): it changes where axes S (d, nv) stop determining the mechanism.
+
+    Ones where redundant closures or axes make the matrix not square.
+    """
+    K = stacked(loops.jacobian(q), S)
+    return np.linalg.slogdet(K)[0] if K.shape[1] == K.shape[2] else np.ones(len(q))
+
+
+def first_singular(
+    loops: Loops, S: np.ndarray, q: np.ndarray, home: np.ndarray, least: float
+) -> tuple[int, float] | None:
+    """The first of the states q (N, nv) along a motion that is singular, and its share of the distance at home; None: none.
+
+    Singular is a share below `least`; also where the sign of det [J; S] is no more that of the first state, since the
+    motion may jump over the singularity.
+    """
+    if not loops.size or not len(q):
+        return None
+    at_home = smallest_singular_values(loops, S, home[None], home)[0]
+    distance, sign = smallest_singular_values(loops, S, q, home), determinant_signs(loops, S, q)
+    singular = (distance < least * at_home) | (sign * sign[0] < 0)
+    i = int(singular.argmax())
+    return (i, float(distance[i] / at_home)) if singular[i] else None

@@ -9,7 +9,7 @@ from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_o
 from robodyn_pin.output.console import bar, print_table, status
 
 if TYPE_CHECKING:
-    from robodyn_pin.planning.task import PlanResult
+    from robodyn_pin.robot.robot import Robot
 
 
 def plan_command(
@@ -30,7 +30,7 @@ def plan_command(
     """
     from robodyn_pin.errors import InfeasiblePlan
     from robodyn_pin.files import read_yaml
-    from robodyn_pin.output.plan import summary, write_infeasible, write_plan
+    from robodyn_pin.output.plan import write_infeasible, write_plan
     from robodyn_pin.planning.plan_file import PlanFile
     from robodyn_pin.planning.task import plan_task, read_task
     from robodyn_pin.simulation.controllers import ControllerFile, known_model
@@ -55,18 +55,19 @@ def plan_command(
         with bar("simulating") as step:
             model = known_model(controller_file, controller.parent, task.robot)
             simulated = simulate_planned(task.robot, result.course(controller_file.rate), controller_file, model, step)
-    write_plan(result, simulated, folder)
-    report = summary(result, simulated)
-    answer(as_json, report, _print_result, result, report, folder)
+    report = write_plan(result, simulated, folder)
+    answer(as_json, report, _print_result, report, task.robot, folder)
 
 
-def _print_result(result: "PlanResult", report: dict[str, Any], folder: Path) -> None:
+def _print_result(report: dict[str, Any], robot: "Robot", folder: Path) -> None:
     closest = sorted(
         report["limits"], key=lambda row: (-row["active [% of the path's points]"], -row["largest use [%]"])
     )
     print_table(f"Limits that hold the motion of {report['robot']} (margins taken off)", closest[:10])
-    if result.costs is not None:
-        costs = sorted(((kind, x) for kind, x in result.costs.items() if x is not None), key=lambda cost: -cost[1])
+    if report["costs [s]"] is not None:
+        costs = sorted(
+            ((kind, x) for kind, x in report["costs [s]"].items() if x is not None), key=lambda cost: -cost[1]
+        )
         print("time that each kind of limit costs: " + ", ".join(f"{kind} {1e3 * x:.3g} ms" for kind, x in costs))
     for use in report["struts"]:
         print(
@@ -74,7 +75,6 @@ def _print_result(result: "PlanResult", report: dict[str, Any], folder: Path) ->
             + _margin_text(use["margin to the limit [N]"])
         )
     if (simulated := report["simulation"]) is not None:
-        robot = result.task.robot
         slides = dict(zip(robot.motors.names, robot.slides(robot.motors.S), strict=True))
         errors = ", ".join(
             f"{motor} {1e3 * x:.2g} {'mm' if slides[motor] else 'mrad'}"

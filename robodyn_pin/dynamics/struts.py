@@ -1,6 +1,5 @@
 """What each strut carries at both of its ends, along it and across it, from the multipliers of its closure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +24,6 @@ class StrutLoads:
     def worst(self) -> np.ndarray:
         """Along the struts (N, k), at the end that carries more."""
         return np.where(np.abs(self.upper) > np.abs(self.lower), self.upper, self.lower)
-
-
-def joined(parts: Sequence[StrutLoads]) -> StrutLoads:
-    """The loads of one sequence of samples after the other, of the same struts."""
-    ends = zip(*((part.lower, part.lower_across, part.upper, part.upper_across) for part in parts), strict=True)
-    return StrutLoads(parts[0].names, *map(np.concatenate, ends))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The result folder of a plan: result.json, the table, figures, a film, and a copy of the plan file."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
@@ -14,6 +15,9 @@ from robodyn_pin.planning.table import write_motion
 from robodyn_pin.planning.task import PlanResult
 from robodyn_pin.simulation.following import SimulatedPlan
 
+if TYPE_CHECKING:
+    from robodyn_pin.viz.film_loads import DrawnLoads
+
 Label = tuple[str, str]
 FIGURES = ("phase_plane", "quantities", "strut_forces", "costs", "acceleration")
 SLOW_MOTION = 20.0  # the film is so many times slower than the motion
@@ -22,26 +26,33 @@ SCALED = 0.005  # largest share of the time by which the whole motion may be slo
 FRAMES = 400  # of the film at most
 
 
-def write_plan(result: PlanResult, simulated: SimulatedPlan | None, folder: Path) -> None:
-    """Write all files of a planned motion.
+def write_plan(result: PlanResult, simulated: SimulatedPlan | None, folder: Path) -> dict[str, Any]:
+    """Write all files of a planned motion, and return what `result.json` holds.
 
     Raises:
         BadFile: the folder cannot be written.
     """
-    settings, robot = result.task.settings, result.task.robot
+    from robodyn_pin.viz.film import motion_film
+
+    settings, robot, motion = result.task.settings, result.task.robot, result.motion
+    unit_of, loads = units(result), _drawn_loads(result)
+    found = _summary(result, unit_of, simulated)
+    figures = _figures(result, unit_of, simulated)
     _clear(folder)
+    for name, text in figures.items():
+        write_text(folder / f"{name}.svg", text)
+    shown = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
+    with motion_film(robot, motion.t[shown], motion.joints[shown], loads, " (PLANNED)", slow=SLOW_MOTION) as scene:
+        scene.write_html(folder / "film.html")
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, "
         "SI units; c_ the path's coordinates, d by time, upper_ and lower_ axial strut forces by the full model, "
         "tension positive"
     )
-    write_motion(folder / f"table.{settings.table}", robot, result.motion, note)
-    for name, text in _figures(result, simulated).items():
-        write_text(folder / f"{name}.svg", text)
-    with _film(result) as scene:
-        scene.write_html(folder / "film.html")
+    write_motion(folder / f"table.{settings.table}", robot, motion, note)
     _write_settings(settings, folder)
-    write_json(folder / "result.json", summary(result, simulated))
+    write_json(folder / "result.json", found)
+    return found
 
 
 def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) -> dict[str, Any]:
@@ -54,21 +65,20 @@ def write_infeasible(settings: PlanFile, error: InfeasiblePlan, folder: Path) ->
     return found
 
 
-def summary(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, Any]:
+def _summary(result: PlanResult, unit_of: dict[Label, str], simulated: SimulatedPlan | None) -> dict[str, Any]:
     """Return what `result.json` holds."""
-    task, plan, motion = result.task, result.plan, result.motion
-    settings = task.settings
-    active = [label for at_knot in plan.active for label in at_knot]
-    used, unit_of = result.largest_use, units(result)
+    task, plan, motion, used = result.task, result.plan, result.motion, result.largest_use
+    settings, knots = task.settings, len(result.curves.active)
+    active = Counter(label for at_knot in result.curves.active for label in at_knot)
     found = {"robot": task.robot.name, "simulated": True, "feasible": True, "time [s]": plan.time}
-    found |= {"path length [m or rad]": task.path.length, "ends": list(settings.ends), "objective": settings.objective}
+    found |= {"path length [m or rad]": result.length, "ends": list(settings.ends), "objective": settings.objective}
     found |= {"intervals": settings.points, "rows": len(motion.t), "cycle [s]": settings.cycle}
     found |= {"planning [s]": result.seconds, "iterations": len(plan.history), "converged": plan.converged}
     found |= {"time scaling [%]": 100 * plan.scaling_cost, "largest violation [%]": 100 * (max(used.values()) - 1)}
     limits, share = [], "active [% of the path's points]"
     for label, (low, high) in zip(task.limits.labels, task.limits.ranges.tolist(), strict=True):
         limit = {"kind": label[0], "name": label[1], "least": low, "greatest": high, "unit": unit_of[label]}
-        use = {"largest use [%]": 100 * used[label], share: 100 * active.count(label) / len(plan.active)}
+        use = {"largest use [%]": 100 * used[label], share: 100 * active[label] / knots}
         limits.append(limit | use)
     struts = [
         {"model": use.model, "largest force [N]": use.force, "strut": use.strut, "at [s]": use.at}
@@ -122,20 +132,16 @@ def units(result: PlanResult) -> dict[Label, str]:
     }
 
 
-def _figures(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, str]:
+def _figures(result: PlanResult, unit_of: dict[Label, str], simulated: SimulatedPlan | None) -> dict[str, str]:
     from robodyn_pin.viz.planning import acceleration_figure, costs_figure, phase_figure, quantities_figure
     from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.struts import force_figure
 
-    task, plan, name = result.task, result.plan, result.task.robot.name
-    profile = plan.profile
-    t = np.linspace(0.0, plan.time, 1201)
-    title = f"{name}, planned: {plan.time:.4g} s"
+    task, drawn, name = result.task, result.curves, result.task.robot.name
+    title = f"{name}, planned: {result.plan.time:.4g} s"
     figures = {
-        "phase_plane": phase_figure(profile.s, profile.z_knots, plan.max_velocity, plan.active, title),
-        "quantities": quantities_figure(
-            t, plan.quantities(profile.at_time(t)[0]), task.limits, units(result), f"{title}, share of the limits"
-        ),
+        "phase_plane": phase_figure(drawn.s, drawn.z, drawn.max_z, drawn.active, title),
+        "quantities": quantities_figure(drawn.t, drawn.values, task.limits, unit_of, f"{title}, share of the limits"),
     }
     if (struts := result.motion.struts) is not None:
         kept = f" with a margin of {100 * margin:g} %" if (margin := task.settings.margins.force) else ""
@@ -144,30 +150,25 @@ def _figures(result: PlanResult, simulated: SimulatedPlan | None) -> dict[str, s
         limit = task.strut_limits[0] if len(set(task.strut_limits)) == 1 else None
         figures["strut_forces"] = force_figure(history, limit, f"{name}, planned{kept}")
     if costs := {kind: cost for kind, cost in (result.costs or {}).items() if cost is not None}:
-        figures["costs"] = costs_figure(costs, plan.time)
+        figures["costs"] = costs_figure(costs, result.plan.time)
     if simulated is not None:
         s, said = simulated, f"{name}: acceleration"
         figures["acceleration"] = acceleration_figure(s.names, s.units, s.t, s.planned, s.accelerations, said)
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 
-def _film(result: PlanResult) -> Any:
-    """Return a film of the motion with its strut forces, or with its motor torques if it has no struts."""
+def _drawn_loads(result: PlanResult) -> "DrawnLoads":
+    """Return what the film shows of a motion: its strut forces, or its motor torques if it has no struts."""
     from robodyn_pin.output.torques import motor_units
-    from robodyn_pin.viz.film import motion_film
     from robodyn_pin.viz.film_loads import DrawnLoads
 
     robot, motion = result.task.robot, result.motion
     if motion.struts is not None:
         names, ends = motion.struts.names, np.stack([motion.struts.upper, motion.struts.lower])
         unit, limits = ("N",) * len(names), result.task.strut_limits
-        loads = DrawnLoads("axial strut force, full model", names, unit, motion.t, ends, limits)
-    else:
-        names = robot.motors.names
-        unit = tuple(motor_units(robot).values())
-        loads = DrawnLoads("motor torque", names, unit, motion.t, motion.tau[None], result.task.torque_limits)
-    drawn = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
-    return motion_film(robot, motion.t[drawn], motion.joints[drawn], loads, " (PLANNED)", slow=SLOW_MOTION)
+        return DrawnLoads("axial strut force, full model", names, unit, motion.t, ends, limits)
+    unit, limits = tuple(motor_units(robot).values()), result.task.torque_limits
+    return DrawnLoads("motor torque", robot.motors.names, unit, motion.t, motion.tau[None], limits)
 
 
 def _clear(folder: Path) -> None:

@@ -1,15 +1,14 @@
 """Whether a robot can be on a path at all: its loops close, its joints are in range, nothing is singular."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
-from robodyn_pin.closures.singularity import smallest_singular_values
+from robodyn_pin.closures.singularity import first_singular
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadPath, BeyondLimits
 from robodyn_pin.planning.path import Path
-from robodyn_pin.planning.path_dynamics import closure_signs
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.robot_file import Limit
 
@@ -33,29 +32,19 @@ def check_path(robot: Robot, path: Path, given: Mapping[str, Limit] | None = Non
     S, offset = robot.coordinates.S, robot.coordinates.offset
     q, closed = reachable(robot.loops, S, offset, c, robot.home)
     end = points if closed.all() else int(closed.argmin())
+    axes = {"its coordinates": robot.coordinates.S, "its motors": robot.motors.S}
+    singular = {what: first_singular(robot.loops, S, q[:end], robot.home, SINGULAR) for what, S in axes.items()}
     try:
         check_positions(robot, q[:end], lambda i: f"the path leaves the workspace {place(i)}", given)
     except BeyondLimits as error:
         raise BadPath(str(error)) from None
-    _check_singular(robot, q[:end], place)
+    for what, found in singular.items():
+        if found is not None:
+            raise BadPath(
+                f"the path meets a singularity {place(found[0])}: {what} stop determining robot {robot.name!r} there "
+                f"({found[1]:.2g} of the distance to singularity at home)"
+            )
     if end < points:
         raise BadPath(
             f"the path leaves the workspace {place(end)}: the loops of robot {robot.name!r} cannot close there"
         )
-
-
-def _check_singular(robot: Robot, q: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise BadPath where the path's coordinates, or the motors, stop determining the mechanism at q (N, nv)."""
-    if not robot.loops.size or not len(q):
-        return
-    for what, S in (("its coordinates", robot.coordinates.S), ("its motors", robot.motors.S)):
-        at_home = smallest_singular_values(robot.loops, S, robot.home[None], robot.home)[0]
-        distance = smallest_singular_values(robot.loops, S, q, robot.home)
-        sign = closure_signs(robot.loops, S, q)  # it changes even where the path jumps over the singularity
-        singular = (distance < SINGULAR * at_home) | (sign * sign[0] < 0)
-        if singular.any():
-            i = int(singular.argmax())
-            raise BadPath(
-                f"the path meets a singularity {place(i)}: {what} stop determining robot {robot.name!r} there "
-                f"({distance[i] / at_home:.2g} of the distance to singularity at home)"
-            )

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.singularity import determinant_signs
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import loads
 from robodyn_pin.errors import ShapeMismatch
@@ -126,20 +126,10 @@ class RobotDynamics:
     def crosses_singularity(self, joint_path: JointPath) -> np.ndarray:
         """Return whether det [J; S] of the coordinates or det B of the motors changes sign between points (N - 1,)."""
         robot, ones = self.robot, np.ones(len(joint_path.s))
-        signs = closure_signs(robot.loops, robot.coordinates.S, joint_path.q)
+        signs = determinant_signs(robot.loops, robot.coordinates.S, joint_path.q)
         B = motor_map(robot, joint_path.state(ones, 0 * ones))
         motor_signs = np.sign(np.linalg.det(B)) if B.shape[1] == B.shape[2] else ones
         return np.asarray((np.diff(signs) != 0) | (np.diff(motor_signs) != 0))
-
-
-def closure_signs(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the sign (N,) of det [J; S] at q (N, nv): it changes where axes S (d, nv) stop determining the mechanism.
-
-    Ones where redundant closures or axes make the matrix not square.
-    """
-    J = loops.jacobian(q)
-    K = np.concatenate([J, np.broadcast_to(S, (len(J), *S.shape))], axis=1)
-    return np.asarray(np.linalg.slogdet(K)[0]) if K.shape[1] == K.shape[2] else np.ones(len(q))
 
 
 def point_blocks(n: int) -> Iterator[slice]:

@@ -16,6 +16,18 @@ ACTIVE = 0.99  # share of a limit from which on the limit counts as active
 
 
 @dataclass(frozen=True)
+class PlanCurves:
+    """What pictures show of a plan: speeds at the K + 1 knots, limited quantities at N times."""
+
+    s: np.ndarray  # (K + 1,) path parameter
+    z: np.ndarray  # (K + 1,) (ds/dt)^2 [1/s^2]
+    max_z: np.ndarray  # (K + 1,) maximum velocity curve
+    active: tuple[tuple[tuple[str, str], ...], ...]  # limits that are active at each knot
+    t: np.ndarray  # (N,) [s]
+    values: np.ndarray  # (N, m) limited quantities, columns as the limits' labels
+
+
+@dataclass(frozen=True)
 class Plan:
     """The fastest motion along a path that keeps all limits."""
 
@@ -58,6 +70,12 @@ class Plan:
     def max_velocity(self) -> np.ndarray:
         """Maximum velocity curve: largest (ds/dt)^2 at each knot (K + 1,) for any acceleration, without jerk limits."""
         return maximum_velocity(self.terms, self.profile.z_knots)
+
+    def curves(self, points: int = 1201) -> PlanCurves:
+        """Return what pictures show, the quantities at so many times."""
+        profile, t = self.profile, np.linspace(0.0, self.time, points)
+        values = self.quantities(profile.at_time(t)[0])
+        return PlanCurves(profile.s, profile.z_knots, self.max_velocity, self.active, t, values)
 
     def quantities(self, s: np.ndarray) -> np.ndarray:
         """Return all limited quantities (N, m) at s (N,), columns as `labels`, by the inverse dynamics themselves."""

@@ -4,14 +4,14 @@ Gnad et al. (IRB 360), section 5.2: a table with one row per cycle needs no inte
 closest row.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path as FilePath
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from robodyn_pin.dynamics.multipliers import Loads
-from robodyn_pin.dynamics.struts import StrutLoads, joined
+from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
@@ -63,6 +63,14 @@ def cycle_times(time: float, cycle: float) -> np.ndarray:
     return np.arange(int(last) + 1) * cycle
 
 
+def course_at(path: Path, law: TimeLaw, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return s with its derivatives (N, 4) and the coordinates, rates, accelerations (N, d) at t (N,), at rest at the end."""
+    s = np.stack(law.at_time(t), axis=1)
+    s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
+    at, (_, s1, s2, _) = path.at(s[:, 0]), s.T[:, :, None]
+    return s, at.c, at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
+
+
 def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:
     """Return the planned motion at times t (N,), at rest after its end. `robot` has the path's coordinates.
 
@@ -70,33 +78,30 @@ def motion_at(robot: Robot, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedM
         ClosureFailed: the robot cannot be at a point of the path.
     """
     dynamics = robot_dynamics(robot, (), False)
-    return _concatenated([_motion_at(dynamics, path, law, t[part]) for part in point_blocks(len(t))])
+    return _joined([_motion_at(dynamics, path, law, t[part]) for part in point_blocks(len(t))])
 
 
 def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray) -> PlannedMotion:
     robot = dynamics.robot
-    s = np.stack(law.at_time(t), axis=1)
-    s[t >= law.time * (1 - 1e-12)] = 1.0, 0.0, 0.0, 0.0
-    at, (_, s1, s2, s3) = path.at(s[:, 0]), s.T[:, :, None]
-    cd, cdd = at.c1 * s1, at.c2 * s1**2 + at.c1 * s2
+    s, c, cd, cdd = course_at(path, law, t)
+    _, s1, s2, s3 = s.T[:, :, None]
     joint_path = joint_path_at(dynamics, path, s[:, 0], third=True)
     state, S = joint_path.state(s[:, 1], s[:, 2]), robot.motors.S
     found = Loads(robot, state)
     return PlannedMotion(
-        t, s, at.c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
+        t, s, c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
         (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, found.tau, state.q,
         found.struts if robot.file.struts else None,
     )  # fmt: skip
 
 
-def _concatenated(parts: list[PlannedMotion]) -> PlannedMotion:
-    loads = [part.struts for part in parts if part.struts is not None]
-    arrays = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(PlannedMotion)
-        if field.name != "struts"
-    }
-    return PlannedMotion(**arrays, struts=joined(loads) if loads else None)
+def _joined(parts: list[Any]) -> Any:
+    """Return arrays, or dataclasses of arrays, one after the other; all else is the same in every part."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    if not is_dataclass(parts[0]):
+        return parts[0]
+    return replace(parts[0], **{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(parts[0])})
 
 
 def table_columns(robot: Robot, motion: PlannedMotion) -> dict[str, np.ndarray]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -16,10 +15,10 @@ from robodyn_pin.planning.limits import planning_limits
 from robodyn_pin.planning.path import Path
 from robodyn_pin.planning.path_check import check_path
 from robodyn_pin.planning.path_dynamics import point_blocks
-from robodyn_pin.planning.plan import Plan
+from robodyn_pin.planning.plan import Plan, PlanCurves
 from robodyn_pin.planning.plan_file import PlanFile, path_of
 from robodyn_pin.planning.solve import fastest
-from robodyn_pin.planning.table import PlannedMotion, cycle_times, motion_at
+from robodyn_pin.planning.table import PlannedMotion, course_at, cycle_times, motion_at
 from robodyn_pin.robot.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot, load, load_named
@@ -67,35 +66,25 @@ class PlanResult:
     task: PlanTask
     plan: Plan
     motion: PlannedMotion  # at the controller's cycle
+    curves: PlanCurves
+    length: float  # of the path [m or rad]
     struts: tuple[StrutUse, ...]  # by the full model; of a Delta by the reduced model, too
+    # Largest used share of every limit, 1 at the limit, on the plan's dense grid and in the rows of the table.
+    largest_use: dict[tuple[str, str], float]
     # Time [s] that each kind of limit costs; of a kind None: nothing else limits the motion. None: not asked for.
     costs: dict[str, float | None] | None
     seconds: float  # computing time of the plan
 
     def course(self, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Time (N,), coordinates, rates, accelerations (N, d) at `rate` [Hz], until a moment after the end."""
-        profile = self.plan.profile
-        t = np.arange(int(np.ceil((profile.time + SETTLING) * rate)) + 1) / rate
-        motion = motion_at(self.task.robot, self.task.path, profile, t)
-        return t, motion.c, motion.cd, motion.cdd
+        t = np.arange(int(np.ceil((self.plan.time + SETTLING) * rate)) + 1) / rate
+        return t, *course_at(self.task.path, self.plan.profile, t)[1:]
 
     @property
     def torque_limits(self) -> dict[str, float]:
         """Largest torque [N m or N] of each motor that has a limit, without the plan's margins."""
         found = zip(self.task.robot.motors.names, self.task.torque_limits, strict=True)
         return {name: most for name, most in found if most is not None}
-
-    @cached_property
-    def largest_use(self) -> dict[tuple[str, str], float]:
-        """Largest used share of every limit, 1 at the limit, on the plan's dense grid and in the rows of the table."""
-        centre, half = self.task.limits.scale
-        s = self.motion.s[:, 0]
-        s = s[s < 1]  # after the end of the path the robot stands still
-        rows = [np.abs(self.plan.quantities(s[part]) - centre).max(axis=0) / half for part in point_blocks(len(s))]
-        return {
-            label: max(1 + self.plan.excess[label], float(share))
-            for label, share in zip(self.task.limits.labels, np.max(rows, axis=0), strict=True)
-        }
 
 
 def read_task(settings: PlanFile, folder: FilePath) -> PlanTask:
@@ -143,7 +132,8 @@ def plan_task(task: PlanTask, progress: Callable[[str], None] = lambda stage: No
     motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
     progress("what each limit costs")
     costs = _costs(task, plan) if settings.costs else None
-    return PlanResult(task, plan, motion, strut_uses(task, motion), costs, seconds)
+    uses, struts = largest_uses(plan, motion), strut_uses(task, motion)
+    return PlanResult(task, plan, motion, plan.curves(), path.length, struts, uses, costs, seconds)
 
 
 def fastest_within(task: PlanTask, limits: Limits) -> Plan:
@@ -169,6 +159,15 @@ def _cost(task: PlanTask, plan: Plan, kind: str) -> float | None:
     except RobodynError:  # the other limits do not bound the motion
         return None
     return round(max(0.0, plan.time - without.time), 6)  # the searches end within microseconds of the optimum
+
+
+def largest_uses(plan: Plan, motion: PlannedMotion) -> dict[tuple[str, str], float]:
+    """Return the largest used share of every limit, on the plan's dense grid and in the rows of its table."""
+    centre, half = plan.limits.scale
+    s = motion.s[motion.s[:, 0] < 1, 0]  # after the end of the path the robot stands still
+    rows = [np.abs(plan.quantities(s[part]) - centre).max(axis=0) / half for part in point_blocks(len(s))]
+    in_table = zip(plan.labels, np.max(rows, axis=0).tolist(), strict=True)
+    return {label: max(1 + plan.excess[label], share) for label, share in in_table}
 
 
 def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:

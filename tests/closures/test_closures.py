@@ -11,7 +11,7 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.loops import Loops
-from robodyn_pin.closures.singularity import smallest_singular_values
+from robodyn_pin.closures.singularity import first_singular, smallest_singular_values
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.robot.robot import Robot, build, closure_of
 from robodyn_pin.robot.robot_file import RobotFile
@@ -373,6 +373,14 @@ def test_singularity_falls_to_zero_at_the_dead_point_of_a_four_bar():
     slope = value[far] / np.abs(away[far])
     assert slope.std() / slope.mean() < 0.02  # linear, up to the curvature over 0.05 rad
     assert value.min() < 1e-4 < slope.mean()
+    # A motion that jumps over the dead point is singular behind it; one that walks through it, as soon as it is near.
+    ends = q[np.isin(np.arange(len(q)), [0, 1, 1999, 2000])]
+    i, share = first_singular(by_crank.loops, ground.S, ends, by_crank.home, 0.0)
+    assert (i, share > 1e-3) == (2, True)
+    near_by = first_singular(by_crank.loops, ground.S, q, by_crank.home, 0.02)
+    assert np.sign(away[near_by[0]]) == np.sign(away[0])
+    assert near_by[1] < 0.02
+    assert first_singular(by_crank.loops, by_crank.coordinates.S, q, by_crank.home, 0.02) is None
 
 
 def test_singularity_does_not_depend_on_the_unit_of_length_or_on_gears():
