@@ -5,7 +5,7 @@ friction, whose sign depends on the path's direction alone, and d from viscous f
 s' (q''' s'^2 + 3 q'' s'' + q' s'''/s').
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.loads import quantities
 from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics
-from robodyn_pin.robot.limits import AxisLimits, Limits
+from robodyn_pin.robot.limits import Limits
 
 LOADS = ("torque", "force", "end_effector")
 REVERSAL = 0.02  # share of a limit by which c changes from one knot to the next only if dry friction reverses
@@ -84,21 +84,28 @@ class Terms:
 
 def terms_along(dynamics: PathDynamics, joint_path: JointPath, limits: Limits, rate: np.ndarray) -> Terms:
     """Return the terms at N points for ds/dt about `rate` (N,); they are exact for Coulomb and viscous friction."""
-    s = joint_path.s
-    bounds = {kind: limits.of([kind]).bounds for kind in ("velocity", "acceleration", "jerk")}
-    q1, q2 = (_scaled(x, bounds["acceleration"]) for x in (joint_path.q1, joint_path.q2))
-    centre = _stack([np.tile(-b.centre / b.half, (len(s), 1)) for b in bounds["acceleration"]], len(s))
-    loads = limits.of(LOADS).bounds
-    j1, j2, j3 = (_scaled(x, bounds["jerk"]) for x in (joint_path.q1, joint_path.q2, joint_path.q3))
+    s, loads = joint_path.s, limits.of(LOADS)
+    velocity, acceleration, jerk = (limits.of([kind]) for kind in ("velocity", "acceleration", "jerk"))
+    centre, half = acceleration.scale
+    q1, q2 = (_along(x, acceleration) / half for x in (joint_path.q1, joint_path.q2))
+    rest = np.tile(-centre / half, (len(s), 1))
+    with np.errstate(divide="ignore"):
+        max_z = (velocity.scale[1] / np.abs(_along(joint_path.q1, velocity))) ** 2
+    j1, j2, j3 = (_along(x, jerk) / jerk.scale[1] for x in (joint_path.q1, joint_path.q2, joint_path.q3))
     *parts, standstill = _load_terms(dynamics, joint_path, loads, rate)
-    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, centre, 0 * q1), parts, strict=True))
+    a, b, c, d = (np.hstack(pair) for pair in zip((q1, q2, rest, 0 * q1), parts, strict=True))
     return Terms(
-        s=s, labels=_labels([*bounds["acceleration"], *loads]), a=a, b=b, c=c, d=d,
-        standstill=np.hstack([centre[[0, -1]], standstill]),
+        s=s, labels=(*acceleration.labels, *loads.labels), a=a, b=b, c=c, d=d,
+        standstill=np.hstack([rest[[0, -1]], standstill]),
         reversals=np.flatnonzero(np.abs(np.diff(c, axis=0)).max(axis=1, initial=0.0) > REVERSAL),
-        max_z=_max_z(joint_path, bounds["velocity"]), jerk_labels=_labels(bounds["jerk"]), q1=j1, q2=j2, q3=j3,
+        max_z=max_z.min(axis=1, initial=np.inf), jerk_labels=tuple(jerk.labels), q1=j1, q2=j2, q3=j3,
         factor=np.ones_like(a), jerk_factor=np.ones_like(j1), velocity_factor=np.ones_like(s),
     )  # fmt: skip
+
+
+def _along(x: np.ndarray, limits: Limits) -> np.ndarray:
+    """Return joint quantities x (N, n) along the axes of limits (N, m)."""
+    return np.hstack([np.zeros((len(x), 0)), *(x @ b.S.T for b in limits.bounds)])
 
 
 def dry_friction_range(terms: Terms) -> tuple[np.ndarray, np.ndarray]:
@@ -132,43 +139,21 @@ def limited_quantities(dynamics: PathDynamics, joint_path: JointPath, limits: Li
     return quantities(limits, state, found)
 
 
-def _max_z(joint_path: JointPath, bounds: Sequence[AxisLimits]) -> np.ndarray:
-    """Return the largest (ds/dt)^2 (N,) that the velocity limits allow."""
-    with np.errstate(divide="ignore"):
-        most = [(b.half / np.abs(joint_path.q1 @ b.S.T)) ** 2 for b in bounds]
-    return _stack(most, len(joint_path.s)).min(axis=1, initial=np.inf)
-
-
 def _load_terms(
-    dynamics: PathDynamics, joint_path: JointPath, bounds: Sequence[AxisLimits], rate: np.ndarray
-) -> list[np.ndarray]:
+    dynamics: PathDynamics, joint_path: JointPath, loads: Limits, rate: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Return a, b, c, d (N, m) of the loads, and the loads (2, m) while the robot stands at both ends.
 
     They come from four motions: three speeds without acceleration, and one speed with it.
     """
-    if not bounds:
-        return [*[np.zeros((len(rate), 0))] * 4, np.zeros((2, 0))]
+    centre, half = loads.scale
 
     def scaled(path: JointPath, sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:
-        found = dynamics.loads(path.s, path.state(sd, sdd))
-        return np.hstack([(found[b.kind] @ b.S.T - b.centre) / b.half for b in bounds])
+        return (limited_quantities(dynamics, path, loads, (sd, sdd, sdd)) - centre) / half
 
     low, mid, high = (scaled(joint_path, rate * k, 0 * rate) for k in SPEEDS)
     a = (scaled(joint_path, rate, rate**2) - mid) / rate[:, None] ** 2
     standstill = scaled(joint_path.at([0, -1]), np.zeros(2), np.zeros(2))
     inverse = np.linalg.inv(SPEEDS[:, None] ** np.arange(3))  # the parabola c + d v + b v^2 through v = SPEEDS * rate
     c, d, b = (row[0] * low + row[1] * mid + row[2] * high for row in inverse)
-    return [a, b / rate[:, None] ** 2, c, d / rate[:, None], standstill]
-
-
-def _scaled(x: np.ndarray, bounds: Sequence[AxisLimits]) -> np.ndarray:
-    """Return joint quantities x (N, n) along the axes of the bounds, in parts of their half range."""
-    return _stack([x @ b.S.T / b.half for b in bounds], len(x))
-
-
-def _stack(columns: list[np.ndarray], n: int) -> np.ndarray:
-    return np.hstack(columns) if columns else np.zeros((n, 0))
-
-
-def _labels(bounds: Sequence[AxisLimits]) -> tuple[tuple[str, str], ...]:
-    return tuple((b.kind, name) for b in bounds for name in b.names)
+    return a, b / rate[:, None] ** 2, c, d / rate[:, None], standstill
