@@ -49,6 +49,8 @@ class StiffnessEstimate:
     posterior: Posterior  # of theta
     check: SamplingCheck | None
     measurements: Measurements
+    poses: PoseKinematics  # of the measurements, without force
+    residuals: np.ndarray  # (N, 3) measured minus expected deviations [m]
     undetermined: dict[str, str]  # springs that keep their prior, with the reason
 
     @property
@@ -124,14 +126,15 @@ def estimate_stiffness(
     evidence = Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), prior, settings.gamma)
     predict = deviation_function(springs, poses, m.force, settings.form, settings.model)
     posterior = infer(predict, evidence)
+    residuals = m.deviation - predict(posterior.mean)[0].reshape(-1, 3)
     check = None
     if samples:
         predict_all = deviation_function_of_samples(springs, poses, m.force, settings, posterior.mean)
         check = sampling_check(predict_all, evidence, posterior, samples, seed)
     undetermined = undetermined_springs(springs, poses, m.force, settings.weighted_prior, posterior)
     return StiffnessEstimate(
-        springs.names, settings.form, settings.gamma, prior, posterior, check, m, undetermined
-    )  # fmt: skip
+        springs.names, settings.form, settings.gamma, prior, posterior, check, m, poses, residuals, undetermined
+    )
 
 
 def deviation_function(

@@ -15,7 +15,7 @@ from robodyn_pin.elastic.inference import (
     stiffness_prior,
     values_by_spring,
 )
-from robodyn_pin.elastic.measurements import Measurements, read_measurements, unloaded_poses, with_tool_forces
+from robodyn_pin.elastic.measurements import Measurements, read_measurements, with_tool_forces
 from robodyn_pin.elastic.path_correction import LoadedPathSpec, PathCorrection, correct_path, read_loaded_path
 from robodyn_pin.elastic.springs import Springs, springs_in
 from robodyn_pin.elastic.stiffest_pose import StiffestPose, stiffest_pose
@@ -36,7 +36,6 @@ class StiffnessResult:
     run: StiffnessFile
     springs: Springs
     estimate: StiffnessEstimate
-    residuals: np.ndarray  # (N, 3) measured minus expected deviations [m]
     campaigns: tuple[Campaign, ...]
     validation: Measurements | None
     complaints: tuple[str, ...]  # why the result is not accepted
@@ -69,8 +68,6 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> StiffnessResult:
         check_rows(m, run.use, "'use'")
     used = m if run.use is None else m.subset(run.use)
     estimate = estimate_stiffness(springs, used, settings, run.samples, run.seed)
-    predict = deviation_function(springs, unloaded_poses(used, springs), used.force, run.form, run.model)
-    residuals = used.deviation - predict(estimate.posterior.mean)[0].reshape(-1, 3)
     validation = None if run.validation is None else _read(run, folder, run.validation, springs)
     campaigns = compare_campaigns(springs, m, settings, run.campaigns, validation)
     complaints = _complaints(run, springs, estimate)
@@ -83,7 +80,7 @@ def identify_stiffness(run: StiffnessFile, folder: Path) -> StiffnessResult:
         cautions += _validation_overlap(m, validation)
     k = estimate.stiffness
     return StiffnessResult(
-        run, springs, estimate, residuals, tuple(campaigns), validation, tuple(complaints), tuple(cautions),
+        run, springs, estimate, tuple(campaigns), validation, tuple(complaints), tuple(cautions),
         map=None if run.map is None else deviation_map(springs, k, run.model, run.map),
         task=None if run.task is None else stiffest_pose(springs, k, run.model, run.task, run.seed),
         correction=None if run.path is None else _correct(run.path, folder, springs, estimate),
@@ -133,7 +130,7 @@ def _complaints(run: StiffnessFile, springs: Springs, estimate: StiffnessEstimat
 def _direction_errors(springs: Springs, estimate: StiffnessEstimate) -> np.ndarray:
     """Angles (N,) between measured deviations and those that the prior predicts [degrees]."""
     m = estimate.measurements
-    predict = deviation_function(springs, unloaded_poses(m, springs), m.force, estimate.form, "linear")
+    predict = deviation_function(springs, estimate.poses, m.force, estimate.form, "linear")
     values = predict(estimate.prior.mean)[0].reshape(-1, 3)
     cosine = (values * m.deviation).sum(axis=1)
     cosine /= np.maximum(np.linalg.norm(values, axis=1) * np.linalg.norm(m.deviation, axis=1), 1e-300)
@@ -143,10 +140,9 @@ def _direction_errors(springs: Springs, estimate: StiffnessEstimate) -> np.ndarr
 def _fitting_frame(run: StiffnessFile, springs: Springs, estimate: StiffnessEstimate) -> str | None:
     """The tool's frame, if forces read in its axes agree with the measured deviations."""
     m, frame = estimate.measurements, run.tool.frame
-    poses = unloaded_poses(m, springs)
     weight = run.tool_mass * np.asarray(springs.robot.model.gravity.linear)
-    force = np.einsum("nij,nj->ni", poses.rotation, m.force + weight) - weight
-    predict = deviation_function(springs, poses, force, run.form, "linear")
+    force = np.einsum("nij,nj->ni", estimate.poses.rotation, m.force + weight) - weight
+    predict = deviation_function(springs, estimate.poses, force, run.form, "linear")
     try:
         posterior = infer(predict, Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), estimate.prior, run.gamma))
     except SolverFailed:

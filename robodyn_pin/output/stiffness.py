@@ -76,7 +76,7 @@ def stiffness_summary(result: StiffnessResult) -> dict[str, object]:
         "ellipsoid_95": {"half_axes": axes[0].tolist(), "directions_in_columns": axes[1].tolist()},
         "stiffness": stiffness_table(result), "stiffness_covariance": e.covariance.tolist(),
         "misfit": e.posterior.misfit, "expected_misfit": 3 * len(e.measurements.rows), "plausibility": e.posterior.plausibility,
-        "residuals": result.residuals.tolist(), "sampling_check": _sampling_check(e),
+        "residuals": e.residuals.tolist(), "sampling_check": _sampling_check(e),
         "campaigns": [_campaign_summary(c) for c in result.campaigns],
         **use_summary(result), "units": "N, m, rad; prior, posterior and ellipsoid in rad/(N m) for compliance, N m/rad for stiffness",
     }  # fmt: skip
