@@ -67,14 +67,12 @@ def limit_phrase(label: tuple[str, str]) -> str:
 def _jerk_bounds(robot: Robot, given: Mapping[str, Limit]) -> list[AxisLimits]:
     axes = dict(zip(list(robot.model.names)[1:], np.eye(robot.model.nv), strict=True))
     axes |= dict(zip(robot.motors.names, robot.motors.S, strict=True))
-    found = []
-    for name, row in axes.items():
-        jerks = [source[name].jerk for source in (given, robot.file.limits) if name in source]
-        most = next((jerk for jerk in jerks if jerk is not None), None)
-        if most is not None:
-            found.append((name, row, most))
-    names, rows, half = tuple(f[0] for f in found), np.array([f[1] for f in found]), np.array([f[2] for f in found])
-    return [AxisLimits("jerk", names, rows, np.zeros(len(names)), half)] if found else []
+    jerks = {name: limit.jerk for source in (robot.file.limits, given) for name, limit in source.items() if limit.jerk}
+    names = tuple(name for name in axes if name in jerks)
+    if not names:
+        return []
+    rows, half = (np.array([of[name] for name in names]) for of in (axes, jerks))
+    return [AxisLimits("jerk", names, rows, np.zeros(len(names)), half)]
 
 
 def _end_effector_bounds(end_effector: Mapping[str, float]) -> list[AxisLimits]:

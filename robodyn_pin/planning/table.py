@@ -4,7 +4,7 @@ Gnad et al. (IRB 360), section 5.2: a table with one row per cycle needs no inte
 closest row.
 """
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path as FilePath
 from typing import Any, Protocol
 
@@ -97,11 +97,12 @@ def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray)
 
 def _joined(parts: list[Any]) -> Any:
     """Return arrays, or dataclasses of arrays, one after the other; all else is the same in every part."""
-    if isinstance(parts[0], np.ndarray):
+    first, kind = parts[0], type(parts[0])
+    if isinstance(first, np.ndarray):
         return np.concatenate(parts)
-    if not is_dataclass(parts[0]):
-        return parts[0]
-    return replace(parts[0], **{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(parts[0])})
+    if not is_dataclass(first):
+        return first
+    return kind(**{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(first)})
 
 
 def table_columns(robot: Robot, motion: PlannedMotion) -> dict[str, np.ndarray]:
