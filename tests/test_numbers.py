@@ -104,11 +104,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_large_and_deep_files_get_a_short_sentence(name: str):
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(BadFile) as found:
         parse_yaml(HOSTILE[name], _Sample, "robot.yaml")
     assert len(str(found.value)) < 300
-    assert time.monotonic() - start < 2 * 2  # twice what is promised: the machine may be busy
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("option", ["noise", "bias"])

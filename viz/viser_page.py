@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
-from unittest import mock
 from urllib.parse import urlsplit
 
 import viser
@@ -40,7 +39,8 @@ def _own_pages_only() -> Iterator[None]:
 
     viser has no setting for it, so what it asks of the websockets library is completed.
     """
-    serve = websockets.asyncio.server.serve
+    library: Any = websockets.asyncio.server
+    serve = library.serve
 
     def refusing(*things: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
         def check(connection: Any, request: Any) -> Any:
@@ -51,8 +51,11 @@ def _own_pages_only() -> Iterator[None]:
 
         return serve(*things, process_request=check, **options)
 
-    with mock.patch.object(websockets.asyncio.server, "serve", refusing):
+    library.serve = refusing
+    try:
         yield
+    finally:
+        library.serve = serve
 
 
 class ViserPage(ABC):

@@ -3,12 +3,8 @@
 Each guess changes some samples of the logs, or the robot file's bodies, and the torques are explained once more: by all
 parameters, and by the bodies of the robot's files with friction fitted. On a log that is explained badly, a guess is told where
 the product over the motors of their errors falls to half; on one that is explained well, where it falls by a fifth with all
-parameters fitted and the bodies of the robot's files, if they mean anything, gain as well.
-
-It must do so on all stretches of the log alike: a paired t test over ten of them, with a chance of one in a hundred that any
-of all guesses passes by luck (Bonferroni). Residuals are coloured, so samples do not count; stretches are much longer than the
-residuals remember and count as one value each (batch means: Law, Simulation Modeling and Analysis, section 9.5.3; of errors
-of two predictions: Diebold and Mariano 1995). The stretches are of the fit logs; both explanations have as many parameters.
+parameters fitted and the bodies of the robot's files, if they mean anything, gain as well (`clear_gain`). Columns that are no
+torques at all are told before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.stats import t as student
 
 from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.log_to_robot.clear_gain import (
+    CLEARLY,
+    SURELY,
+    WELL,
+    Judgement,
+    TriedErrors,
+    errors_of,
+    gain_of,
+    judge_gain,
+    typical_error,
+)
+from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.overconstraint import FAR
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -26,11 +33,7 @@ from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
-FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
-CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
-SURELY = np.log(0.8)  # the same where all parameters are fitted, on a log that is explained well
 AS_GOOD = np.log(1.05)  # difference in the same product below which two guesses are both reported
-WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
@@ -38,9 +41,6 @@ GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the b
 GEAR_EVERY = 3  # one of so many samples suffices to find gears
 OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
 FEWER = 10  # one of so many samples suffices to see whether loops close
-SAME = 1e-9  # relative; a torque that varies less is no measurement
-MOVES = 1e-3  # [rad or m]
-COPIED = 1e-3  # relative distance of two columns that are called copies
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,6 @@ class Mistake:
         )
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """Logarithms of squared errors over squared torques (stretches + 1, d), of all samples in the last row."""
-
-    free: np.ndarray
-    own: np.ndarray
-
-
 def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple[Mistake, ...]:
     """Guesses that explain the fit logs clearly better than they are, the best and those that are as good; none for good logs.
 
@@ -91,7 +83,7 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
         return copied
     plain = _Explained(robot, samples)
     usual = [*guesses(robot, samples, logs[0].rate)]
-    if not (_errors(plain.asis.free) > SUSPICIOUS).any() and not (_errors(plain.asis.own) > WELL).any():
+    if not (errors_of(plain.asis.free) > SUSPICIOUS).any() and not (errors_of(plain.asis.own) > WELL).any():
         return _best(robot, samples, plain, usual, calm=True)
     usual += [*_scales(robot, samples, plain), *others(robot)]
     found = _best(robot, samples, plain, usual)
@@ -105,7 +97,7 @@ def _best(
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
     found = [(guess, tried) for guess in kept if (tried := _try(robot, samples, plain, guess)) is not None]
-    judged = [(guess, _judge(plain.asis, tried, len(found), guess, calm), tried) for guess, tried in found]
+    judged = [(guess, judge_gain(plain.asis, tried, len(found), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
@@ -123,10 +115,10 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
     best, text = WELL, ""
     for guess in guesses(robot, samples, logs[0].rate):
         tried = _closed(robot, _undone(samples, guess)) if guess.moves and guess.time == 1 else None
-        if tried is None or (error := _typical(tried.asis.own)) >= best:
+        if tried is None or (error := typical_error(tried.asis.own)) >= best:
             continue
         same = _closed(robot, _undone(closed, guess))
-        if asis is None or same is None or _gain(asis.asis.own, same.asis.own) < CLEARLY:
+        if asis is None or same is None or gain_of(asis.asis.own, same.asis.own) < CLEARLY:
             best = error
             text = f"{guess.said}: then the loops close, and the torques by the robot's files have an error of {100 * error:.3g} %"
     return (
@@ -136,20 +128,10 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
 
 
 def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
-    """Columns of torques that cannot be torques: constant, or a motor's position."""
-    names, found = robot.motors.names, list[tuple[str, int]]()
-    for k, m in enumerate(names):
-        tau = samples.tau[:, k] - samples.tau[:, k].mean()
-        if np.abs(tau).max() <= SAME * np.abs(samples.tau[:, k]).max() and np.ptp(samples.q[:, k]) > MOVES:
-            found.append((f"tau_{m} is constant although the motor moves: it is no measured torque", k))
-            continue
-        for i, other in enumerate(names):
-            q = samples.q[:, i] - samples.q[:, i].mean()
-            factor = float(tau @ q / max(float(q @ q), 1e-300))
-            same = np.linalg.norm(tau - factor * q) < COPIED * np.linalg.norm(tau)
-            if same and any(abs(abs(factor) / unit - 1) < COPIED for unit in (1.0, 180 / np.pi)):
-                found.append((f"tau_{m} looks like a copy of q_{other}: it is a position, no torque", k))
-    return tuple(Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in found)
+    names = robot.motors.names
+    return tuple(
+        Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in no_torques(names, samples)
+    )
 
 
 def _undone(samples: Picked, guess: Guess) -> Picked:
@@ -176,13 +158,13 @@ class _Explained:
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.asis = self.tried(samples.tau)
 
-    def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> _Tried:
+    def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
         """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
         free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
-        return _Tried(free, self._logs(self.fits.own(tau, values), tau))
+        return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Errors as `_Tried` holds them. With more motors than coordinates, they are relative to all torques together."""
+        """Errors as `TriedErrors` holds them. With more motors than coordinates, they are relative to all torques together."""
         energy = self.fits.rows.measured(tau) ** 2
         if tau.shape[1] != left.shape[1]:
             energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
@@ -191,7 +173,7 @@ class _Explained:
         return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))
 
 
-def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> _Tried | None:
+def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> TriedErrors | None:
     """The errors after a guess is undone; None where the loops do not close."""
     if guess.body is not None:
         values = plain.fits.values.copy()
@@ -254,60 +236,8 @@ def _times(factor: float, gear: float | None) -> str:
     return f"{size}: is it in another unit, or the gear wrong?"
 
 
-@dataclass(frozen=True)
-class _Judgement:
-    gain: float  # logarithm of the product of the errors' ratios, of both explanations; zero: no clear gain
-    of_files: bool
-    of_log: bool
-    probability: float
-
-
-def _judge(asis: _Tried, tried: _Tried, count: int, guess: Guess, calm: bool = False) -> _Judgement:
-    """Whether a guess, one of `count`, is clearly better; the robot's files count as well where it is of that robot."""
-    free, by_free = _clear(asis.free, tried.free, count, SURELY if calm else CLEARLY)
-    if calm:
-        if not _bodies_agree(asis, tried, guess):
-            return _Judgement(0.0, False, False, 1.0)
-        return _Judgement(free, False, free < 0, by_free)
-    own, by_own = _clear(asis.own, tried.own, count)
-    # Bodies of the files count only if they explain the torques well, and never against a clear loss of the free fit.
-    if guess.robot is not None or _typical(tried.own) >= WELL or _gain(asis.free, tried.free) >= -CLEARLY:
-        own, by_own = 0.0, 1.0
-    of_files = own < free
-    return _Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
-
-
-def _bodies_agree(asis: _Tried, tried: _Tried, guess: Guess) -> bool:
-    """Whether the bodies of the robot's files gain, too, where they mean anything. They must for another time: it makes friction
-    wider or narrower, which any log may like."""
-    if min(_typical(asis.own), _typical(tried.own)) < WELL:
-        return _gain(asis.own, tried.own) < SURELY
-    return guess.time == 1
-
-
-def _clear(before: np.ndarray, after: np.ndarray, count: int, enough: float = CLEARLY) -> tuple[float, float]:
-    """The gain of all samples, zero where it is not clear, and its chance."""
-    each, gain = (after - before)[:-1].sum(axis=1) / 2, _gain(before, after)
-    error = max(float(each.std(ddof=1)), 1e-9) / np.sqrt(len(each))
-    chance = min(1.0, count * float(student.cdf(each.mean() / error, len(each) - 1)))
-    return (gain if gain < enough and chance < FAMILYWISE else 0.0), chance
-
-
-def _gain(before: np.ndarray, after: np.ndarray) -> float:
-    return float((after - before)[-1].sum() / 2)
-
-
-def _errors(tried: np.ndarray) -> np.ndarray:
-    return np.asarray(np.exp(tried[-1] / 2))
-
-
-def _typical(tried: np.ndarray) -> float:
-    """Geometric mean of the motors' errors."""
-    return float(np.exp(tried[-1].mean() / 2))
-
-
-def _mistake(robot: Robot, guess: Guess, asis: _Tried, tried: _Tried, judged: _Judgement) -> Mistake:
-    before, after = (_errors(x.own if judged.of_files else x.free) for x in (asis, tried))
+def _mistake(robot: Robot, guess: Guess, asis: TriedErrors, tried: TriedErrors, judged: Judgement) -> Mistake:
+    before, after = (errors_of(x.own if judged.of_files else x.free) for x in (asis, tried))
     most = int(np.argmin(after / before))
     names = tuple(robot.motors.names[k] for k in guess.motors) or robot.motors.names
     if guess.body is not None:

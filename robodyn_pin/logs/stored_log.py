@@ -12,7 +12,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.log import IRREGULAR, Log, uniform
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_speed, read_log
-from robodyn_pin.logs.table import notes_of, readable
+from robodyn_pin.logs.table import cells, is_plain, notes_of, read_table, readable
 from robodyn_pin.logs.units import Scale, Units
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
@@ -114,6 +114,7 @@ def log_pieces(
 
 
 def _tables(path: Path) -> Iterator["pl.DataFrame"]:
+    """A table in pieces of PIECE rows; what is packed or separated otherwise than by commas is read as a whole first."""
     import polars as pl
 
     with readable(path):
@@ -123,10 +124,15 @@ def _tables(path: Path) -> Iterator["pl.DataFrame"]:
             for begin in range(0, max(rows, 1), PIECE):
                 yield lazy.slice(begin, PIECE).collect()
             return
+        if not is_plain(path):
+            table = read_table(path)[0]
+            for begin in range(0, max(len(table), 1), PIECE):
+                yield table.slice(begin, PIECE)
+            return
         with path.open("rb") as file:
             header = next((line for line in file if not line.startswith(b"#")), b"")
             full = True
             while full:
                 lines = list(islice(file, PIECE))
                 full = len(lines) == PIECE
-                yield pl.read_csv(header + b"".join(lines), infer_schema=False, comment_prefix="#")
+                yield cells(header + b"".join(lines))

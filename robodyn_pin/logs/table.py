@@ -44,13 +44,11 @@ def _read_csv(path: Path) -> "pl.DataFrame":
     """The cells of a CSV as texts; separated by commas, semicolons or tabs, these two also with decimal commas."""
     import polars as pl
 
-    lines = (line for line in _head(path) if line.strip() and not line.startswith("#"))
-    header = next(lines, "")
-    mark = max(",;\t", key=header.count)
+    header = _header(path)
+    mark = _mark(header)
     if header.count(mark) >= MOST_COLUMNS:
         raise BadLog(f"{path}: more than {MOST_COLUMNS} columns in its first row; is it a log?")
-    table = pl.read_csv(path, infer_schema=False, comment_prefix="#", separator=mark)
-    table = table.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+    table = cells(path, mark)
     if mark == ",":
         return table
     points = (
@@ -59,13 +57,48 @@ def _read_csv(path: Path) -> "pl.DataFrame":
     return table if points else table.with_columns(pl.all().str.replace(",", ".", literal=True))
 
 
+def cells(source: Path | bytes, mark: str = ",") -> "pl.DataFrame":
+    """The cells of a CSV as texts, without blank lines."""
+    import polars as pl
+
+    table = pl.read_csv(source, infer_schema=False, comment_prefix="#", separator=mark)
+    return table.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a text is a table with commas, not packed, that starts with its notes or its header."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    return (
+        not _packed(start)
+        and not start.startswith(b"\xef\xbb\xbf")
+        and start.strip() != b""
+        and _mark(_header(path)) == ","
+    )
+
+
+def _header(path: Path) -> str:
+    """The line that names the columns."""
+    return next((line for line in _head(path) if line.strip() and not line.startswith("#")), "")
+
+
+def _mark(header: str) -> str:
+    """What stands between the cells."""
+    return max(",;\t", key=header.count)
+
+
+def _packed(start: bytes) -> bool:
+    """Whether a file of this start is packed by gzip or zstd."""
+    return start[:2] == b"\x1f\x8b" or start[:4] == b"\x28\xb5\x2f\xfd"
+
+
 def _head(path: Path) -> list[str]:
     """The first lines of a text, also of one packed by gzip or zstd."""
     import polars as pl
 
     with path.open("rb") as file:
         start = file.read(HEAD)
-    if start[:2] == b"\x1f\x8b" or start[:4] == b"\x28\xb5\x2f\xfd":
+    if _packed(start):
         lines = pl.read_csv(path, has_header=False, separator="\x01", quote_char=None, infer_schema=False, n_rows=1000)
         return [str(line or "").removeprefix("\ufeff") + "\n" for line in lines.to_series()]
     if b"\0" in start or (len(start) == HEAD and b"\n" not in start):

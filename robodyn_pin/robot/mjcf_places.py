@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.robot.urdf_tree import plain
+from robodyn_pin.numbers import plain
 
 TURNS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # attribute -> how many numbers
 PLACED = ("body", "geom", "site", "inertial")

@@ -199,7 +199,8 @@ def joints_as_drawn(root: ET.Element, path: Path) -> tuple[list[str], np.ndarray
         for child in body.findall("body"):
             walk(child)
 
-    walk(root.find("worldbody"))  # type: ignore[arg-type]
+    for world in root.findall("worldbody"):
+        walk(world)
     for name in names:
         if names.count(name) > 1:
             raise BadFile(f"{path}: joint {name!r} stands twice")

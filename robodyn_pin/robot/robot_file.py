@@ -38,7 +38,7 @@ class FrameClosureSpec(Strict):
     """A cut joint between two frames of the tree."""
 
     name: str
-    kind: Literal[OF_FRAMES]  # type: ignore[valid-type]
+    kind: Literal[OF_FRAMES]  # type: ignore[valid-type]  # the rows of one table, which mypy cannot read
     between: tuple[str, str]  # links or frames of the URDF; multipliers act on the second
     at: tuple[Vector, Vector] = ((0, 0, 0), (0, 0, 0))  # where in each of the two [m]
     axis: Vector = (1, 0, 0)  # revolute, prismatic, cylindrical: the free axis, in both frames

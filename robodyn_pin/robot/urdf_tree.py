@@ -1,5 +1,6 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
+import io
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -11,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
+from robodyn_pin.numbers import LARGEST, plain
 from robodyn_pin.robot.quiet import quiet
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -21,7 +23,6 @@ NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, wit
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
 }
-PIECE = 100_000  # characters that are read at once
 DEEPEST = 300  # levels of an XML file: MJCF nests bodies, and no robot is a chain so long
 XACRO = "{http://www.ros.org/wiki/xacro}"
 PREFIXES = {
@@ -89,14 +90,12 @@ def read_xml(text: str, path: Path) -> ET.Element:
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
         depth = 0
-        parser: ET.XMLPullParser = ET.XMLPullParser(("start", "end"))
-        for begin in range(0, max(len(text), 1), PIECE):
-            parser.feed(text[begin : begin + PIECE])
-            for event in parser.read_events():
-                depth += 1 if event[0] == "start" else -1
-                if depth > DEEPEST:
-                    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
-        return ET.fromstring(text)
+        for event, element in ET.iterparse(io.StringIO(text), ("start", "end")):
+            root = element  # which ends last
+            depth += 1 if event == "start" else -1
+            if depth > DEEPEST:
+                raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
+        return root
     except ET.ParseError as error:
         line = error.position[0]
         if "XML or text declaration not at start" in str(error):
@@ -104,24 +103,13 @@ def read_xml(text: str, path: Path) -> ET.Element:
                 f"{path}: the XML declaration <?xml ...?> stands in line {line}, expected at the very beginning; take out what "
                 "stands before it"
             ) from None
-        found = re.search(r"[<\s]/?([\w.-]+):", text.split("\n")[line - 1][error.position[1] :] if text else "")
+        found = re.search(r"[<\s]/?([\w.-]+):", re.split(r"\r\n?|\n", text)[line - 1][error.position[1] :])
         if "unbound prefix" in str(error) and found:
             prefix = found.group(1)
             declare = f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
             what = PREFIXES.get(prefix, declare)
             raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
         raise BadFile(f"{path} is not XML: {error}") from None
-
-
-def plain(text: str) -> float:
-    """A number as XML has it: float() would take 2_6.5 for one, too.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if "_" in text:
-        raise ValueError(f"{text!r} is no number")
-    return float(text)
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
@@ -161,7 +149,7 @@ def _check_tree(root: ET.Element, path: Path) -> None:
                 raise BadFile(
                     f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist{hint}"
                 )
-        parents.setdefault(joint.find("child").get("link"), []).append(joint.get("name"))  # type: ignore[union-attr]
+        parents.setdefault(name, []).append(joint.get("name"))  # of the child, which stands last
     for link, above in parents.items():
         if len(above) > 1:
             raise BadFile(
@@ -182,8 +170,8 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
             text = element.get(key)
             try:
                 found = [0.0] * count if text is None else [plain(x) for x in text.split()]
-                fine = len(found) == count and not any(map(math.isnan, found))
-                fine &= element.tag == "limit" or all(map(math.isfinite, found))
+                large = LARGEST if element.tag != "limit" else math.inf  # a joint may turn for ever
+                fine = len(found) == count and all(abs(x) <= large for x in found)
             except ValueError:
                 fine = False
             if not fine:
@@ -196,14 +184,16 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
 def _check_inertial(link: ET.Element, path: Path) -> None:
     """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
     inertial = link.find("inertial")
+    if inertial is None:
+        return
     for parent, tags in ((link, ("inertial",)), (inertial, ("mass", "inertia", "origin"))):
-        for tag in tags if parent is not None else ():
-            if (count := len(parent.findall(tag))) > 1:  # type: ignore[union-attr]
+        for tag in tags:
+            if (count := len(parent.findall(tag))) > 1:
                 raise BadFile(
                     f"{path}: link {link.get('name')!r} has {count} <{tag}>, expected one; keep the right one"
                 )
-    for tag in ("mass", "inertia") if inertial is not None else ():
-        found = inertial.find(tag)  # type: ignore[union-attr]
+    for tag in ("mass", "inertia"):
+        found = inertial.find(tag)
         lacking = [key for key in NUMBERS[tag] if found is None or found.get(key) is None]
         if lacking:
             what = f"no <{tag}>" if found is None else f"a <{tag}> without {', '.join(lacking)}"
@@ -243,8 +233,8 @@ def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
         raise BadFile(
             f"{what} and has no <limit>; give it lower, upper, effort and velocity (0 where the last two are not known){instead}"
         )
-    for key in ("effort", "velocity") if limit is not None else ():
-        if limit.get(key) is None:  # type: ignore[union-attr]
+    for key in ("effort", "velocity"):
+        if limit is not None and limit.get(key) is None:
             raise BadFile(f"{what} and its <limit> has no {key!r}; give it, 0 where it is not known")
 
 

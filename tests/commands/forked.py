@@ -160,12 +160,12 @@ def run(corpus: Path, seed: int) -> Answer:
         folder = Path(name) / "case"
         case = make(folder, corpus, seed)
         paths = (Path(name) / "out", Path(name) / "err")
-        streams = tuple(os.open(path, os.O_WRONLY | os.O_CREAT) for path in paths)
+        out_to, err_to = (os.open(path, os.O_WRONLY | os.O_CREAT) for path in paths)
         child = os.fork()
         if child == 0:
-            _child(folder, case.words, streams)  # type: ignore[arg-type]
+            _child(folder, case.words, (out_to, err_to))
         code, seconds, killed = _wait(child)
-        for stream in streams:
+        for stream in (out_to, err_to):
             os.close(stream)
         out, err = (path.read_text(errors="replace") for path in paths)
         wrong = _judge(code, killed, out, err, folder)

@@ -7,24 +7,48 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import zstandard
 
 from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.logs.stored_log import log_pieces
 from robodyn_pin.logs.table import read_columns, read_table
+from robodyn_pin.logs.units import Units
+from robodyn_pin.robot.robot import load
 
 PLAIN = "# SIMULATED\nt,q\n0,1.5\n1,-2.5\n"
-WRITTEN = {
-    "bom": b"\xef\xbb\xbf" + PLAIN.encode(), "crlf": PLAIN.replace("\n", "\r\n").encode(), "gzip": gzip.compress(PLAIN.encode()),
-    "semicolons": PLAIN.replace(",", ";").encode(), "tabs": PLAIN.replace(",", "\t").encode(), "blank lines": (PLAIN + "\n\n").encode(),
-    "decimal commas": PLAIN.replace(",", ";").replace(".", ",").encode(),
-}  # fmt: skip
+WRITTEN = ("plain", "bom", "crlf", "gzip", "zstd", "semicolons", "tabs", "blank lines", "decimal commas")
+
+
+def _written(text: str, how: str) -> bytes:
+    """A text with commas as another program would write it."""
+    other = {
+        "crlf": text.replace("\n", "\r\n"), "semicolons": text.replace(",", ";"), "tabs": text.replace(",", "\t"),
+        "blank lines": text + "\n\n", "decimal commas": text.replace(",", ";").replace(".", ","),
+    }.get(how, text)  # fmt: skip
+    content = {"bom": b"\xef\xbb\xbf"}.get(how, b"") + other.encode()
+    return gzip.compress(content) if how == "gzip" else zstandard.compress(content) if how == "zstd" else content
 
 
 @pytest.mark.parametrize("how", WRITTEN)
 def test_the_same_table_however_it_is_written(tmp_path: Path, how: str):
     path = tmp_path / "log.csv"
-    path.write_bytes(WRITTEN[how])
+    path.write_bytes(_written(PLAIN, how))
     np.testing.assert_array_equal(read_columns(path, ["t", "q"]), [[0, 1], [1.5, -2.5]])
     assert "SIMULATED" in read_table(path)[1]
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_tracking_reads_the_same_tables(tmp_path: Path, how: str):
+    """Tracking reads logs piece by piece, everything else as a whole."""
+    names = [f"{what}_phi{k}" for what in ("q", "tau") for k in (1, 2, 3)]
+    rows = "".join(f"{k / 2},{','.join(f'{0.01 * k + 0.1 * j:.3f}' for j in range(6))}\n" for k in range(4))
+    text = f"# SIMULATED\nt,{','.join(names)}\n{rows}"
+    path = tmp_path / "log.csv"
+    path.write_bytes(_written(text, how))
+    (piece,) = log_pieces(path, load("delta3"), {}, Units())
+    np.testing.assert_array_equal(piece.t, [0, 0.5, 1, 1.5])
+    np.testing.assert_allclose(piece.tau[:, 2], [0.5, 0.51, 0.52, 0.53])
+    assert piece.simulated
 
 
 @pytest.mark.parametrize("text", ["t,q\n0,1,5\n", "x," * 20_000 + "\n", "x" * 2_000_000])

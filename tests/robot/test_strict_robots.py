@@ -62,10 +62,10 @@ def test_mjcf_is_read_to_the_letter(tmp_path: Path, old: str, new: str, said: st
 
 
 def test_deep_xml_is_refused_at_once():
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(BadFile, match="nested more than 300 levels"):
         read_xml("<robot>" + "<a>" * 10_000 + "</a>" * 10_000 + "</robot>", Path("deep.urdf"))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_what_parsers_write_to_the_descriptor_is_not_seen(capfd: pytest.CaptureFixture[str]):
