@@ -27,9 +27,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str | int | float | bool | None):
-                raise yaml.constructor.ConstructorError(None, None, f"{quoted(key)} is no key", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"{quoted(key)} is no key", key_node.start_mark)
             if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {quoted(key)} stands twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"key {quoted(key)} stands twice", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -88,6 +88,10 @@ def yaml_tree(text: str, where: str) -> dict[Any, Any]:
         raw = yaml.load(text, Loader=_Loader)
     except (ValueError, OverflowError, RecursionError) as error:  # a date or a number that Python does not know
         raise BadFile(f"{where} is not YAML: {quoted(str(error))}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise BadFile(f"{where} is not YAML: {place}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise BadFile(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):

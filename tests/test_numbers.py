@@ -88,6 +88,13 @@ def test_yaml_reads_plain_numbers(text: str, value: float):
     assert parse_yaml(f"mass: {text}", _Sample, "").mass == value
 
 
+def test_what_is_no_yaml_is_told_with_its_place():
+    with pytest.raises(BadFile, match=r"^robot\.yaml is not YAML: line 3, column 1: [^<]*$"):
+        parse_yaml("a: 1\nmass: [1\n", _Sample, "robot.yaml")
+    with pytest.raises(BadFile, match=r"line 2, column 1: key 'mass' stands twice$"):
+        parse_yaml("mass: 1\nmass: 1\n", _Sample, "robot.yaml")
+
+
 HOSTILE = {
     "deep": "a: " + "[" * 10_000 + "]" * 10_000,
     "deep keys": "\n".join(" " * k + "a:" for k in range(1500)),

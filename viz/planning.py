@@ -108,7 +108,7 @@ def quantities_figure(
         t: (N,) [s]. values: (N, m), columns as `limits.labels`. units: of the labels.
     """
     labels, (centre, half) = limits.labels, limits.scale
-    kinds = [kind for kind in COLOURS if kind in {label[0] for label in labels}]
+    kinds = [kind for kind in COLOURS if kind != "position" and kind in {label[0] for label in labels}]
     height = 1.55 * len(kinds) + 0.8
     figure = Figure(figsize=(9.5, height))
     figure.subplots_adjust(left=0.085, right=0.76, top=1 - 0.35 / height, bottom=0.45 / height, hspace=0.16)
