@@ -29,7 +29,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             if not isinstance(key, str | int | float | bool | None):
                 raise yaml.constructor.ConstructorError(None, None, f"{quoted(key)} is no key", key_node.start_mark)
             if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {quoted(key)} stands twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {quoted(key)} stands twice", key_node.start_mark
+                )
             seen.add(key)
         return super().construct_mapping(node, deep)
 

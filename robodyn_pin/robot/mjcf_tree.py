@@ -66,6 +66,10 @@ def _check(root: ET.Element, path: Path) -> None:
     if root.find("worldbody") is None:
         raise BadFile(f"{path}: no <worldbody>")
     world = root.findall("worldbody")
+    for part in (part for body in world for tag in ("joint", "freejoint", "inertial") for part in body.findall(tag)):
+        raise BadFile(
+            f"{path}: <{part.tag}> {part.get('name', '')!r} stands in <worldbody>, which does not move; put it into a <body>"
+        )
     for tag in ("body", "joint", "site"):
         names = Counter(x.get("name") for part in world for x in part.iter(tag) if x.get("name") is not None)
         for name, count in names.items():
