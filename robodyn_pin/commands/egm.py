@@ -29,13 +29,13 @@ def record_command(
     egm: Annotated[bool, typer.Option("--egm", help="ABB's Externally Guided Motion; needs the extra 'abb'.")] = False,
     port: Annotated[int, typer.Option(help="UDP port to listen on.", min=1, max=65535)] = PORT,
     address: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--listen",
             metavar="ADDRESS",
-            help="Address of this machine to listen on, that of the controller's network; 0.0.0.0: all of them.",
+            help="Address of this machine to listen on, that of the controller's network; 0.0.0.0: all of them; default: hear this machine alone.",
         ),
-    ] = "127.0.0.1",
+    ] = None,
     duration: Annotated[
         float,
         typer.Option(
@@ -63,7 +63,7 @@ def record_command(
     """
     from robodyn_pin.logs.writing import check_name, write_log
     from robodyn_pin.recording.packets import messages
-    from robodyn_pin.recording.recorder import listen
+    from robodyn_pin.recording.recorder import LOOPBACK, listen
     from robodyn_pin.recording.recorder import record as run
     from robodyn_pin.robot.robot import load
 
@@ -72,7 +72,7 @@ def record_command(
     messages()
     declared, model = _units(units), load(robot)
     check_name(out)
-    with listen(port, address) as listener, bar("recording") as step:
+    with listen(port, address or LOOPBACK) as listener, bar("recording") as step:
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)
     write_log(out, found.log(declared, out.name, model.slides(model.motors.S)), model, _note(summary))
