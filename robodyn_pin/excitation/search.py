@@ -37,7 +37,7 @@ SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate
 ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
 STILL = 1e-6  # [rad or m] less is no motion
-TRIMS = 5  # how often a motion that is denser checked is made smaller
+TRIMS = 5  # how often a motion that breaks a limit between the samples of the search is made smaller
 
 Progress = Callable[[float], None]
 

@@ -38,7 +38,7 @@ class EffortSpec(Strict):
     turn: Literal[1, -1] = 1  # lever spring: sign of the angle's growth with x
 
 
-# Coulomb friction with a bare sign() is judged at rest by the noise of the velocity; a width is always there.
+# At rest, sign(x') would follow the noise of the rate. So Coulomb friction is tanh(x' / width), always with a width.
 WIDTH = 0.01
 
 COEFFICIENTS: dict[str, tuple[str, ...]] = {
@@ -154,7 +154,7 @@ def check_effort(spec: EffortSpec, where: str) -> None:
 
 
 def check_efforts(specs: Sequence[EffortSpec]) -> None:
-    """What a file may not say of efforts.
+    """Refuse friction that no machine has.
 
     Raises:
         ValueError: friction that drives itself, or that stands twice on one axis with the same shape.

@@ -1,7 +1,7 @@
 """Gepetto's description of closed loops, a YAML file beside a URDF, as ours.
 
 Gepetto's YAML (toolbox-parallel-robots, example-parallel-robots): `closed_loop`, pairs of frames; `type`, 3d or 6d for
-each; `name_mot`, what the names of the motors contain; `joint_name` and `joint_type`, joints that a URDF cannot say.
+each; `name_mot`, what the names of the motors contain; `joint_name` and `joint_type`, joints of kinds that a URDF does not have.
 """
 
 import xml.etree.ElementTree as ET
@@ -54,8 +54,8 @@ def from_gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
             raise UnknownName("joint", name, f"{beside[0]}, joint_name", joints)
         _replace(root, joints[name], name, kind, path)
     moving = [str(joint.get("name")) for joint in root.findall("joint") if joint.get("type") != "fixed"]
-    said: dict[str, Any] = {"urdf": beside[0].name, "closures": closures, "motors": _motors(file, moving, path)}
-    return RobotFile.model_validate(said), ET.tostring(root, encoding="unicode"), beside[0]
+    keys: dict[str, Any] = {"urdf": beside[0].name, "closures": closures, "motors": _motors(file, moving, path)}
+    return RobotFile.model_validate(keys), ET.tostring(root, encoding="unicode"), beside[0]
 
 
 def _motors(file: GepettoFile, joints: Sequence[str], path: Path) -> list[str]:

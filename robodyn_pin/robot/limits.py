@@ -70,8 +70,8 @@ class Limits:
         return centre, np.concatenate([none, *(b.half for b in self.bounds)])
 
 
-def said(label: tuple[str, str]) -> str:
-    """A limited quantity in a sentence, from its kind and axis."""
+def in_words(label: tuple[str, str]) -> str:
+    """A limited quantity as a sentence names it, from its kind and axis."""
     kind, name = label
     if kind != "force":
         return f"the {kind} of {name!r}"

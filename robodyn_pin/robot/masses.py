@@ -1,4 +1,4 @@
-"""Do a robot's files say enough of its masses that torques can be told?"""
+"""Whether a robot's files give the masses that torques depend on."""
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.robot.robot import Robot
@@ -6,7 +6,7 @@ from robodyn_pin.robot.tools import check_weighed
 
 
 def check_known(robot: Robot) -> None:
-    """See that torques can be told.
+    """Refuse a robot whose torques its files do not determine.
 
     Raises:
         BadFile: the robot carries a tool of unknown inertia, or its files say nothing that asks for torques.

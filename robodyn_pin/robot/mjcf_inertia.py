@@ -58,8 +58,12 @@ def weigh(root: ET.Element, path: Path) -> None:
     for body, mass in found.items():
         I = scale * mass.inertia
         entries = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
-        said = {"pos": _text(mass.centre), "mass": repr(scale * mass.mass), "fullinertia": _text(np.array(entries))}
-        body.insert(0, ET.Element("inertial", said))
+        attributes = {
+            "pos": _text(mass.centre),
+            "mass": repr(scale * mass.mass),
+            "fullinertia": _text(np.array(entries)),
+        }
+        body.insert(0, ET.Element("inertial", attributes))
 
 
 def _bodies(parent: ET.Element, moves: bool) -> Iterator[tuple[ET.Element, bool]]:

@@ -136,15 +136,15 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
     if full < model.nv:
         free = np.abs(Vt[full:]).max(axis=0)
         loose = [model.names[j] for j in range(1, model.njoints) if free[model.joints[j].idx_v] > 1e-6]
-        said = f"the coordinates ({names}) leave joints free to move: {', '.join(loose)}"
+        text = f"the coordinates ({names}) leave joints free to move: {', '.join(loose)}"
         if (beside := _regular(loops, coordinates, home)) is not None:
             raise WrongMobility(
                 f"robot {name!r}: its home pose is singular: there it has {freedom} degrees of freedom, beside it "
-                f"{model.nv - rank(loops.evaluate(beside[None]).J[0])}, and {said}; give a 'home' away from it"
+                f"{model.nv - rank(loops.evaluate(beside[None]).J[0])}, and {text}; give a 'home' away from it"
                 f"{_example(model, loops, coordinates, home, beside)}"
             )
         raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom; {said}{_remedy(model, loops, coordinates, J, freedom, loose)}"
+            f"robot {name!r} has {freedom} degrees of freedom; {text}{_remedy(model, loops, coordinates, J, freedom, loose)}"
         )
     if freedom != wanted:
         raise WrongMobility(

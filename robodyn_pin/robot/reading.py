@@ -34,11 +34,11 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     if tree.suffix != ".xml" or read_xml(text, tree).tag == "robot":
         return file, text, tree
     found, urdf = read_mjcf(tree)
-    said = {key: getattr(file, key) for key in file.model_fields_set}
-    said["closures"] = [*found.closures, *file.closures]
-    said["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
-    said["sources"] = found.sources | file.sources
-    return found.model_copy(update=said), urdf, tree
+    keys = {key: getattr(file, key) for key in file.model_fields_set}
+    keys["closures"] = [*found.closures, *file.closures]
+    keys["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
+    keys["sources"] = found.sources | file.sources
+    return found.model_copy(update=keys), urdf, tree
 
 
 def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:

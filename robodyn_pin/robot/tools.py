@@ -34,7 +34,7 @@ def equipped(file: RobotFile, urdf: str, where: str) -> tuple[RobotFile, str]:
 
 
 def check_weighed(file: RobotFile, robot: str) -> None:
-    """See that torques can be told.
+    """Refuse a robot with a tool whose mass, centre or inertia is unknown: its torques are unknown, too.
 
     Raises:
         BadFile: the robot carries a tool of unknown mass, centre or inertia.

@@ -43,7 +43,7 @@ class Mimic:
 
 
 @dataclass(frozen=True)
-class Sayings:
+class JointExtras:
     """What the joints of a URDF say besides their axes, and what nobody here reads."""
 
     mimics: tuple[Mimic, ...]
@@ -51,7 +51,7 @@ class Sayings:
     unused: tuple[str, ...]  # one entry a kind of element
 
 
-def split(text: str, path: Path) -> tuple[str, Sayings]:
+def split(text: str, path: Path) -> tuple[str, JointExtras]:
     """The URDF without its <mimic> and <dynamics>, and what they said.
 
     Raises:
@@ -72,7 +72,7 @@ def split(text: str, path: Path) -> tuple[str, Sayings]:
             joint.remove(dynamics)
             if name in moving:
                 losses += _losses(dynamics, name, path)
-    return ET.tostring(root, encoding="unicode"), Sayings(tuple(mimics), tuple(losses), unused)
+    return ET.tostring(root, encoding="unicode"), JointExtras(tuple(mimics), tuple(losses), unused)
 
 
 def _mimic(element: ET.Element, name: str, moving: Sequence[str], path: Path) -> Mimic:
@@ -124,22 +124,22 @@ def _named(tag: str) -> str:
     return f"<{name}> (namespace {namespace})" if namespace else f"<{name}>"
 
 
-def coupled(file: RobotFile, sayings: Sayings, joints: Sequence[str]) -> tuple[RobotFile, tuple[str, ...]]:
+def coupled(file: RobotFile, extras: JointExtras, joints: Sequence[str]) -> tuple[RobotFile, tuple[str, ...]]:
     """The robot file with a coupling for each mimic joint, which is no motor by default; and what is not used.
 
     A coupling of the robot file that names a mimic joint counts instead of what the URDF says of that joint.
     """
     own = {joint for spec in file.closures if isinstance(spec, CouplingSpec) for joint in spec.of}
-    mimics = [mimic for mimic in sayings.mimics if mimic.joint not in own]
-    replaced = [mimic.joint for mimic in sayings.mimics if mimic.joint in own]
+    mimics = [mimic for mimic in extras.mimics if mimic.joint not in own]
+    replaced = [mimic.joint for mimic in extras.mimics if mimic.joint in own]
     unused = [f"<mimic> of joint {joint}, which a closure of the robot file couples" for joint in replaced]
     if not mimics:
         return file, tuple(unused)
     following = {mimic.joint for mimic in mimics}
-    said: dict[str, object] = {"closures": [*file.closures, *(mimic.coupling for mimic in mimics)]}
+    keys: dict[str, object] = {"closures": [*file.closures, *(mimic.coupling for mimic in mimics)]}
     if file.motors is None:
-        said["motors"] = [joint for joint in joints if joint not in following]
-    return file.model_copy(update=said | {"home": _home(file, mimics)}), tuple(unused)
+        keys["motors"] = [joint for joint in joints if joint not in following]
+    return file.model_copy(update=keys | {"home": _home(file, mimics)}), tuple(unused)
 
 
 def _home(file: RobotFile, mimics: Sequence[Mimic]) -> dict[str, float]:
@@ -152,12 +152,14 @@ def _home(file: RobotFile, mimics: Sequence[Mimic]) -> dict[str, float]:
     return home
 
 
-def rubbing(model: pin.Model, efforts: Sequence[Effort], sayings: Sayings) -> tuple[list[EffortSpec], tuple[str, ...]]:
+def rubbing(
+    model: pin.Model, efforts: Sequence[Effort], extras: JointExtras
+) -> tuple[list[EffortSpec], tuple[str, ...]]:
     """Damping and friction of the joints that no effort of the robot file acts along; and what is not used of them."""
     taken = {
         str(spec.of): any(effort.rows[:, joint_index(model, str(spec.of))].any() for effort in efforts)
-        for spec in sayings.losses
+        for spec in extras.losses
     }
     named = [joint for joint, acting in taken.items() if acting]
     unused = [f"<dynamics> of joint {joint}, of which the robot file names efforts" for joint in named]
-    return [spec for spec in sayings.losses if not taken[str(spec.of)]], tuple(unused)
+    return [spec for spec in extras.losses if not taken[str(spec.of)]], tuple(unused)
