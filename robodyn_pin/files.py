@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
@@ -125,6 +126,23 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The named arrays of an .npz file.
+
+    Raises:
+        BadFile: there is no such file, or it is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: np.asarray(stored[name]) for name in stored.files}
+    except FileNotFoundError:
+        raise BadFile(f"{path}: no such file") from None
+    except Exception as error:  # a damaged archive fails in zipfile, tokenize, NumPy's header or its allocation
+        raise BadFile(
+            f"cannot read {path}: {' '.join(str(error).split()) or type(error).__name__}; is it damaged?"
+        ) from None
 
 
 def write_text(path: Path, text: str) -> None:

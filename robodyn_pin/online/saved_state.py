@@ -1,12 +1,13 @@
 """The state of a stream in a file: saved, restored, and merged with that of other robots of the same design."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import write_whole
+from robodyn_pin.files import read_arrays, write_whole
 from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.stream import Stream
@@ -42,17 +43,13 @@ def restore_state(path: Path, stream: Stream) -> None:
     """
     arrays, tracker = read_state(path), stream.tracker
     _check(path, arrays, stream)
-    try:
+    with _as_saved(path):
         tracker.estimator = DampedLeastSquares.restored(part_of(arrays, "estimator"))
         tracker.trend = Trend.restored(part_of(arrays, "trend"))
         tracker.restore(part_of(arrays, "tracker"))
         stream.rates.restore(part_of(arrays, "rates"))
         if tracker.detector is not None:
             tracker.detector.restore(part_of(arrays, "detector"))
-    except KeyError as error:
-        raise BadFile(
-            f"the state {path} has no {error}; use the settings that it was made with, payload included"
-        ) from None
 
 
 def merge_state(path: Path, stream: Stream) -> None:
@@ -63,8 +60,22 @@ def merge_state(path: Path, stream: Stream) -> None:
     """
     arrays = read_state(path)
     _check(path, arrays, stream)
-    other = DampedLeastSquares.restored(part_of(arrays, "estimator"))
+    with _as_saved(path):
+        other = DampedLeastSquares.restored(part_of(arrays, "estimator"))
     stream.tracker.estimator = stream.tracker.estimator.merged(other)
+
+
+@contextmanager
+def _as_saved(path: Path) -> Iterator[None]:
+    """Raise BadFile where a state lacks an array, or has one of another shape."""
+    try:
+        yield
+    except KeyError as error:
+        raise BadFile(
+            f"the state {path} has no {error}; use the settings that it was made with, payload included"
+        ) from None
+    except (ValueError, TypeError, IndexError) as error:
+        raise BadFile(f"the state {path} is not as `robodyn track` wrote it: {' '.join(str(error).split())}") from None
 
 
 def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
@@ -80,13 +91,12 @@ def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
 
 def read_state(path: Path) -> Arrays:
     """The arrays of a state file; raises BadFile."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = dict(stored)
-    except (OSError, ValueError) as error:
-        raise BadFile(f"cannot read the state {path}: {' '.join(str(error).split())}") from None
+    arrays = read_arrays(path)
     if not {"robot", "labels", "estimator/x"} <= arrays.keys():
         raise BadFile(f"{path} is no state of `robodyn track`")
+    for name, values in arrays.items():
+        if name.startswith("estimator/") and not (values.dtype.kind in "fiu" and np.isfinite(values).all()):
+            raise BadFile(f"the state {path} has values that are no numbers in {name!r}; start without it")
     return arrays
 
 

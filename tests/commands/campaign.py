@@ -45,21 +45,21 @@ def work(folder: Path, seeds: range, until: float) -> None:
 
 def campaign(cases: int, seconds: float, seed: int, workers: int) -> list[dict]:
     """Answers of all cases that the budget allows, as dictionaries (fields of `forked.Answer`)."""
-    with tempfile.TemporaryDirectory(prefix="corpus_") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="campaign_") as name:
+        folder = Path(name) / "corpus"
+        folder.mkdir()
         prepare(folder)
         until = time.time() + seconds
         shares = [(seed + k, seed + cases, workers) for k in range(workers)]
-        children = [
-            subprocess.Popen(
-                [sys.executable, __file__, "--work", name, *map(str, share), str(until)],
-                env=os.environ | ALONE, stdout=subprocess.PIPE, text=True,
-            )
-            for share in shares
-        ]  # fmt: skip
-        lines = [line for child in children for line in child.communicate()[0].splitlines()]
-        if any(child.returncode for child in children):
+        answers = [folder.with_name(f"{k}.jsonl") for k in range(workers)]  # a full pipe would hold a worker up
+        children = []
+        for share, path in zip(shares, answers, strict=True):
+            with path.open("w") as file:
+                command = [sys.executable, __file__, "--work", str(folder), *map(str, share), str(until)]
+                children.append(subprocess.Popen(command, env=os.environ | ALONE, stdout=file))
+        if any(child.wait() for child in children):
             raise RuntimeError("a worker of the campaign ended early")
+        lines = [line for path in answers for line in path.read_text().splitlines()]
     return [json.loads(line) for line in lines]
 
 

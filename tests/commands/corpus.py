@@ -37,7 +37,13 @@ FILES = {
     "friction.yaml": "robot: delta3.yaml\nsweeps:\n  at: {phi1: 0, phi2: 0, phi3: 0}\n"
     "  speeds: {slowest: 1.0e-2, fastest: 0.5, count: 5}\n  rate: 100\n  travel: 0.01\nlogs: [{file: log.csv}]\nmodel: linear\n",
     "excite.yaml": "robot: delta3.yaml\ncoordinates: [x, y, z]\nperiod: 2\nharmonics: 2\nbandwidth: 10\nmargin: 0.05\nnoise: {phi1: 0.1, phi2: 0.1, phi3: 0.1}\nseed: 1\n",
-    "tool.yaml": "frame: tip\non: platform\nat: [0, 0, -0.05]\n",
+    "tool.yaml": "name: gripper\nlink: platform\nmass: 0.2\ncentre: [0, 0, -0.03]\nframes: {tip: {at: [0, 0, -0.05]}}\n",
+    "swing.yaml": "rate: 100\nduration: 2\nperiod: 2\ncoordinates: [phi1, phi2, phi3, psi]\n"
+    "centre: {phi1: 0.25, phi2: 0.25, phi3: 0.25, psi: 0}\nsin: {phi1: [0.1], phi3: [0.05, 0.05]}\ncos: {phi2: [0.1], psi: [0.5]}\n",
+    "wrist.yaml": "rate: 50\nduration: 2\nperiod: 2\ncoordinates: [m1, m2, m3, m4, m5, m6]\ncentre: {m1: 0, m2: 0, m3: 0, m4: 0, m5: 0.5, m6: 0}\n"
+    "sin: {m1: [0.1], m4: [0.2], m6: [0.5]}\ncos: {m2: [0.1], m3: [0.1], m5: [0.2]}\n",
+    "turn.yaml": "rate: 100\nduration: 2\nperiod: 2\ncoordinates: [x, y, phi]\ncentre: {x: 0.0, y: 0.0, phi: 0.0}\n"
+    "sin: {x: [0.05], phi: [0.1]}\ncos: {y: [0.03]}\n",
 }  # fmt: skip
 
 
@@ -75,6 +81,21 @@ COMMANDS = (
     Command("track delta3.yaml log.csv --settings track.yaml --out out", ("track.yaml", "log.csv"), (), 1),
     Command("plan plan.yaml --out out", ("plan.yaml", *ROBOT), (), 0.5),
     Command("excite excite.yaml --out out", ("excite.yaml", *ROBOT), (), 0.5),
+    Command("forces irb360.yaml strut.csv --reduced --bar platform --tool tool.yaml --limit 60 --out out.parquet --json",
+            ("irb360.yaml", "irb360.urdf", "strut.csv", "tool.yaml"), ("--limit",), 1),
+    Command("forces irb360.yaml strut.csv --compare cell.csv --out out.csv", ("cell.csv", "strut.csv", "irb360.yaml"), (), 1),
+    Command("predict dualv.yaml turn.csv --internal --payload body.yaml --out out.csv --json",
+            ("dualv.yaml", "dualv.urdf", "turn.csv", "body.yaml"), (), 1),
+    Command("simulate dualv.yaml --motion turn.yaml --internal 1 --out out.csv --json",
+            ("dualv.yaml", "dualv.urdf", "turn.yaml"), ("--internal", "--noise", "--bias"), 1),
+    Command("check irb2400.yaml --json", ("irb2400.yaml", "irb2400.urdf"), (), 1),
+    Command("pose irb2400.yaml --reach 0.9,0.2,0.6,180,0,180 --frame T --degrees", ("irb2400.yaml", "irb2400.urdf"), ("--reach",), 1),
+    Command("pose irb2400.yaml --at 10,20,-10,30,1,0 --degrees --velocity 0,0.1,0,0,0,0", ("irb2400.yaml",), ("--velocity", "--at"), 1),
+    Command("pose irb2400.yaml --motion wrist.csv --json", ("wrist.csv", "irb2400.yaml", "irb2400.urdf"), (), 1),
+    Command("track delta3.yaml log.csv other.csv --settings track.yaml --params fit --out out --json",
+            ("track.yaml", "log.csv", "other.csv", "fit/result.json"), (), 0.5),
+    Command("track delta3.yaml other.csv --settings track.yaml --resume tracked/state.npz --out out", ("tracked/state.npz", "other.csv"), (), 0.5),
+    Command("show delta3.yaml --motion log.csv --forces --limit 20 --params fit --export out.html", ("log.csv", "fit/result.json"), ("--limit",), 0.5),
     Command("design design.yaml --out out", ("design.yaml",), (), 0.3),
     Command("stiffness stiffness.yaml --out out", ("stiffness.yaml", "irb6660_stiffness/measurements.csv"), (), 0.3),
 )  # fmt: skip
@@ -93,8 +114,11 @@ def build(folder: Path, robodyn) -> None:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     (folder / "arm.xml").write_text(ARM)
-    for name in ("delta3.yaml", "delta3.urdf"):
-        shutil.copy(ROOT / "urdf" / name, folder)
+    for robot in ("delta3", "irb360", "irb2400", "dualv"):
+        for ending in ("yaml", "urdf"):
+            shutil.copy(ROOT / "urdf" / f"{robot}.{ending}", folder)
+    shutil.copy(ROOT / "examples" / "dualv_payload_body.yaml", folder / "body.yaml")
+    (folder / "cell.csv").write_text("t,force\n" + "".join(f"{k / 50},{20 + k % 7}\n" for k in range(100)))
     shutil.copytree(ROOT / "examples" / "irb6660_stiffness", folder / "irb6660_stiffness")
     shutil.copy(ROOT / "examples" / "irb6660_stiffness.yaml", folder / "stiffness.yaml")
     shutil.copy(ROOT / "examples" / "irb6660_design.yaml", folder / "design.yaml")
@@ -102,3 +126,7 @@ def build(folder: Path, robodyn) -> None:
     for name, seed in (("log.csv", 1), ("other.csv", 2), ("log.parquet", 1)):
         robodyn(f"simulate delta3.yaml --motion motion.yaml --out {name} {noise} {seed}".split())
     robodyn(["identify", "run.yaml", "--out", "fit"])
+    robodyn(["track", "delta3.yaml", "log.csv", "--settings", "track.yaml", "--out", "tracked"])
+    robodyn(["simulate", "irb360.yaml", "--motion", "swing.yaml", "--out", "strut.csv"])
+    robodyn(["simulate", "irb2400.yaml", "--motion", "wrist.yaml", "--out", "wrist.csv"])
+    robodyn(["simulate", "dualv.yaml", "--motion", "turn.yaml", "--internal", "1", "--out", "turn.csv"])

@@ -191,8 +191,14 @@ def test_state_of_another_robot_is_refused(model, tmp_path):
     np.savez(tmp_path / "plain.npz", **{k: x for k, x in read.items() if not k.startswith("detector/")})
     with pytest.raises(BadFile, match="payload included"):
         restore_state(tmp_path / "plain.npz", new_stream(model))
+    for name, value, said in (("x", np.nan * read["estimator/x"], "no numbers"), ("settings", np.ones(2), "not as")):
+        np.savez(tmp_path / "other.npz", **(read | {f"estimator/{name}": value}))
+        with pytest.raises(BadFile, match=said):
+            restore_state(tmp_path / "other.npz", new_stream(model))
+        with pytest.raises(BadFile, match=said):
+            merge_state(tmp_path / "other.npz", new_stream(model))
     (tmp_path / "broken.npz").write_bytes(b"PK")
-    with pytest.raises(BadFile, match="cannot read the state"):
+    with pytest.raises(BadFile, match="cannot read"):
         restore_state(tmp_path / "broken.npz", new_stream(model))
 
 
@@ -343,7 +349,7 @@ def test_a_log_in_pieces_is_the_log(log_file, model, tmp_path, monkeypatch, suff
         (("delta3", "LOG", "--settings", "even.yaml"), "must be odd"),
         (("delta3", "LOG", "--settings", "noise.yaml"), "but not of phi2, phi3"),
         (("irb360", "LOG"), "no column 'q_psi'"),
-        (("delta3", "LOG", "--resume", "LOG"), "cannot read the state"),
+        (("delta3", "LOG", "--resume", "LOG"), "cannot read"),
     ],
 )
 def test_mistakes_are_one_sentence(log_file, tmp_path, words, said, monkeypatch, capsys):
