@@ -47,10 +47,10 @@ def column(
         values = numbers.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     bad = np.flatnonzero(np.abs(values) > LARGEST if gaps else ~(np.abs(values) <= LARGEST))
     if len(bad) and not (clock and kind.is_temporal() and np.isfinite(values[bad]).all()):
-        shown = quoted(cells[int(bad[0])])
+        size = "" if np.isnan(values[bad[0]]) else f"; expected one from {-LARGEST:g} to {LARGEST:g}"
         raise BadLog(
-            f"{where}: column {name!r} is not a number from {-LARGEST:g} to {LARGEST:g} in {len(bad)} rows, first in row "
-            f"{line(begin + int(bad[0]))} ({shown})"
+            f"{where}: column {name!r} is not a number in {len(bad)} rows, first in row {line(begin + int(bad[0]))} "
+            f"({quoted(cells[int(bad[0])])}){size}"
         )
     return np.asarray(values * unit, float)
 
