@@ -35,5 +35,5 @@ def study() -> Section:
             f"{codes[1] + codes[2]}; {codes[0]}; {codes[3]}",
         ),
     ]
-    note = f"Values, keys, cells, attributes, elements, options and bytes are mutated, one to three at a time, of files for {len(COMMANDS)} command lines; Parquet is left out, of whose damaged pages polars ends the process."
+    note = f"Values, keys, cells, attributes, elements, options and bytes are mutated, one to three at a time, of files for {len(COMMANDS)} command lines, Parquet among them."
     return Section("Mutated files and options", "python figures/make.py fuzz", tuple(rows), note)

@@ -34,7 +34,7 @@ def quoted(found: object) -> str:
 class UnknownName(RobodynError):
     """A joint, frame, motor or key that does not exist; names the nearest one that does."""
 
-    def __init__(self, what: str, name: str, where: str, known: Iterable[str]):
+    def __init__(self, what: str, name: str, where: str, known: Iterable[str], advice: str = ""):
         known = list(known)
         name = str(name) if len(str(name)) < 200 else quoted(str(name))
         nearest = get_close_matches(name, known, n=1, cutoff=0.5)
@@ -44,7 +44,7 @@ class UnknownName(RobodynError):
             hint = f"it has {', '.join(known[:12])} and {len(known) - 12} more"
         else:
             hint = f"it has {', '.join(known)}" if known else "it has none"
-        super().__init__(f"no {what} {name!r} in {where}; {hint}")
+        super().__init__(f"no {what} {name!r} in {where}; {hint}{advice and '; '}{advice}")
 
 
 class BadFile(RobodynError):

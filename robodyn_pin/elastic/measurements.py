@@ -1,6 +1,7 @@
 """Measured deviations of the tool: read from CSV and checked, or simulated and marked as such."""
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.elastic.deviation import deviation_at
 from robodyn_pin.elastic.springs import PoseKinematics, Springs, coordinates_of, pose_kinematics
 from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.table import column, read_table
+from robodyn_pin.logs.table import columns_of, open_table
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.robot.robot import Robot
 
@@ -59,24 +60,20 @@ def read_measurements(path: Path, robot: Robot, sigma: float | None) -> Measurem
     Raises:
         BadLog, UnknownName: the message names the file, the row and what is wrong with it.
     """
-    table, notes = read_table(path)
-    first_row = notes.count("\n") + 2
-    if not len(table):
-        raise BadLog(f"{path}: no measurements below the header")
-    q, force, moved = (
-        np.stack([column(table, header, path, first_row) for header in part], axis=1)
-        for part in (motor_headers(robot), FORCE, DEVIATION)
-    )
-    if "sigma" in table.columns:
-        noise = column(table, "sigma", path, first_row)
-    elif sigma is not None:
-        noise = np.full(len(table), sigma)
-    else:
+    table = open_table(path)
+    given = "sigma" in table.headers
+    if not given and sigma is None:
         raise BadLog(
             f"{path}: no column 'sigma' [m], the sensor's standard deviation; add it, or 'sigma' in the run file"
         )
-    rows = tuple(range(1, len(table) + 1))
-    m = Measurements(path.name, q, force, moved, noise, rows, "simulated" in notes.lower())
+    parts = (motor_headers(robot), FORCE, DEVIATION)
+    found = columns_of(table, [*chain(*parts), *(["sigma"] if given else [])])
+    if not len(found[0]):
+        raise BadLog(f"{path}: no measurements below the header")
+    q, force, moved = (np.stack([found.pop(0) for _ in part], axis=1) for part in parts)
+    noise = found[0] if given else np.full(len(q), sigma)
+    rows = tuple(range(1, len(q) + 1))
+    m = Measurements(path.name, q, force, moved, noise, rows, "simulated" in table.notes.lower())
     for i in range(len(rows)):
         if noise[i] <= 0:
             raise BadLog(f"{m.label(i)}: sigma is {noise[i]:g} m; a sensor has a positive standard deviation")

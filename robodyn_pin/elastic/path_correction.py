@@ -18,7 +18,7 @@ from robodyn_pin.elastic.measurements import AXES, FORCE, motor_headers
 from robodyn_pin.elastic.springs import PoseKinematics, Springs, coordinates_of, pose_kinematics
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Strict
-from robodyn_pin.logs.table import column, read_table
+from robodyn_pin.logs.table import columns_of, open_table
 from robodyn_pin.logs.writing import write_table
 
 
@@ -65,20 +65,21 @@ def read_loaded_path(path: Path, springs: Springs, spec: LoadedPathSpec) -> Load
     Raises:
         BadLog, UnknownName, BadFile: the file lacks something or has numbers that cannot be; the message says which.
     """
-    table, notes = read_table(path)
-    first_row = notes.count("\n") + 2
-    q = np.stack([column(table, name, path, first_row) for name in motor_headers(springs.robot)], axis=1)
+    table, motors = open_table(path), motor_headers(springs.robot)
+    if spec.force is None and FORCE[0] not in table.headers:
+        raise BadFile(f"{path}: no columns fx, fy, fz [N]; add them, or 'force' to 'path' in the run file")
+    wanted = [*motors, *(FORCE if spec.force is None else ()), *(["t"] if "t" in table.headers else [])]
+    found = dict(zip(wanted, columns_of(table, wanted), strict=True))
+    q = np.stack([found[name] for name in motors], axis=1)
     if not len(q):
         raise BadFile(f"{path}: no points below the header")
-    if spec.force is None and FORCE[0] not in table.columns:
-        raise BadFile(f"{path}: no columns fx, fy, fz [N]; add them, or 'force' to 'path' in the run file")
     if spec.force is not None:
         force = np.tile(np.array(spec.force), (len(q), 1))
     else:
-        force = np.stack([column(table, name, path, first_row) for name in FORCE], axis=1)
+        force = np.stack([found[name] for name in FORCE], axis=1)
     if not force.any():
         raise BadFile(f"{path}: the force is zero all along; there is nothing to correct")
-    return LoadedPath(column(table, "t", path, first_row) if "t" in table.columns else None, q, force)
+    return LoadedPath(found.get("t"), q, force)
 
 
 def correct_path(

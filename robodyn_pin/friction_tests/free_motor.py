@@ -71,7 +71,8 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[Log]:
             "their log"
         )
     for named in run.logs:
-        log = uniform(read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale))
+        path = resolve(folder, named.file)
+        log = uniform(read_log(path, robot, run.columns, run.units, scale=run.scale, rate=run.rate))
         yield log.section(*rows_of(named, log.size))
 
 

@@ -170,6 +170,6 @@ class RunFile(LogKeys):
 
 
 def read_as(run: RunFile | None, path: Path, robot: Robot, torque: bool = True) -> Log:
-    """A log whose columns, units and scale are those of a run file; without one our names and SI. As `read_log`."""
+    """A log whose columns, units, scale and rate are those of a run file; without one our names and SI. As `read_log`."""
     keys = run or LogKeys()
-    return read_log(path, robot, keys.columns, keys.units, torque, keys.scale)
+    return read_log(path, robot, keys.columns, keys.units, torque, keys.scale, keys.rate)

@@ -171,7 +171,7 @@ class Spline:
     """Smoothing spline."""
 
     smoothing: Smoothing
-    first_row: int  # of the log; sections count from there
+    begin: int  # row of the file that is the log's first; sections count from there
     rate: float  # of the log [Hz]
     reason: str
     edge: int
@@ -181,7 +181,7 @@ class Spline:
         return self.smoothing.reach
 
     def motion(self, part: Log) -> Motion:
-        return self.smoothing.motion(part.q, part.first_row - self.first_row, self.rate)
+        return self.smoothing.motion(part.q, part.begin - self.begin, self.rate)
 
 
 @dataclass(frozen=True)
@@ -189,18 +189,18 @@ class Fourier:
     """Fourier series; the positions are those of the series as well."""
 
     series: Series
-    first_row: int
+    begin: int
     rate: float
     reason: str
     reach: int = 0
     edge: int = 0
 
     def motion(self, part: Log) -> Motion:
-        return self.series.motion(part.size, part.first_row - self.first_row, self.rate)
+        return self.series.motion(part.size, part.begin - self.begin, self.rate)
 
 
 def _clock(log: AnyLog) -> tuple[int, float]:
-    return log.section(0, 1).first_row, log.rate
+    return log.section(0, 1).begin, log.rate
 
 
 def _filtered(log: AnyLog, preparation: Preparation, before: str = "", after: str = "") -> Filtered:

@@ -1,7 +1,7 @@
 """Motion logs: read, brought to SI, checked, put on a uniform clock."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,8 +11,6 @@ from robodyn_pin.logs.quality import UNSEEN, Quality, counted, merged
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
 
-if TYPE_CHECKING:
-    pass
 IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
 
 
@@ -28,7 +26,8 @@ class Log:
     ddq: np.ndarray | None = None
     simulated: bool = False  # the file says so
     loaded: bool = False  # the robot carried the payload of the run
-    first_row: int = 2  # line of the file that holds sample 0
+    begin: int = 0  # row of the file that is sample 0, from 0
+    line: Callable[[int], int] = (2).__add__  # of the file that holds a row
     quality: Quality = UNSEEN
 
     @property
@@ -54,13 +53,13 @@ class Log:
 
     def row(self, i: int) -> str:
         """How to call sample i in a message."""
-        return f"row {i + self.first_row} of {self.name} (t = {self.t[i]:.4g} s)"
+        return f"row {self.line(self.begin + i)} of {self.name} (t = {self.t[i]:.4g} s)"
 
     def section(self, begin: int, end: int) -> "Log":
         """Samples begin..end."""
         tau, dq, ddq = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq))
-        t, q, row = self.t[begin:end], self.q[begin:end], self.first_row + begin
-        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, first_row=row)
+        t, q = self.t[begin:end], self.q[begin:end]
+        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, begin=self.begin + begin)
 
     window = section
 

@@ -10,8 +10,9 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
 from robodyn_pin.logs.log import Log, quality_of
+from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
-from robodyn_pin.logs.table import column, read_table
+from robodyn_pin.logs.table import Table, check_header, open_table
 from robodyn_pin.logs.units import FACTORS, Scale, Units, factors
 from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 PREFIXES = ("q_", "dq_", "ddq_", "tau_")
 
 
+FASTEST = 1e7  # [Hz] no robot is sampled as fast
 TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 
 
@@ -30,62 +32,88 @@ TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 class LogColumns:
     """Which columns of a file hold what, checked against the robot."""
 
-    path: Path
+    table: Table
     robot: Robot
-    columns: Mapping[str, str]
+    columns: Mapping[str, str | int]  # our name -> header, or number of the column, from 1
     units: Units
     scale: Scale
     torque: bool
-    notes: str
-    headers: tuple[str, ...]
+    rate: float | None = None  # [Hz] of a log without a clock
     gaps: bool = False  # cells without a number become NaN
+    first_tick: int | None = None  # of its clock, where that has so many ticks that it counts from the first row
 
     def __post_init__(self) -> None:
-        ours = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)]
-        for name in self.columns:
+        ours, count = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)], len(self.table.headers)
+        for name, header in self.columns.items():
             if name not in ours:
-                where = f"the column map for {self.path.name}; robot {self.robot.name!r} has no such motor"
+                where = f"the column map for {self.table.path.name}; robot {self.robot.name!r} has no such motor"
                 raise UnknownName("column", name, where, ours)
+            if isinstance(header, int) and not 1 <= header <= count:
+                raise BadLog(
+                    f"{self.table.path} has {count} columns, 'columns: {{{name}: {header}}}' asks for another; expected 1 to {count}"
+                )
         factors(self.robot, self.units, self.scale)
+        clock = self._headers("t")[0]
+        if self.rate is not None and (clock in self.table.headers or "t" in self.columns):
+            raise BadLog(
+                f"{self.table.path} has a clock, column {clock!r}, and 'rate: {self.rate:g}' is for logs without one; leave 'rate' "
+                "out"
+            )
+        if self.rate is None and clock not in self.table.headers and self.table.has_header and "t" not in self.columns:
+            hint = "name the column under 'columns: {t: NAME}', or give the rate of a log without a clock, 'rate: HZ'"
+            raise UnknownName("column", "t", str(self.table.path), self.table.headers, hint)
+        for header in self.needed():
+            check_header(self.table, header, f"{self.table.path}, a log for robot {self.robot.name!r}")
 
     def needed(self) -> list[str]:
         """Headers that are read."""
-        return [h for prefix in ("t", *PREFIXES) for h in self._headers(prefix) if h in self.headers]
+        return [header for prefix in ("t", *PREFIXES) if self._is_read(prefix) for header in self._headers(prefix)]
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Headers that are not read."""
+        """Headers that are not read; those of a log without names are none."""
         needed = set(self.needed())
-        return tuple(h for h in self.headers if h not in needed)
+        return tuple(h for h in self.table.headers if h not in needed) if self.table.has_header else ()
+
+    def counted_from(self, cells: "pl.DataFrame") -> "LogColumns":
+        """The same with the first tick of a clock, given the file's first rows."""
+        return self if self.rate is not None else replace(self, first_tick=first_tick(cells[self._headers("t")[0]]))
+
+    def _is_read(self, prefix: str) -> bool:
+        if prefix == "t":
+            return self.rate is None
+        needed = prefix == "q_" or (prefix == "tau_" and self.torque)
+        return needed or any(header in self.table.headers for header in self._headers(prefix))
 
     def _names(self, prefix: str) -> list[str]:
         return ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
 
     def _headers(self, prefix: str) -> list[str]:
-        return [self.columns.get(name, name) for name in self._names(prefix)]
+        given = [self.columns.get(name, name) for name in self._names(prefix)]
+        return [self.table.headers[header - 1] if isinstance(header, int) else header for header in given]
 
-    def take(self, table: "pl.DataFrame", begin: int) -> Log:
-        """A part of the file that starts at sample `begin`, in SI."""
-        first_row = self.notes.count("\n") + 2 + begin
+    def take(self, cells: "pl.DataFrame", begin: int) -> Log:
+        """A part of the file that starts at row `begin`, in SI."""
 
-        def block(prefix: str, needed: bool, factor: np.ndarray | float) -> np.ndarray | None:
-            headers = self._headers(prefix)
-            if not needed and not any(h in table.columns for h in headers):
+        where, line = str(self.table.path), self.table.line
+
+        def block(prefix: str, factor: np.ndarray) -> np.ndarray | None:
+            if not self._is_read(prefix):
                 return None
-            if missing := [h for h in headers if h not in table.columns]:
-                where = f"{self.path}, a log for robot {self.robot.name!r}"
-                raise UnknownName("column", missing[0], where, table.columns)
-            return np.stack([column(table, h, self.path, first_row, self.gaps) for h in headers], axis=1) * factor
+            headers = self._headers(prefix)
+            return np.stack([column(cells[h], where, line, begin, self.gaps) for h in headers], axis=1) * factor
 
         position, effort = factors(self.robot, self.units, self.scale)
-        clock = self._headers("t")[0]
-        stamped = clock in table.columns and table[clock].dtype.is_temporal()  # stamps are read in seconds
-        t, q = block("t", True, 1.0 if stamped else FACTORS[self.units.time]), block("q_", True, position)
-        assert t is not None
+        if self.rate is None:
+            clock, unit = cells[self._headers("t")[0]], FACTORS[self.units.time]
+            t = column(clock, where, line, begin, self.gaps, True, self.first_tick, unit)
+        else:
+            t = (begin + np.arange(len(cells))) / self.rate
+        q = block("q_", position)
         assert q is not None
         return Log(
-            self.path.name, t[:, 0], q, block("tau_", self.torque, effort), block("dq_", False, position),
-            block("ddq_", False, position), simulated="simulated" in self.notes.lower(), first_row=first_row,
+            self.table.path.name, t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
+            simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
             quality=replace(UNSEEN, unused=self.unused),
         )  # fmt: skip
 
@@ -101,29 +129,28 @@ class LogSpec(Strict):
 def read_log(
     path: str | Path,
     robot: Robot,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     units: Units | None = None,
     torque: bool = True,
     scale: Scale | None = None,
+    rate: float | None = None,
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
 
     Args:
-        columns: our name -> header, where the file's headers differ.
+        columns: our name -> header, or number of the column, from 1, where the file's headers differ or there are none.
         units: of the file, where not SI.
         torque: whether torques must be there.
         scale: factors of single motors, after the units.
+        rate: [Hz] of a log without a clock.
 
     Raises:
         BadLog: names the file, the column and the row of what is wrong.
         UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
     """
-    path = Path(path)
-    table, notes = read_table(path)
-    layout = LogColumns(
-        path, robot, columns or {}, units or Units(), scale or Scale(), torque, notes, tuple(table.columns)
-    )
-    log = layout.take(table, 0)
+    table = open_table(Path(path))
+    layout = LogColumns(table, robot, columns or {}, units or Units(), scale or Scale(), torque, rate)
+    log = layout.take(table.read(layout.needed()), 0)
     _check_clock(log)
     check_speed(log, robot, layout.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
@@ -137,8 +164,18 @@ def _check_clock(log: Log) -> None:
     if len(back):
         i = int(back[0])
         raise BadLog(
-            f"{log.name}: time does not increase in {len(back)} rows, first in row {i + 1 + log.first_row} "
+            f"{log.name}: time does not increase in {len(back)} rows, first in row {log.line(log.begin + i + 1)} "
             f"(column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
+        )
+    check_rate(log.name, len(t) - 1, float(t[-1] - t[0]))
+
+
+def check_rate(name: str, steps: int, duration: float) -> None:
+    """Raise BadLog where so many steps in a time [s] are more than any robot makes: the times are in another unit."""
+    if duration * FASTEST < steps:
+        raise BadLog(
+            f"{name}: {steps} steps of its clock take {duration:.3g} s, expected less than {FASTEST:g} a second; declare the unit of "
+            "its times, 'units: {time: ms}'"
         )
 
 
@@ -155,7 +192,7 @@ def check_speed(log: Log, robot: Robot, units: Units) -> None:
             kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
             raise BadLog(
                 f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
-                f"{worst + log.first_row}, its limit is {limit:.4g}; are its {kind}s in another unit than {unit!r}? "
+                f"{log.line(log.begin + worst)}, its limit is {limit:.4g}; are its {kind}s in another unit than {unit!r}? "
                 f"Declare 'units: {{{kind}: {usual}}}' in the run file, or a factor of this motor under 'scale: {{position: ...}}'"
             )
 

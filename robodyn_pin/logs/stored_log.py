@@ -1,24 +1,20 @@
 """Logs that are too long for memory, and logs to be written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.log import IRREGULAR, Log, uniform
+from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
-from robodyn_pin.logs.reading import LogColumns, check_speed, read_log
-from robodyn_pin.logs.table import cells, is_plain, notes_of, read_table, readable
+from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_log
+from robodyn_pin.logs.table import open_table
 from robodyn_pin.logs.units import Scale, Units
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
@@ -57,29 +53,30 @@ class StoredLog:
 AnyLog = Log | StoredLog
 
 
-def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, scale: Scale | None = None) -> AnyLog:
+def open_log(
+    path: Path,
+    robot: Robot,
+    columns: Mapping[str, str | int],
+    units: Units,
+    scale: Scale | None = None,
+    rate: float | None = None,
+) -> AnyLog:
     """A log on a uniform clock: in memory, or left in its file where it is a long Parquet file with a regular clock.
 
     Raises: as `read_log`.
     """
-    import polars as pl
-
-    if path.suffix != ".parquet":
-        return uniform(read_log(path, robot, columns, units, scale=scale))
-    notes = notes_of(path)
-    with readable(path):
-        lazy = pl.scan_parquet(path)
-        rows, headers = lazy.select(pl.len()).collect().item(), tuple(lazy.collect_schema().names())
-    if rows <= LONG:
-        return uniform(read_log(path, robot, columns, units, scale=scale))
-    layout = LogColumns(path, robot, columns, units, scale or Scale(), True, notes, headers)
+    table = open_table(path)
+    if not isinstance(table, ParquetTable) or (rows := table.rows) <= LONG:
+        return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
+    layout = LogColumns(table, robot, columns, units, scale or Scale(), True, rate)
     wanted = layout.needed()
+    layout = layout.counted_from(table.part(0, 1, wanted))
 
     def read(begin: int, end: int) -> Log:
-        with readable(path):
-            return layout.take(lazy.slice(begin, end - begin).select(wanted).collect(), begin)
+        return layout.take(table.part(begin, end, wanted), begin)
 
     ends = [read(i, i + 1).t[0] for i in (0, rows - 1)]
+    check_rate(path.name, rows - 1, ends[1] - ends[0])
     step = float(ends[1] - ends[0]) / (rows - 1)
     size = max(1, PIECE // span_of(1 / step)) * span_of(1 / step)
     limits, parts = torque_limits(robot), []
@@ -92,12 +89,17 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, sc
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, step, limits, begin))
     whole = replace(merged(parts, robot.motors.names, 1 / step, limits), unused=layout.unused)
     if whole.irregular > IRREGULAR:
-        return uniform(read_log(path, robot, columns, units, scale=scale))
-    return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)
+        return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
+    return StoredLog(path.name, 1 / step, whole, "simulated" in table.notes.lower(), 0, rows, read)
 
 
 def log_pieces(
-    path: Path, robot: Robot, columns: dict[str, str], units: Units, scale: Scale | None = None
+    path: Path,
+    robot: Robot,
+    columns: Mapping[str, str | int],
+    units: Units,
+    scale: Scale | None = None,
+    rate: float | None = None,
 ) -> Iterator[Log]:
     """A log with torques in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
     number are NaN, the clock is as it is.
@@ -105,34 +107,10 @@ def log_pieces(
     Raises:
         BadLog, UnknownName: names the file and the column of what is wrong.
     """
-    notes, begin = notes_of(path), 0
-    for table in _tables(path):
-        headers = tuple(table.columns)
-        layout = LogColumns(path, robot, columns, units, scale or Scale(), True, notes, headers, gaps=True)
-        yield layout.take(table, begin)
-        begin += len(table)
-
-
-def _tables(path: Path) -> Iterator["pl.DataFrame"]:
-    """A table in pieces of PIECE rows; what is packed or separated otherwise than by commas is read as a whole first."""
-    import polars as pl
-
-    with readable(path):
-        if path.suffix == ".parquet":
-            lazy = pl.scan_parquet(path)
-            rows = lazy.select(pl.len()).collect().item()
-            for begin in range(0, max(rows, 1), PIECE):
-                yield lazy.slice(begin, PIECE).collect()
-            return
-        if not is_plain(path):
-            table = read_table(path)[0]
-            for begin in range(0, max(len(table), 1), PIECE):
-                yield table.slice(begin, PIECE)
-            return
-        with path.open("rb") as file:
-            header = next((line for line in file if not line.startswith(b"#")), b"")
-            full = True
-            while full:
-                lines = list(islice(file, PIECE))
-                full = len(lines) == PIECE
-                yield cells(header + b"".join(lines))
+    table, begin = open_table(path), 0
+    layout = LogColumns(table, robot, columns, units, scale or Scale(), True, rate, gaps=True)
+    for cells in table.pieces(layout.needed(), PIECE):
+        if begin == 0:
+            layout = layout.counted_from(cells)
+        yield layout.take(cells, begin)
+        begin += len(cells)

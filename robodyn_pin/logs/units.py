@@ -6,10 +6,10 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from robodyn_pin.errors import UnknownName
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.robot.robot import Robot
 
-FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
+FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
            "N m": 1.0, "mN m": 1e-3, "N": 1.0, "kN": 1e3}  # fmt: skip
 MOVED = {("angle", "m"): "length", ("angle", "mm"): "length", ("torque", "N"): "force"}  # units of another kind of axis
 
@@ -18,7 +18,7 @@ class Units(Strict):
     """Units of a log that is not in SI. Motors that only move sliding joints have length and force, all others angle and
     torque."""
 
-    time: Literal["s", "ms", "us"] = "s"
+    time: Literal["s", "ms", "us", "ns"] = "s"
     angle: Literal["rad", "deg"] = "rad"
     length: Literal["m", "mm"] = "m"
     torque: Literal["N m", "mN m"] = "N m"
@@ -64,7 +64,10 @@ class Scale(Strict):
 class LogKeys(Strict):
     """What a file says of how logs are to be read."""
 
-    columns: dict[str, str] = {}  # our name -> header of the log
+    columns: dict[
+        str, Annotated[int, Field(ge=1)] | str
+    ] = {}  # our name -> header of the log, or number of the column, from 1
+    rate: Positive | None = None  # [Hz] of logs without a clock, whose first row is at t = 0
     units: Units = Units()
     scale: Scale = Scale()
 

@@ -8,8 +8,8 @@ import numpy as np
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import write_whole
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.parquet_table import write_parquet
 from robodyn_pin.logs.reading import PREFIXES
-from robodyn_pin.logs.table import NOTE
 from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write_table(path: Path, named: "dict[str, np.ndarray] | pl.DataFrame", note:
     check_name(path)
     table = pl.DataFrame(named)
     if path.suffix == ".parquet":
-        write_whole(path, lambda target: table.write_parquet(target, metadata={NOTE: note}))
+        write_whole(path, lambda target: write_parquet(target, table, note))
         return
 
     def write(target: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import BadFile, BadLog
+from robodyn_pin.logs.table import columns_of, open_table
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.planning.path import Path
 from robodyn_pin.planning.path_dynamics import RobotDynamics, joint_path_at, point_blocks, robot_dynamics
@@ -144,15 +145,9 @@ def read_look_up(file: str | FilePath) -> LookUp:
     Raises:
         BadLog: the file cannot be read, or its times are not the multiples of one cycle.
     """
-    import polars as pl
-
-    from robodyn_pin.logs.table import readable
-
-    file = FilePath(file)
-    with readable(file):
-        table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file, comment_prefix="#")
-    rows = table.to_numpy()
-    t = rows[:, table.columns.index("t")] if "t" in table.columns else np.zeros(0)
+    table = open_table(FilePath(file))
+    rows = np.stack(columns_of(table, table.headers), axis=1)
+    t = rows[:, table.headers.index("t")] if "t" in table.headers else np.zeros(0)
     if len(t) < 2 or np.abs(t - np.arange(len(t)) * t[1]).max() > 1e-6 * t[1]:
         raise BadLog(f"{file}: a look-up table has a column t with 0, one cycle, two cycles, ... in at least two rows")
-    return LookUp(tuple(table.columns), rows, float(t[-1] / (len(t) - 1)))
+    return LookUp(table.headers, rows, float(t[-1] / (len(t) - 1)))

@@ -58,7 +58,6 @@ class Command:
 
 
 ROBOT = ("delta3.yaml", "delta3.urdf")
-# Parquet files are not mutated: of damaged pages polars asks for 10^18 bytes, which ends the process.
 COMMANDS = (
     Command("check delta3.yaml", ROBOT, (), 3),
     Command("check arm.xml", ("arm.xml",), (), 2),
@@ -72,6 +71,8 @@ COMMANDS = (
     Command("predict delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), (), 3),
     Command("predict delta3.yaml log.csv --params fit --out out.csv",
             ("log.csv", "fit/result.json", "fit/run.yaml", "fit/parameters.npz"), (), 2),
+    Command("predict delta3.yaml log.parquet --out out.csv", ("log.parquet",), (), 1),
+    Command("track delta3.yaml log.parquet --settings track.yaml --out out", ("log.parquet",), (), 0.5),
     Command("forces delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), ("--limit",), 2),
     Command("joints delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), (), 1),
     Command("identify run.yaml --out out", ("run.yaml", "log.csv", "other.csv", *ROBOT), (), 1),

@@ -11,7 +11,7 @@ import zstandard
 
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.logs.stored_log import log_pieces
-from robodyn_pin.logs.table import read_columns, read_table
+from robodyn_pin.logs.table import open_table, read_columns
 from robodyn_pin.logs.units import Units
 from robodyn_pin.robot.robot import load
 
@@ -34,7 +34,7 @@ def test_the_same_table_however_it_is_written(tmp_path: Path, how: str):
     path = tmp_path / "log.csv"
     path.write_bytes(_written(PLAIN, how))
     np.testing.assert_array_equal(read_columns(path, ["t", "q"]), [[0, 1], [1.5, -2.5]])
-    assert "SIMULATED" in read_table(path)[1]
+    assert "SIMULATED" in open_table(path).notes
 
 
 @pytest.mark.parametrize("how", WRITTEN)
