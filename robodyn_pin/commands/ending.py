@@ -1,38 +1,31 @@
 """How every command ends: with whole results, or with none and one sentence."""
 
+import contextlib
 import errno
 import functools
 import os
+import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.staging import keeps_results, whole_results
+from robodyn_pin.staging import process, whole_results
 
-INTERRUPTED = 130  # exit code of what Ctrl-C has ended
 SICK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}
 
 
 def whole(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, whose results appear together; Ctrl-C ends it with a line that says what was kept."""
+    """The command, whose results appear together."""
 
     @functools.wraps(command)
     def run(*things: Any, **options: Any) -> None:
-        kept = False
         _make_caches_writable()
         try:
             with whole_results():
-                try:
-                    command(*things, **options)
-                finally:
-                    kept = keeps_results()
-        except KeyboardInterrupt:
-            said = "its results are written" if kept else "nothing was written, and what was there before is unchanged"
-            print(f"robodyn: interrupted; {said}", file=sys.stderr)
-            raise SystemExit(INTERRUPTED) from None
+                command(*things, **options)
         except BrokenPipeError:  # who read the output has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
@@ -43,6 +36,22 @@ def whole(command: Callable[..., None]) -> Callable[..., None]:
             raise RobodynError(f"the system refuses to write{where}: {error.strerror}") from None
 
     return run
+
+
+@contextlib.contextmanager
+def ctrl_c_expected() -> Iterator[None]:
+    """A block that Ctrl-C ends, and the command goes on after it."""
+    before = signal.getsignal(signal.SIGINT)
+    if process.ends_at_ctrl_c:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    process.awaits_ctrl_c = True
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        process.awaits_ctrl_c = False
+        if process.ends_at_ctrl_c:
+            signal.signal(signal.SIGINT, before)
 
 
 def _make_caches_writable() -> None:
