@@ -6,11 +6,10 @@ import functools
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+from robodyn_pin.caches import spare_caches
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.staging import process, whole_results
 
@@ -22,7 +21,7 @@ def whole(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*things: Any, **options: Any) -> None:
-        _make_caches_writable()
+        spare_caches()
         try:
             with whole_results():
                 command(*things, **options)
@@ -52,36 +51,3 @@ def ctrl_c_expected() -> Iterator[None]:
         process.awaits_ctrl_c = False
         if process.ends_at_ctrl_c:
             signal.signal(signal.SIGINT, before)
-
-
-def _make_caches_writable() -> None:
-    """Folders that numba and matplotlib can write where neither the installation nor the user's home can be written."""
-    home = Path(os.path.expanduser("~"))
-    installed = Path(__file__).parents[1] / "dynamics"
-    if not (_writable(installed) or _writable(home)):
-        _set_cache("NUMBA_CACHE_DIR")
-    if not _writable(home):
-        _set_cache("MPLCONFIGDIR")
-
-
-def _writable(folder: Path) -> bool:
-    """Whether files can be made there, whatever permissions say: a file system may be read-only."""
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def _set_cache(name: str) -> None:
-    """Point a variable to a folder of this user's own; if there is none, the libraries do without."""
-    if name in os.environ:
-        return
-    folder = Path(tempfile.gettempdir()) / f"robodyn_{os.getuid()}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return
-    if found.st_uid == os.getuid() and not found.st_mode & 0o077:  # nobody else has put code there
-        os.environ[name] = str(folder)
