@@ -29,6 +29,8 @@ def whole(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(1) from None
         except OSError as error:
+            if "temporary directory" in str(error):  # Python's words, or matplotlib's
+                raise RobodynError("neither home nor temporary files can be written; set TMPDIR to a folder") from None
             if error.errno not in SICK:
                 raise
             where = f" {error.filename}" if error.filename else ""
