@@ -18,7 +18,7 @@ from faults_jobs import JOBS, Job, prepare
 from faults_runs import forked, import_all, repeated, started
 from make import Row, Section
 
-KILLS, SEED, INTERRUPTS = 200, 1, 48
+KILLS, SEED, INTERRUPTS = 200, 1, 32
 DISK = 2 * 2**20  # [bytes]
 HIDDEN = ".robodyn-"
 OLD = b"of an earlier run"

@@ -1,10 +1,8 @@
 """A command run to its end, or to a signal: by itself, or in a fork of this process, which has imported everything."""
 
 import contextlib
-import importlib
 import io
 import os
-import pkgutil
 import signal
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from make import ROBODYN
+from make import ROBODYN, ROOT
 
 Ended = tuple[int, str, float]  # exit code, standard error, and the seconds after the signal
 
@@ -74,12 +72,10 @@ def _run(line: list[str], errors: int) -> None:
 
 def import_all() -> None:
     """Import what the commands import, so that forks need not."""
-    import robodyn_pin
+    sys.path.append(str(ROOT / "tests/commands"))
+    from forked import warm
 
-    for module in pkgutil.walk_packages(robodyn_pin.__path__, "robodyn_pin."):
-        if module.name.split(".")[1] not in ("closures", "identification", "urdf", "viz") or "panel" not in module.name:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(module.name)
+    warm()
 
 
 @contextlib.contextmanager
