@@ -13,7 +13,8 @@ from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
-OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+# "nogil": Ctrl-C is heard meanwhile.
+OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
 compiled = njit(**OPTIONS)
 # Called many times a sample: without inlining, handing over the tables costs more than the work.
 inlined = njit(forceinline=True, **OPTIONS)

@@ -13,8 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from robodyn_pin.caches import kernels_can_be_kept
 from robodyn_pin.errors import RobodynError
 
+NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 FEW = 32  # fewer samples are done before the kernels are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -28,8 +30,13 @@ def chosen(samples: int) -> bool:
 
 @cache
 def installed() -> bool:
-    """Whether numba is there."""
-    return find_spec("numba") is not None
+    """Whether numba is there, and a folder in which compiled kernels stay."""
+    if find_spec("numba") is None:
+        return False
+    if kernels_can_be_kept(Path(__file__).parent):
+        return True
+    print(f"robodyn: {NOWHERE}, so Pinocchio computes, which is slower", file=sys.stderr)
+    return False
 
 
 @contextmanager
@@ -40,7 +47,9 @@ def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
         RobodynError: kernels asked for without numba.
     """
     if path == "kernel" and not installed():
-        raise RobodynError("the compiled kernels need numba: pip install 'robodyn_pin[fast]'")
+        raise RobodynError(
+            NOWHERE if find_spec("numba") else "the compiled kernels need numba: pip install 'robodyn_pin[fast]'"
+        )
     before = _forced.set(path)
     try:
         yield

@@ -14,114 +14,82 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from make import ROBODYN, ROOT, Row, Section
+from faults_jobs import JOBS, Job, prepare
+from faults_runs import forked, import_all, repeated, started
+from make import Row, Section
 
-KILLS, SEED, INTERRUPTS = 200, 1, 40
+KILLS, SEED, INTERRUPTS = 200, 1, 32
 DISK = 2 * 2**20  # [bytes]
-EXAMPLES = ROOT / "examples"
 HIDDEN = ".robodyn-"
-CLEARED = "tidy"  # a file of the folder that no command writes
-
-
-@dataclass(frozen=True)
-class Job:
-    """A command and where it writes, given the folder of its input."""
-
-    name: str
-    arguments: tuple[str, ...]  # {out} is the place of its results, {log} a log of Delta
-    folder: bool  # results are a folder
+OLD = b"of an earlier run"
 
 
 @dataclass
 class Counts:
-    """What happened to a job."""
+    """What happened to the commands."""
 
     runs: int = 0
     early: int = 0  # ended before the results were there
     wrong: list[str] = field(default_factory=list)
 
 
-JOBS = (
-    Job(
-        "simulate", ("simulate", "delta3", "--motion", f"{EXAMPLES}/delta3_sine.yaml", "--out", "{out}/log.csv"), False
-    ),
-    Job("predict", ("predict", "delta3", "{log}", "--out", "{out}/torques.csv"), False),
-    Job("forces", ("forces", "delta3", "{log}", "--out", "{out}/struts.csv"), False),
-    Job("joints", ("joints", "delta3", "{log}", "--out", "{out}/joints.csv"), False),
-    Job("show", ("show", "delta3", "--motion", "{log}", "--export", "{out}/film.html"), False),
-    Job("track", ("track", "delta3", "{log}", "--out", "{out}"), True),
-    Job("repair", ("repair", "irb2400_printed", "--out", "{out}"), True),
-    Job("identify", ("identify", "{folder}/run.yaml", "--out", "{out}"), True),
-    Job("plan", ("plan", f"{EXAMPLES}/irb360_u_turn.yaml", "--out", "{out}"), True),
-    Job("friction", ("friction", f"{EXAMPLES}/irb2400_friction.yaml", "--protocol", "--out", "{out}"), True),
-)
-RUN = "robot: delta3\nfit: [{file: log.csv, rows: [0, 1500]}]\nheld_out: [{file: log.csv, rows: [1500, 2000]}]\n"
-
-
-def results(folder: Path) -> set[str]:
-    """Files that a user sees."""
+def results(folder: Path) -> dict[str, bool]:
+    """Files that a user sees, and whether they are those of an earlier run."""
     if not folder.exists():
-        return set()
-    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and HIDDEN not in str(p)}
+        return {}
+    files = [p for p in folder.rglob("*") if p.is_file() and HIDDEN not in str(p)]
+    return {str(p.relative_to(folder)): p.read_bytes() == OLD for p in files}
 
 
 def left(folder: Path) -> list[str]:
-    """Hidden files and folders."""
-    return [p.name for p in folder.rglob(".*")] if folder.exists() else []
+    """Hidden files and folders, in the folder or where it would be."""
+    return [str(p) for p in (*folder.rglob(".*"), *folder.parent.glob(f"{HIDDEN}*"))]
 
 
-def command(job: Job, out: Path, inputs: Path) -> list[str]:
-    places = {"out": str(out), "log": str(inputs / "log.csv"), "folder": str(inputs)}
-    return [str(ROBODYN), *(x.format(**places) for x in job.arguments)]
-
-
-def run(line: list[str], after: float | None = None, how: int = signal.SIGKILL) -> tuple[int, str, float]:
-    """Exit code, standard error and the seconds after the signal that `after` seconds bring."""
-    process = subprocess.Popen(
-        line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-    )
-    if after is not None:
-        try:
-            process.wait(after)
-        except subprocess.TimeoutExpired:
-            process.send_signal(how)
-    sent = time.monotonic()
-    said = process.communicate()[1]
-    return process.returncode, said, time.monotonic() - sent
-
-
-def killed(job: Job, out: Path, whole: set[str], line: list[str], after: float, counts: Counts) -> None:
-    """One kill into an empty folder, then a whole run."""
+def clear(out: Path, earlier: set[str]) -> None:
+    """No folder of results, or one with the files of an earlier run."""
     shutil.rmtree(out, ignore_errors=True)
-    code, _, _ = run(line, after)
+    for name in earlier:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(OLD)
+
+
+def whole_or_none(job: Job, found: dict[str, bool], whole: set[str], earlier: bool) -> bool:
+    """Nothing but whole results; where an earlier result lay, the main file tells: where it stands, all is of its run."""
+    if not earlier:
+        return not found or (set(found) == whole and not any(found.values()))
+    if job.main not in found:
+        return True
+    return set(found) == whole and set(found.values()) == {found[job.main]}
+
+
+def killed(job: Job, out: Path, whole: set[str], line: list[str], after: float, earlier: bool, counts: Counts) -> None:
+    """One kill into an empty folder, or one with an earlier result."""
+    clear(out, whole if earlier else set())
+    code, _, _ = forked(line, after)
     counts.runs += 1
     counts.early += code == -signal.SIGKILL
-    if (found := results(out)) not in (set(), whole):
-        counts.wrong.append(f"{job.name} killed after {after:.3f} s left {sorted(found)}")
+    if not whole_or_none(job, found := results(out), whole, earlier):
+        counts.wrong.append(f"{job.name} killed after {after:.3f} s left {found}")
 
 
 def healed(job: Job, out: Path, whole: set[str], line: list[str], counts: Counts) -> None:
     """A whole run after kills leaves its results and nothing else."""
-    code, said, _ = run(line)
-    if code not in (0, 3) or results(out) != whole or left(out):
+    code, said, _ = forked(line)
+    if code not in (0, 3) or set(results(out)) != whole or left(out):
         counts.wrong.append(f"{job.name} after a kill: exit {code}, {sorted(results(out))}, {left(out)}, {said[:200]}")
 
 
 def interrupted(job: Job, out: Path, whole: set[str], line: list[str], after: float, counts: Counts) -> float:
     """Ctrl-C; returns the seconds until the command has ended."""
-    shutil.rmtree(out, ignore_errors=True)
-    code, said, seconds = run(line, after, signal.SIGINT)
+    clear(out, set())
+    code, said, seconds = started(line, after)
     counts.runs += 1
     counts.early += code == 130
-    if (
-        results(out) not in (set(), whole)
-        or left(out)
-        or "Traceback" in said
-        or (code == 130 and said.count("\n") != 1)
-    ):
-        counts.wrong.append(
-            f"{job.name} interrupted after {after:.3f} s: exit {code}, {sorted(results(out))}, {said[:300]}"
-        )
+    lines = 1 if code == 130 else 0 if code in (0, 3) else said.count("\n")
+    kept = whole_or_none(job, found := results(out), whole, earlier=False)
+    if not kept or left(out) or "Traceback" in said or said.count("\n") != lines:
+        counts.wrong.append(f"{job.name} interrupted after {after:.3f} s: exit {code}, {sorted(found)}, {said[:300]}")
     return seconds if code == 130 else 0.0
 
 
@@ -134,15 +102,15 @@ def full(job: Job, whole: set[str], inputs: Path, free: int, counts: Counts) -> 
         ).returncode:
             return False
         try:
-            (disk / CLEARED).write_bytes(bytes(DISK - free))
+            (disk / "rest").write_bytes(bytes(DISK - free))
             out = disk / "out"
-            code, said, _ = run(command(job, out, inputs))
+            code, said, _ = forked(job.line(out, inputs))
             counts.runs += 1
             failed = (
-                code == 1 and said.count("\n") == 1 and "No space left" in said and not results(out) and not left(disk)
+                code == 1 and said.count("\n") == 1 and "No space left" in said and not results(out) and not left(out)
             )
             counts.early += failed
-            if not failed and not (code in (0, 3) and results(out) == whole):
+            if not failed and not (code in (0, 3) and set(results(out)) == whole):
                 counts.wrong.append(f"{job.name}, {free} bytes left: exit {code}, {sorted(results(out))}, {said[:300]}")
         finally:
             subprocess.run(["umount", disk], check=True)
@@ -157,38 +125,31 @@ def study(kills: int = KILLS, interrupts: int = INTERRUPTS) -> Section:
     kill, stop, disk, slowest, mounted = Counts(), Counts(), Counts(), (0.0, ""), True
     with tempfile.TemporaryDirectory(prefix="robodyn_faults_") as name:
         inputs = Path(name)
-        (inputs / "run.yaml").write_text(RUN)
-        prepared = [
-            ROBODYN,
-            "simulate",
-            "delta3",
-            "--motion",
-            EXAMPLES / "delta3_sine.yaml",
-            "--out",
-            inputs / "log.csv",
-        ]
-        subprocess.run([*prepared, "--noise", "0.1,0.1,0.1", "--seed", "1"], check=True, capture_output=True)
+        prepare(inputs)
+        begin = time.monotonic()
+        import_all()
+        imports = (time.monotonic() - begin) / 2  # of one command
         for k, job in enumerate(JOBS):
-            out = inputs / job.name
-            line = command(job, out, inputs)
-            run(line)  # compiles
-            shutil.rmtree(out, ignore_errors=True)
-            begin = time.monotonic()
-            code, said, _ = run(line)
-            seconds, whole = time.monotonic() - begin, results(out)
-            if code not in (0, 3):
-                kill.wrong.append(f"{job.name} fails: {said[:300]}")
-                continue
-            for _ in range(len(range(k, kills, len(JOBS)))):
-                # Half of them in the last fifth, where files are written.
-                share = random.uniform(0, 1) if random.random() < 0.5 else random.uniform(0.8, 1.02)
-                killed(job, out, whole, line, share * seconds, kill)
-            healed(job, out, whole, line, kill)
-            for _ in range(len(range(k, interrupts, len(JOBS)))):
-                needed = interrupted(job, out, whole, line, random.uniform(0.1, 1) * seconds, stop)
-                slowest = max(slowest, (needed, job.name))
-            for free in (0, random.randrange(1, DISK // 20), DISK // 8, DISK):
-                mounted = mounted and full(job, whole, inputs, free, disk)
+            with repeated([x.format(inputs=inputs) for x in job.beside]):
+                out = inputs / "results" / job.name.replace(" ", "")
+                line = job.line(out, inputs)
+                begin = time.monotonic()
+                code, said, _ = forked(line)
+                seconds, whole = time.monotonic() - begin, set(results(out))
+                if code not in (0, 3) or job.main not in whole:
+                    kill.wrong.append(f"{job.name} fails: {said[:300]}")
+                    continue
+                for trial in range(len(range(k, kills, len(JOBS)))):
+                    # Half of them in the last fifth, where files are written.
+                    share = random.uniform(0, 1) if random.random() < 0.5 else random.uniform(0.8, 1.02)
+                    killed(job, out, whole, line, share * seconds, trial % 2 == 1, kill)
+                healed(job, out, whole, line, kill)
+                for _ in range(len(range(k, interrupts, len(JOBS)))):
+                    after = random.uniform(0.1, 1) * (seconds + imports)
+                    needed = interrupted(job, out, whole, line, after, stop)
+                    slowest = max(slowest, (needed, job.name))
+                for free in (0, random.randrange(1, DISK // 20), DISK // 8):
+                    mounted = mounted and full(job, whole, inputs, free, disk)
             print(f"{job.name}: {seconds:.2f} s, wrong so far {kill.wrong + stop.wrong + disk.wrong}", flush=True)
     for complaint in (*kill.wrong, *stop.wrong, *disk.wrong):
         print(complaint, file=sys.stderr)
@@ -196,13 +157,16 @@ def study(kills: int = KILLS, interrupts: int = INTERRUPTS) -> Section:
     rows = (
         Row(f"kills, {len(JOBS)} commands", f"{kills} kills, no part of a result, nothing left after the next run",
             f"{len(kill.wrong)} wrong of {kill.runs}, {kill.early} while at work", not kill.wrong and kill.runs == kills),
-        Row("Ctrl-C, all commands", "one line, no part of a result", f"{len(stop.wrong)} wrong of {stop.runs}", not stop.wrong),
+        Row("Ctrl-C, all commands", "one line, no part of a result",
+            f"{len(stop.wrong)} wrong of {stop.runs}, {stop.early} while at work", not stop.wrong),
         Row("slowest end after Ctrl-C", "1 s", f"{slowest[0]:.2f} s, {slowest[1]}", slowest[0] <= 1.0),
         Row("disk of 2 MB, filled", "a whole result, or none and one sentence", f"{small} wrong, {disk.early} refused",
             None if not mounted else not disk.wrong),
     )  # fmt: skip
     note = (
-        "Times of kills are drawn at random, half of them in the last fifth of a run. No machine or motion is involved."
+        f"Commands: {', '.join(job.name for job in JOBS)}. Times of kills are drawn at random, half of them in the last fifth of "
+        "a run, after its imports; every other one hits a folder with an earlier result, where a main file that stands must have all files of its "
+        f"run beside it. Load of the machine {os.getloadavg()[0]:.1f}. No machine or motion is involved."
     )
     return Section("Machines that fail", "make faults", rows, note)
 

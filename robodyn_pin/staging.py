@@ -1,6 +1,10 @@
 """Results of a command that appear whole or not at all: written into a hidden folder beside their places, then moved.
 
-    write ─► FOLDER/.robodyn-XXXX/new/... ─► renamed to .robodyn-XXXX.ready: from here on it counts ─► moved, one by one
+    write ─► FOLDER/.robodyn-XXXX/new/... ─► renamed to .robodyn-XXXX.ready: from here on it counts ─► moved
+
+FOLDER is the last one on the way to the results that exists. A folder of results that is new appears by one rename. Into
+one that exists, files are moved one by one in the order in which they were written: the last one is the main file, whose
+predecessor is deleted first, so that where it stands, everything is whole.
 
 A run that is killed leaves either a hidden folder that does not count, which the next run deletes, or one that counts,
 which the next run moves on. A lock, which the system drops with its process, tells both from a run that is still at work.
@@ -12,49 +16,76 @@ import fcntl
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from robodyn_pin.errors import BadFile
-
-HIDDEN, READY, REMOVED = ".robodyn-", ".ready", "removed"
+from robodyn_pin.moving import HIDDEN, ORDER, READY, REMOVED, clean, locked, move
 
 
 @dataclass
 class _Stage:
     """What waits beside one folder."""
 
-    folder: Path  # in which the results belong
-    made: list[Path]  # folders that did not exist before, the innermost first
+    folder: Path  # the last one that exists on the way to the results
+    target: Path  # the one that was asked for
     hidden: Path
     lock: int  # descriptor of the hidden folder, locked
-    removed: list[str] = field(default_factory=list)  # relative to the folder
+    removed: list[str] = field(default_factory=list)  # relative to the folder, as are those that were written
+    written: list[str] = field(default_factory=list)
 
     def place(self, path: Path) -> Path:
         """Where a file waits."""
-        found = self.hidden / "new" / path.relative_to(self.folder)
+        name = str(path.relative_to(self.folder))
+        for way in (path, *path.parents):
+            if way == self.folder or str(way.relative_to(self.folder)) in self.removed:
+                break
+            if way.exists() and way.is_dir() == (way == path):
+                raise OSError(
+                    *(errno.EISDIR, "a folder is there") if way == path else (errno.ENOTDIR, f"{way} is a file")
+                )
+        self.written = [*(x for x in self.written if x != name), name]
+        found = self.hidden / "new" / name
         found.parent.mkdir(parents=True, exist_ok=True)
         return found
 
     def finish(self) -> None:
         """Let what waits count, and move it."""
-        (self.hidden / REMOVED).write_text("\n".join(self.removed), encoding="utf-8")
-        with _locked(self.folder):
+        if not (self.written or self.removed):
+            self.discard()
+            return
+        stale = self.written[-1:] if len(self.written) > 1 else []
+        for name, paths in ((REMOVED, stale + self.removed), (ORDER, self.written)):
+            (self.hidden / name).write_bytes(os.fsencode("\0".join(paths)))
+        with locked(*dict.fromkeys((self.folder, self.target))), _moving():
             ready = self.hidden.with_name(self.hidden.name + READY)
             os.rename(self.hidden, ready)
-            _move(ready)
+            move(ready)
+            process.kept = True
 
     def discard(self) -> None:
         shutil.rmtree(self.hidden, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another run has written there meanwhile
-            for folder in self.made:
-                folder.rmdir()
 
 
 _stages: ContextVar[list[_Stage] | None] = ContextVar("stages", default=None)
-_kept: ContextVar[bool] = ContextVar("kept", default=False)
+
+
+@dataclass
+class _Process:
+    """What is asked from outside of the blocks, by who ends the process."""
+
+    at_work: list[_Stage] = field(default_factory=list)  # of all threads
+    lock: threading.Lock = field(default_factory=threading.Lock)  # held while results appear
+    moves: bool = False  # the lock is held, or waited for
+    kept: bool = False  # results have appeared
+    ends_at_ctrl_c: bool = False  # at once, by another thread
+    awaits_ctrl_c: bool = False  # goes on after it
+
+
+process = _Process()
 
 
 @contextlib.contextmanager
@@ -67,16 +98,15 @@ def whole_results() -> Iterator[None]:
         yield
         return
     own: list[_Stage] = []
-    before, seen = _stages.set(own), _kept.set(False)
+    before = _stages.set(own)
     try:
         yield
         keep_results()
     finally:
         _stages.reset(before)
-        _kept.reset(seen)
         for stage in own:
             stage.discard()
-            os.close(stage.lock)
+            _close(stage)
 
 
 def keep_results() -> None:
@@ -91,35 +121,41 @@ def keep_results() -> None:
         try:
             stage.finish()
         except OSError as error:
-            raise BadFile(f"cannot write {stage.folder}: {error.strerror}") from None
-        own.pop(0)
-        os.close(stage.lock)
-        _kept.set(True)
+            raise BadFile(f"cannot write {stage.target}: {error.strerror}") from None
+        _close(own.pop(0))
 
 
-def keeps_results() -> bool:
-    """Whether results have appeared already in the block of `whole_results` around."""
-    return _kept.get()
+def drop_results() -> None:
+    """Delete what waits, of all threads, before the process ends from outside of their blocks; nothing appears any more."""
+    process.lock.acquire()
+    for stage in process.at_work:
+        for _ in range(100):  # somebody may still be writing there
+            stage.discard()
+            if not stage.hidden.exists():
+                break
 
 
 def staged(path: Path) -> Path:
     """A place to write the file `path` to; it appears at the end of the block of `whole_results` around.
 
+    A link is followed, also one that points to nothing yet.
+
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be made or written, or there is a folder in the file's place.
     """
-    return _stage_of(path.parent).place(_absolute(path))
+    path = _real(path)
+    return _stage_of(path.parent).place(path)
 
 
 def staged_removal(path: Path) -> None:
     """Delete a file or folder of an earlier run when the results appear."""
     if path.exists() or path.is_symlink():
         stage = _stage_of(path.parent)
-        stage.removed.append(str(_absolute(path).relative_to(stage.folder)))
+        stage.removed.append(str((_real(path.parent) / path.name).relative_to(stage.folder)))
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder, which disappears again if nothing is written to it, and see that it can be written.
+    """See that a folder can be written, or made when the results appear.
 
     Raises:
         OSError: it cannot.
@@ -132,77 +168,48 @@ def within_results() -> bool:
     return _stages.get() is not None
 
 
-def _absolute(path: Path) -> Path:
-    return path.parent.resolve() / path.name
+def _real(path: Path) -> Path:
+    """The path without links; OSError if they go round in circles."""
+    found = Path(os.path.realpath(path))
+    if any(x.is_symlink() for x in (found, *found.parents)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return found
 
 
-def _stage_of(folder: Path) -> _Stage:
+def _stage_of(target: Path) -> _Stage:
     """The stage of a folder, or of one that contains it; a new one cleans up what an earlier crash has left there."""
-    folder, own = folder.resolve(), _stages.get()
+    own = _stages.get()
     assert own is not None, "results are staged in a block of whole_results"
+    target = _real(target)
+    folder = next(x for x in (target, *target.parents) if x.exists())
     for stage in own:
-        if folder.is_relative_to(stage.folder):
+        if target.is_relative_to(stage.folder) and folder.stat().st_dev == stage.folder.stat().st_dev:
             return stage
-    made = [x for x in (folder, *folder.parents) if not x.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with _locked(folder):
-            _clean(folder)
-            hidden = Path(tempfile.mkdtemp(dir=folder, prefix=HIDDEN))
-            lock = os.open(hidden, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-    except OSError:
-        with contextlib.suppress(OSError):
-            for new in made:
-                new.rmdir()
-        raise
-    own.append(_Stage(folder, made, hidden, lock))
+    for above in folder.parents:  # where an earlier run has waited if this folder did not exist then
+        if os.access(above, os.R_OK | os.W_OK) and any(above.glob(f"{HIDDEN}*")):
+            with locked(above):
+                clean(above)
+    with locked(folder), _moving():
+        clean(folder)
+        hidden = Path(tempfile.mkdtemp(dir=folder, prefix=HIDDEN))
+        lock = os.open(hidden, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        own.append(_Stage(folder, target, hidden, lock))
+        process.at_work.append(own[-1])
     return own[-1]
 
 
+def _close(stage: _Stage) -> None:
+    process.at_work.remove(stage)
+    os.close(stage.lock)
+
+
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Only one run at a time moves or cleans in a folder."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _moving() -> Iterator[None]:
+    """Nobody ends the process on the way."""
+    process.moves = True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        with process.lock:
+            yield
     finally:
-        os.close(descriptor)
-
-
-def _clean(folder: Path) -> None:
-    """Finish or delete what runs that ended early have left; what another run is writing stays."""
-    for left in folder.glob(f"{HIDDEN}*"):
-        if left.name.endswith(READY):
-            _move(left)
-            continue
-        descriptor = os.open(left, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left)
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                raise
-        finally:
-            os.close(descriptor)
-
-
-def _move(ready: Path) -> None:
-    """Move what waits into the folder, also after a move that was cut off."""
-    folder, new = ready.parent, ready / "new"
-    with contextlib.suppress(FileNotFoundError):
-        for name in (ready / REMOVED).read_text(encoding="utf-8").splitlines():
-            old = folder / name
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old)
-            else:
-                old.unlink(missing_ok=True)
-        (ready / REMOVED).unlink()  # else a second try would delete what the first has moved
-    for path in sorted(new.rglob("*")):
-        target = folder / path.relative_to(new)
-        if path.is_dir():
-            target.mkdir(exist_ok=True)
-        else:
-            os.replace(path, target)
-    shutil.rmtree(ready)
+        process.moves = False

@@ -9,7 +9,7 @@ import typer
 from robodyn_pin.commands.catalogue import check_command, robots_command
 from robodyn_pin.commands.egm import record_command, stream_command
 from robodyn_pin.commands.elastic import design_command, stiffness_command
-from robodyn_pin.commands.ending import INTERRUPTED, whole
+from robodyn_pin.commands.ending import whole
 from robodyn_pin.commands.forces import forces_command, joints_command, predict_command
 from robodyn_pin.commands.friction import friction_command
 from robodyn_pin.commands.identify import compare_command, excite_command, identify_command
@@ -88,9 +88,6 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        print("robodyn: interrupted; nothing was written", file=sys.stderr)
-        raise SystemExit(INTERRUPTED) from None
 
 
 if __name__ == "__main__":

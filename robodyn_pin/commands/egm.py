@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.options import JsonOption, RobotArg, answer
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.output.console import bar
@@ -72,7 +73,7 @@ def record_command(
     messages()
     declared, model = _units(units), load(robot)
     check_name(out)
-    with listen(port, address or LOOPBACK) as listener, bar("recording") as step:
+    with listen(port, address or LOOPBACK) as listener, bar("recording") as step, ctrl_c_expected():
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)
     write_log(out, found.log(declared, out.name, model.slides(model.motors.S)), model, _note(summary))

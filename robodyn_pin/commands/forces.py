@@ -68,7 +68,6 @@ def predict_command(
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
-    write_torques(out, data, tau, model)
     kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
     largest = dict(zip(model.motors.names, np.abs(tau[kept]).max(axis=0).tolist(), strict=True))
@@ -79,6 +78,7 @@ def predict_command(
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
+    write_torques(out, data, tau, model)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
 

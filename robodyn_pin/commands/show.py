@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 
@@ -84,11 +85,9 @@ def show_command(
             return
         print(f"{model.name} at {scene.url} (Ctrl-C ends)", flush=True)
         open_browser(browser, scene.url)
-        try:
+        with ctrl_c_expected(), contextlib.suppress(EOFError):
             while True:
                 input()
-        except (KeyboardInterrupt, EOFError):
-            pass
 
 
 def _warn(remark: str) -> None:
@@ -106,7 +105,7 @@ def _move(robot: "Robot", port: int | None, browser: bool | None) -> None:
     except ModuleNotFoundError as error:
         raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
 
-    with Panel(robot, port) as panel, contextlib.suppress(KeyboardInterrupt):
+    with Panel(robot, port) as panel, ctrl_c_expected():
         _warn(panel.remark)
         print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
         open_browser(browser, panel.url)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
@@ -76,7 +77,7 @@ def track_command(
         _end(run, as_json, out)
         if page:
             print("the log has ended; press Ctrl-C to close the page", file=sys.stderr)
-            with contextlib.suppress(KeyboardInterrupt):
+            with ctrl_c_expected():
                 threading.Event().wait()
 
 

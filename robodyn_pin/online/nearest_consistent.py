@@ -36,7 +36,9 @@ def nearest_consistent(tracker: Tracker) -> ConsistentParameters:
     p, r = tracked.layout.size, len(tracked.values)
     # Parameters are divided by their scale, because they have no common unit.
     scaled = estimate.covariance() / np.outer(tracked.scale, tracked.scale)
-    whiten = np.linalg.inv(np.linalg.cholesky(scaled)) / tracked.scale
+    variance, axes = np.linalg.eigh(scaled)
+    least = np.finfo(float).eps * variance[-1]  # rounding may take what a log without noise leaves below zero
+    whiten = axes.T / np.sqrt(np.maximum(variance, least))[:, None] / tracked.scale
     rows = np.zeros((r, p + 1))
     rows[:, tracked.structure.free] = whiten @ tracked.base.matrix
     rows[:, p] = whiten @ estimate.values

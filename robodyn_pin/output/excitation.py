@@ -29,7 +29,6 @@ def write_excitation(found: Excitation, folder: Path) -> None:
     }
     for name, text in texts.items():
         write_text(folder / name, text)
-    write_json(folder / "excitation.json", found.summary())
     dense, motors, run = found.dense, found.robot.motors, found.run
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {found.robot.name}, torques of the robot's files; "
@@ -41,6 +40,7 @@ def write_excitation(found: Excitation, folder: Path) -> None:
     if found.region is not None:
         with workspace_scene(found) as scene:
             scene.write_html(folder / "workspace.html")
+    write_json(folder / "excitation.json", found.summary())
 
 
 def _table(found: Excitation) -> str:

@@ -112,11 +112,11 @@ def _write(
     note = f"axial strut forces [N], tension positive, {history.model} model"
     note += ", low_ and high_ the ends of their 95 % intervals" if history.reach else ""
     note += ", SIMULATED log" if summary["simulated"] else ""
-    write_table(out, named, note)
     title = f"{summary['robot']}{' (SIMULATED log)' if summary['simulated'] else ''}"
     figure = force_figure(history, limit, title, measured, where if measured else None)
     write_text(out.with_suffix(".svg"), svg_file(figure, "struts"))
     write_json(out.with_suffix(".json"), summary)
+    write_table(out, named, note)
 
 
 def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: Path) -> dict[str, Any]:
@@ -134,8 +134,8 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
         for i, component in enumerate(SIX)
     }
     simulated = ", SIMULATED log" if log.simulated else ""
-    write_table(out, named, f"force [N] and moment [N m] in joints, along the body's axes{simulated}")
     title = f"{robot.name}{' (SIMULATED log)' if log.simulated else ''}"
     write_text(out.with_suffix(".svg"), svg_file(joint_figure(history, title), "joints"))
     write_json(out.with_suffix(".json"), summary)
+    write_table(out, named, f"force [N] and moment [N m] in joints, along the body's axes{simulated}")
     return summary

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from robodyn_pin.files import json_text, prepare_folder, remove, versions, write_text, write_whole
+from robodyn_pin.files import prepare_folder, remove, versions, write_json, write_text, write_whole
 from robodyn_pin.identification.identical_bodies import Comparison
 from robodyn_pin.identification.validation import Errors
 from robodyn_pin.log_to_robot.noise import noise_found
@@ -33,7 +33,6 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
         f"{name}.urdf": urdf,
         f"{name}.yaml": identified_robot_file(before, result.layout, values, result.simulated),
         "run.yaml": _run_text(result),
-        "result.json": json_text(summary_of(result)) + "\n",
     }
     if carried := before.payload:
         x = values[before.payload_columns]
@@ -48,6 +47,7 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
         if report:
             remove(folder / FIGURES)
             write_report(result, folder / "report.html")
+        write_json(folder / "result.json", summary_of(result))
     return folder
 
 

@@ -90,7 +90,7 @@ def _write(
         named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
     beside = [out.with_name(name) for name in summary["files"]]
     figure = tracking_figure(found, robot, f"{robot.name} (SIMULATED), {summary['law']}")
-    write_log(out, log, robot, note)
     write_table(beside[0], named, f"tracking of {out.name}, reference minus measured; {note}")
     write_text(beside[1], svg_file(figure, "tracking"))
     write_json(beside[2], summary)
+    write_log(out, log, robot, note)

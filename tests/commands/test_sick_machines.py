@@ -12,7 +12,8 @@ import pytest
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import prepare_folder, remove, write_text
-from robodyn_pin.staging import HIDDEN, READY, keep_results, whole_results
+from robodyn_pin.moving import HIDDEN, ORDER, READY
+from robodyn_pin.staging import keep_results, whole_results
 
 PROGRAM = Path(sys.executable).with_name("robodyn")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -69,7 +70,7 @@ def counted(*ends):
         os.kill(os.getpid(), signal.SIGKILL)
     done += 1
     replace(*ends)
-staging.os.replace = counted
+os.replace = counted
 with staging.whole_results():
     remove(folder / "gone.txt")
     for name in "abc":
@@ -114,6 +115,7 @@ def test_a_hidden_folder_that_counts_is_marked_by_its_name(tmp_path):
     waiting = tmp_path / f"{HIDDEN}x{READY}"
     (waiting / "new").mkdir(parents=True)
     (waiting / "new" / "a.txt").write_text("kept")
+    (waiting / ORDER).write_text("a.txt")
     prepare_folder(tmp_path)
     assert names(tmp_path) == {"a.txt"}
 

@@ -1,0 +1,47 @@
+"""Where the program starts: from the first import on, Ctrl-C ends it at once and with one line, whatever it computes."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+INTERRUPTED = 130  # exit code of what Ctrl-C has ended
+
+
+def main() -> None:
+    """Entry point."""
+    signal.signal(signal.SIGINT, lambda *_: _end("", kept=False))
+    from robodyn_pin.staging import drop_results, process
+
+    def stand_still(*_: object) -> None:
+        """The main thread writes nothing any more while the other one cleans up."""
+        if not (process.moves or sys.is_finalizing()):
+            time.sleep(60)
+
+    def end_when_asked() -> None:
+        """Runs also while the main thread is in LAPACK or compiled code; imports nothing, as that one may be in an import."""
+        while signal.SIGINT not in os.read(heard, 1) or process.awaits_ctrl_c:
+            pass
+        drop_results()
+        _end(
+            "\r\x1b[2K\x1b[?25h" if os.isatty(2) else "", process.kept
+        )  # a bar that is drawn there has hidden the cursor
+
+    heard, sent = os.pipe()
+    os.set_blocking(sent, False)
+    signal.set_wakeup_fd(sent, warn_on_full_buffer=False)
+    threading.Thread(target=end_when_asked, daemon=True).start()
+    process.ends_at_ctrl_c = True
+    signal.signal(signal.SIGINT, stand_still)
+    from robodyn_pin.commands.cli import main as run
+
+    run()
+
+
+def _end(cursor: str, kept: bool) -> None:
+    said = "its results are written" if kept else "nothing was written, and what was there before is unchanged"
+    try:
+        os.write(2, f"{cursor}robodyn: interrupted; {said}\n".encode())
+    finally:
+        os._exit(INTERRUPTED)
