@@ -15,7 +15,8 @@ from robodyn_pin.identification.block_jackknife import likeness, spread
 
 COMMON = 1e-6  # of a combination's size: what the other estimate may lack of it
 UNLIKELY = 0.05
-ALIKE = 1e-3  # shares of the change that two parameters explain equally well
+ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two parameters explain a change equally well
+SMALL = 1e-9  # round-off
 
 
 @dataclass(frozen=True)
@@ -46,32 +47,47 @@ class Evidence:
         """Half widths (k,) of 95 % intervals."""
         return self.deviations * student.ppf(1 - UNLIKELY / 2, self.freedom)
 
+    def by_chance(self, change: np.ndarray) -> np.ndarray:
+        """Probability (k,) of changes at least as large as these (k,) if there is none."""
+        return 2 * student.sf(np.abs(change) / self.deviations, self.freedom)
+
 
 @dataclass(frozen=True)
 class Cause:
-    """Parameters of which one alone explains most of a change; they cannot be told apart."""
+    """Parameters of which one alone explains a change best; the data cannot tell them apart."""
 
-    columns: np.ndarray  # (m,) indices of parameters
-    size: float  # by how much they changed
+    columns: np.ndarray  # (m,) indices of parameters, the best first
+    size: float  # by how much the first changed
     reach: float  # half width of its 95 % interval
-    share: float  # of the change that it explains, in units of the white noise
+    probability: float  # of a change of it at least as large by chance, corrected like those of the base parameters
+    share: float  # of the change that it explains, in units of white noise
 
 
 @dataclass(frozen=True)
 class Change:
-    """Base parameters that both estimates know, in the first one's combinations."""
+    """Base parameters that both estimates know, in the first one's combinations, and what would explain their change."""
 
     rows: np.ndarray  # (k,) indices of the first estimate's base parameters
     first: np.ndarray  # (k,)
     second: np.ndarray  # (k,)
     evidence: Evidence
-    probability: np.ndarray  # (k,) of a change at least as large by chance, corrected for k looks (Holm 1979)
-    cause: Cause | None  # None: nothing changed
+    probability: np.ndarray  # (k,) of a change at least as large by chance, corrected for all looks (Holm 1979)
+    cause: Cause | None  # None: no single parameter changed significantly
 
     @property
     def significant(self) -> np.ndarray:
-        """Which parameters changed (k,): of estimates of one robot, 5 % have any."""
+        """Which base parameters changed (k,)."""
         return self.probability < UNLIKELY
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything changed: so are called 5 % of robots that did not."""
+        return bool(self.significant.any()) or self.cause is not None
+
+    @property
+    def least(self) -> float:
+        """The smallest probability."""
+        return min(float(self.probability.min(initial=1.0)), self.cause.probability if self.cause else 1.0)
 
 
 def changes(one: Known, other: Known, paired: bool = False) -> Change:
@@ -95,15 +111,20 @@ def changes(one: Known, other: Known, paired: bool = False) -> Change:
     sure = np.flatnonzero(np.isfinite(found.deviations))
     rows, first, second = rows[sure], first.along(np.eye(len(rows))[sure]), second.along(np.eye(len(rows))[sure])
     found = evidence(first, second, paired)
-    p = holm(2 * student.sf(np.abs(second.values - first.values) / found.deviations, found.freedom))
-    cause = _cause(A[rows], first, second, paired) if (p < UNLIKELY).any() else None
-    return Change(rows, first.values, second.values, found, p, cause)
+    singles = _singles(A[rows], first, second)
+    each = evidence(first.along(singles.project), second.along(singles.project), paired)
+    change = second.values - first.values
+    p = holm(np.concatenate([found.by_chance(change), each.by_chance(singles.project @ change)]))
+    cause = _cause(singles, change, each, p[len(rows) :], _share(first, second, found))
+    return Change(rows, first.values, second.values, found, p[: len(rows)], cause)
 
 
 def evidence(first: Known, second: Known, paired: bool) -> Evidence:
     """How sure the differences of two estimates of the same k parameters are.
 
-    Not paired, the degrees of freedom are those of Welch (Biometrika 34, 1947).
+    Not paired, the degrees of freedom are those of Welch (Biometrika 34, 1947), and a wrong model has another error in each
+    motion, part of which all pieces of a motion share, so that pieces cannot show it: what they show beyond white noise
+    counts twice. That is our assumption, checked by simulation (`docs/figures.md`).
     """
     off = [x.without - x.values for x in (first, second)]
     parts = [off[1] - off[0]] if paired else off
@@ -112,23 +133,54 @@ def evidence(first: Known, second: Known, paired: bool) -> Evidence:
         alike = likeness(x[:, np.isfinite(x).all(axis=0)])
         variances.append(spread(x) ** 2 * (1 + alike) / (1 - alike))
         counts.append(len(x) * (1 - alike) / (1 + alike))
+    if not paired:  # of the first and the second
+        variances = [v + np.maximum(v - np.diag(x.covariance), 0.0) for v, x in zip(variances, (first, second), strict=True)]
     total = np.sum(variances, axis=0)
     freedom = total**2 / sum(v**2 / max(n - 1, 1e-3) for v, n in zip(variances, counts, strict=True))
     return Evidence(np.sqrt(total), (counts[0], counts[-1]), freedom)
 
 
-def _cause(A: np.ndarray, first: Known, second: Known, paired: bool) -> Cause:
-    """The one parameter, of base combinations A (k, p), whose change alone explains most of the change."""
-    weight = np.linalg.pinv(first.covariance + second.covariance, hermitian=True)
-    change = second.values - first.values
-    strength = np.einsum("kp,kl,lp->p", A, weight, A)
-    share = (A.T @ weight @ change) ** 2 / np.where(strength > 0, strength, np.inf) / (change @ weight @ change)
-    best = int(np.argmax(share))
-    project = (A[:, best] @ weight / strength[best])[None]
-    reach = evidence(first.along(project), second.along(project), paired).reach()[0]
+@dataclass(frozen=True)
+class _Singles:
+    """Changes of one parameter alone, s different ones."""
+
+    columns: list[np.ndarray]  # of each: parameters whose changes look alike
+    project: np.ndarray  # (s, k) from a change of the base parameters to that of the parameter alone, by least squares
+    along: np.ndarray  # (s, k) unit vectors in the space of white differences
+    white: np.ndarray  # (k, k) makes differences white
+
+
+def _singles(A: np.ndarray, first: Known, second: Known) -> _Singles:
+    """What a change of each parameter alone does to base combinations A (k, p)."""
+    size = np.sqrt(np.diag(first.covariance + second.covariance))
+    values, vectors = np.linalg.eigh((first.covariance + second.covariance) / np.outer(size, size))
+    white = (vectors / np.sqrt(np.maximum(values, SMALL * values.max()))).T / size
+    seen = white @ A
+    length = np.linalg.norm(seen, axis=0)
+    shown = np.flatnonzero(length > SMALL * length.max())
+    unit = (seen / np.where(length > 0, length, 1.0))[:, shown]
+    same = np.abs(unit.T @ unit) > 1 - SMALL
+    heads = np.flatnonzero(np.argmax(same, axis=1) == np.arange(len(shown)))
+    return _Singles([shown[same[h]] for h in heads], (unit[:, heads] / length[shown[heads]]).T @ white, unit[:, heads].T, white)
+
+
+def _share(first: Known, second: Known, found: Evidence) -> float:
+    """Share of white rows that coloured ones are worth: the median of the parameters."""
+    return float(np.median(np.diag(first.covariance + second.covariance) / found.deviations**2))
+
+
+def _cause(singles: _Singles, change: np.ndarray, each: Evidence, p: np.ndarray, worth: float) -> Cause | None:
+    """The single parameter that explains the change best, and those that explain it hardly worse."""
+    if not (p < UNLIKELY).any():
+        return None
+    explained = (singles.along @ (singles.white @ change)) ** 2
+    best = int(np.argmax(np.where(p < UNLIKELY, explained, -1.0)))
+    near = np.flatnonzero((explained > explained[best] - ALIKE / worth) & (np.arange(len(p)) != best))
+    order = near[np.argsort(-explained[near])]
     return Cause(
-        np.flatnonzero(share > share[best] - ALIKE), float((project @ change)[0]), float(reach), float(share[best])
-    )
+        np.concatenate([singles.columns[k] for k in (best, *order)]), float((singles.project @ change)[best]),
+        float(each.reach()[best]), float(p[best]), float(explained[best] / np.sum((singles.white @ change) ** 2)),
+    )  # fmt: skip
 
 
 def holm(p: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ repeats with the motion. They begin at the phase of the motion's first harmonic,
 pieces wherever they begin. Other logs are cut into pieces of equal length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,17 +54,14 @@ def in_pieces(
     sums, count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
     seconds = []
     for log, period in zip(logs, periods, strict=True):
-        job, samples = fitted_rows(robot, run, log), log.size - 2 * run.rows.cut
-        begin = run.rows.cut
-        turn = log.size if period is None else period * log.rate
-        if turn <= samples:
-            begin, samples = _first_harmonic(log, turn, begin), turn
-        seconds.append(samples / log.rate)
+        job = fitted_rows(robot, run, log)
+        piece_of, lasting = cut_up(log, period, run.rows.cut)
+        seconds.append(lasting)
         for block in observe(robot, log, run.preparation, [job.filter]):
             W, known, measured = filtered(block, job.filter, log, job.noise)
             index = block.begin + np.arange(len(W))
             kept = job.label(index, block.rates[block.keep])[:, 0] >= 0
-            piece = ((index - begin) / samples % 1 * PIECES).astype(int)
+            piece = piece_of(index)
             rows_of = np.concatenate([W[:, :, wls.base.columns], (measured - known)[:, :, None]], axis=2)
             rows_of /= wls.sigma[:, None]
             q = block.q[block.keep] @ robot.motors.S.T
@@ -75,6 +72,19 @@ def in_pieces(
                 sums[g] += q[chosen].sum(axis=0)
                 count[g] += chosen.sum()
     return Pieces(without_each(factors), sums / np.maximum(count, 1)[:, None], seconds[0], fitted.independent * rows)
+
+
+def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
+    """Which piece each sample index (n,) of a log is in, and the seconds that all pieces take one after the other.
+
+    Args:
+        period: [s] of the motion, None: it does not repeat. cut: samples at both ends that are not fitted.
+    """
+    begin, samples = float(cut), float(log.size - 2 * cut)
+    if period is not None and period * log.rate <= samples:
+        samples = period * log.rate
+        begin = _first_harmonic(log, samples, cut)
+    return lambda index: ((index - begin) / samples % 1 * PIECES).astype(int), samples / log.rate
 
 
 def _first_harmonic(log: AnyLog, period: float, begin: int) -> float:
