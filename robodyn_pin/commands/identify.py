@@ -7,7 +7,7 @@ import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.output.console import bar, print_comparison, print_excitation, print_result, status
+from robodyn_pin.output.console import bar, print_excitation, print_result, status
 
 
 def excite_command(
@@ -64,12 +64,16 @@ def compare_command(
     second: Annotated[Path, typer.Argument(help="Result folder of the same robot.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two results of one robot: which parameters changed significantly?
+    """Compare two results of one robot: what changed, by how much, and is it more than chance?
+
+    Chance is told by pieces of the logs, each left out once: residuals may be coloured and the model may be imperfect. Of
+    comparisons of a robot with itself at most 5 % say that it changed.
 
     Example: robodyn compare results/monday results/tuesday
     """
     from robodyn_pin.log_to_robot.compare import compare as compare_results
     from robodyn_pin.log_to_robot.compare import read_result
+    from robodyn_pin.output.comparison import print_comparison
     from robodyn_pin.output.torques import effort_units
     from robodyn_pin.robot.robot import load
 

@@ -19,6 +19,7 @@ from robodyn_pin.log_to_robot.cross_validation import Choice
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
+from robodyn_pin.log_to_robot.pieces import Pieces
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
 from robodyn_pin.logs.quality import Quality
@@ -63,6 +64,7 @@ class Result:
     shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     ols: BaseEstimate
     wls: BaseEstimate
+    pieces: Pieces  # how sure it is, whatever its residuals are like
     feasible: FeasibleEstimate
     further: "Further"  # estimates that the run file asked for
     # How good it is.

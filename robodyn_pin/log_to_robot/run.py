@@ -24,6 +24,7 @@ from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at,
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
+from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
@@ -143,6 +144,8 @@ def estimate(
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
+    periods = {id(log): period_of(log) for log in {id(s.log): s.log for s in [*fit, *held_out]}.values()}
+    pieces = in_pieces(fitted, logs, [periods[id(s.log)] for s in fit], sum(g.rows for g in groups), wls)
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
@@ -167,14 +170,14 @@ def estimate(
         fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
     )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
-    records = _records(run, fit, logs, held_out)
+    records = _records(run, fit, logs, held_out, periods)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     return Result(
-        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
+        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, pieces=pieces, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
@@ -183,10 +186,11 @@ def estimate(
     )  # fmt: skip
 
 
-def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:
+def _records(
+    run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected], periods: dict[int, float | None]
+) -> tuple[LogRecord, ...]:
     # The fit finds rates from its own rows only, the held-out check from the whole log.
     seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
-    periods = {id(log): period_of(log) for log in {id(s.log): s.log for _, s, _ in seen_by}.values()}
     return tuple(
         LogRecord(
             s.log.name, use, s.begin, s.end, s.sha256, s.log.quality, rates_of(seen, run.preparation).reason, s.log.loaded,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from robodyn_pin.excitation.result import Excitation
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
-    from robodyn_pin.log_to_robot.compare import Compared
     from robodyn_pin.log_to_robot.result import Result
 
 
@@ -173,39 +172,6 @@ def print_excitation(found: "Excitation", folder: Path) -> None:
     )
     print("\n".join(found.unknown) or "the motion determines everything that a motion can determine")
     print(f"motion, log, controller table and picture: {folder}")
-
-
-def print_comparison(found: "Compared", units: dict[str, str]) -> None:
-    """`units`: of the efforts along the coordinates, by name."""
-    from robodyn_pin.log_to_robot.verdict import short
-
-    change = found.change
-    rows: list[dict[str, Any]] = [
-        {"parameter": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}", "change over standard deviation": f"{(b - a) / s:+.1f}",
-         "probability": f"{p:.2g}", "changed": "yes" if yes else ""}
-        for label, a, b, s, p, yes in zip(
-            found.labels, change.first, change.second, change.deviations, change.probability, change.significant, strict=True
-        )
-    ]  # fmt: skip
-    rows += [
-        {"parameter": f"held-out RMSE of {name} [{units.get(name, 'N m or N')}]", "first": f"{a:.4g}", "second": f"{b:.4g}",
-         "change over standard deviation": "", "probability": "", "changed": f"{100 * (b / a - 1):+.1f} %" if a else ""}
-        for name, (a, b) in found.errors.items()
-    ]  # fmt: skip
-    print_table(f"{found.robot}: first and second result (weighted least squares)", rows)
-    many = int(change.significant.sum())
-    print(
-        f"all {len(change.rows)} together: chi-square {change.statistic:.4g}, which has the probability {change.joint:.2g} without a change; "
-        f"{many} changed significantly (5 % for all tests together, Holm)"
-    )
-    if found.not_common:
-        print(f"not in the second result: {', '.join(found.not_common)}")
-    if found.same_log:
-        print(
-            "caution: both results were fitted to the same log, so they are not independent and the probabilities are too large"
-        )
-    first, second = ("accepted" if yes else "NOT ACCEPTED" for yes in found.accepted)
-    print(f"verdicts: the first result is {first}, the second {second}")
 
 
 def print_tracking(summary: dict[str, Any], out: Path, carried: str, units: dict[str, str]) -> None:

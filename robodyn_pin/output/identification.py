@@ -58,6 +58,7 @@ def _write_arrays(result: Result, target: Path) -> None:
             base_columns=result.wls.base.columns, base_dropped=result.wls.base.dropped, base_regroup=result.wls.base.regroup,
             base_labels=np.array(result.wls.base.labels(result.layout.labels)),
             wls=result.wls.values, wls_covariance=result.wls.covariance, wls_sigma=result.wls.sigma,
+            wls_without=result.pieces.without, piece_positions=result.pieces.positions,
             ols=result.ols.values, ols_covariance=result.ols.covariance,
         )  # fmt: skip
 
@@ -80,10 +81,11 @@ def summary_of(result: Result) -> dict[str, object]:
     inertial = int((base.columns < result.layout.first_scalar).sum())
     verdict, fit, wls = result.verdict, result.feasible, result.wls
     eigenvalues = dict(zip(result.layout.bodies, fit.eigenvalues.tolist(), strict=True))
-    columns = (wls.values.tolist(), wls.deviations.tolist(), base.of(fit.values).tolist())
+    by_pieces = [x if np.isfinite(x) else None for x in result.pieces.deviations(wls.values).tolist()]
+    columns = (wls.values.tolist(), wls.deviations.tolist(), by_pieces, base.of(fit.values).tolist())
     parameters = [
-        {"label": label, "wls": value, "deviation": deviation, "feasible": consistent}
-        for label, value, deviation, consistent in zip(base.labels(names), *columns, strict=True)
+        {"label": label, "wls": value, "deviation": deviation, "deviation_by_pieces": honest, "feasible": consistent}
+        for label, value, deviation, honest, consistent in zip(base.labels(names), *columns, strict=True)
     ]
     return {
         "robot": result.name,
@@ -110,6 +112,12 @@ def summary_of(result: Result) -> dict[str, object]:
             for name, s in result.scored.items()
         },
         "accuracy": result.accuracy.table(d),
+        "pieces": {
+            "count": len(result.pieces.without),
+            "seconds": result.pieces.seconds,
+            "rows": result.pieces.independent,
+            "effective_rows": result.pieces.samples(wls),
+        },
         "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
         "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.choices],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
