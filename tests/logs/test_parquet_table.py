@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 sys.path.append(str(Path(__file__).parents[1] / "commands"))  # when run as a script, too
 from mutations import of_bytes  # noqa: E402
 
