@@ -70,7 +70,7 @@ def read_text(path: Path) -> str:
             raise BadFile(
                 f"{path} has {size} bytes, expected a text of at most {LARGEST_TEXT}; is it another kind of file?"
             )
-        return path.read_text(encoding="utf-8")
+        return staging.reads(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 

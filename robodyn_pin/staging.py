@@ -55,6 +55,7 @@ class _Stage:
 
 _stages: ContextVar[list[_Stage] | None] = ContextVar("stages", default=None)
 _kept: ContextVar[bool] = ContextVar("kept", default=False)
+_inputs: ContextVar[set[tuple[int, int]] | None] = ContextVar("inputs", default=None)  # files that were read
 
 
 @contextlib.contextmanager
@@ -67,13 +68,14 @@ def whole_results() -> Iterator[None]:
         yield
         return
     own: list[_Stage] = []
-    before, seen = _stages.set(own), _kept.set(False)
+    before, seen, read = _stages.set(own), _kept.set(False), _inputs.set(set())
     try:
         yield
         keep_results()
     finally:
         _stages.reset(before)
         _kept.reset(seen)
+        _inputs.reset(read)
         for stage in own:
             stage.discard()
             os.close(stage.lock)
@@ -102,17 +104,44 @@ def keeps_results() -> bool:
     return _kept.get()
 
 
+def reads(path: Path) -> Path:
+    """The path of a file that is about to be read: no result of the block of `whole_results` around may take its place."""
+    if (inputs := _inputs.get()) is not None:
+        with contextlib.suppress(OSError, ValueError):
+            inputs.add(_identity(path))
+    return path
+
+
+def check_no_input(path: Path) -> None:
+    """See that a file that is to be written, under any name, is none that was read.
+
+    Raises:
+        BadFile: it is.
+    """
+    with contextlib.suppress(OSError):
+        if _identity(path) in (_inputs.get() or ()):
+            raise BadFile(f"the output {path} is one of the files that are read; name another, nothing was written")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """The same for all links to a file."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def staged(path: Path) -> Path:
     """A place to write the file `path` to; it appears at the end of the block of `whole_results` around.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the folder cannot be made or written. BadFile: it is a file that was read.
     """
+    check_no_input(path)
     return _stage_of(path.parent).place(_absolute(path))
 
 
 def staged_removal(path: Path) -> None:
-    """Delete a file or folder of an earlier run when the results appear."""
+    """Delete a file or folder of an earlier run when the results appear; raises BadFile as `staged`."""
+    check_no_input(path)
     if path.exists() or path.is_symlink():
         stage = _stage_of(path.parent)
         stage.removed.append(str(_absolute(path).relative_to(stage.folder)))

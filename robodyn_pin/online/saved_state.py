@@ -10,6 +10,7 @@ from robodyn_pin.files import write_whole
 from robodyn_pin.identification.drift import Trend
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.online.stream import Stream
+from robodyn_pin.staging import reads
 
 Arrays = dict[str, np.ndarray]
 
@@ -81,7 +82,7 @@ def _check(path: Path, arrays: Arrays, stream: Stream) -> None:
 def read_state(path: Path) -> Arrays:
     """The arrays of a state file; raises BadFile."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(reads(path), allow_pickle=False) as stored:
             arrays = dict(stored)
     except (OSError, ValueError) as error:
         raise BadFile(f"cannot read the state {path}: {' '.join(str(error).split())}") from None
