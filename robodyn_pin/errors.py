@@ -25,7 +25,9 @@ def shortened(message: str, longest: int = LONGEST) -> str:
     if len(message) > longest:
         message = re.sub(r"(?<![\w.])/(?:[^\s/:;,]+/)+", "", message)
     if len(message) > longest:
-        message = f"{message[: 2 * longest // 3 - 10].rsplit(' ', 1)[0]} ... {message[-longest // 3 :].split(' ', 1)[-1]}"
+        message = (
+            f"{message[: 2 * longest // 3 - 10].rsplit(' ', 1)[0]} ... {message[-longest // 3 :].split(' ', 1)[-1]}"
+        )
     return message
 
 

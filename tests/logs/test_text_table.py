@@ -111,7 +111,7 @@ def test_times_closer_than_any_controller_are_refused(tmp_path: Path, robot, ste
     for k in reversed(range(1, 40)):
         text = text.replace(f"\n{k / 100},", f"\n{k}{step},")
     (tmp_path / "log.csv").write_text(text)
-    with pytest.raises(RobodynError, match="units: {time: ms}"):
+    with pytest.raises(RobodynError, match=r"units: \{time: ms\}"):
         read_log(tmp_path / "log.csv", robot)
 
 
