@@ -24,7 +24,7 @@ def study() -> Section:
     others = {kind: count for kind, count in wrong.items() if kind not in ASKED}
     rows += [
         Row(
-            "other failures (killed by a signal, refusals of more than 1000 characters)",
+            "other failures (killed by a signal, refusals of 300 characters and more)",
             "0",
             f"{sum(others.values())}",
             not others,

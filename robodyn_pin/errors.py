@@ -16,12 +16,19 @@ class RobodynError(Exception):
         super().__init__(shortened(str(message)))
 
 
-def shortened(message: str) -> str:
-    """A message without the middle of its long words, and of at most `LONGEST` characters."""
+def shortened(message: str, longest: int = LONGEST) -> str:
+    """A message of at most `longest` characters: without the middle of its long words, then without the folders of its
+    paths, then without its own middle."""
     if len(message) > LONG:
         message = message[:5000] + message[-5000:] if len(message) > 10_000 else message
         message = re.sub(r"[^\s/]{100,}", lambda word: f"{word[0][:30]}...{word[0][-20:]}", message)
-    return message if len(message) <= LONGEST else f"{message[:190]} ... {message[-100:]}"
+    if len(message) > longest:
+        message = re.sub(r"(?<![\w.])/(?:[^\s/:;,]+/)+", "", message)
+    if len(message) > longest:
+        message = (
+            f"{message[: 2 * longest // 3 - 10].rsplit(' ', 1)[0]} ... {message[-longest // 3 :].split(' ', 1)[-1]}"
+        )
+    return message
 
 
 def quoted(found: object) -> str:

@@ -71,7 +71,7 @@ def read_text(path: Path) -> str:
             raise BadFile(
                 f"{path} has {size} bytes, expected a text of at most {LARGEST_TEXT}; is it another kind of file?"
             )
-        return path.read_text(encoding="utf-8")
+        return staging.reads(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -135,7 +135,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         BadFile: there is no such file, or it is damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(staging.reads(path), allow_pickle=False) as stored:
             return {name: np.asarray(stored[name]) for name in stored.files}
     except FileNotFoundError:
         raise BadFile(f"{path}: no such file") from None

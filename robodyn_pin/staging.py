@@ -86,6 +86,7 @@ class _Process:
 
 
 process = _Process()
+_inputs: ContextVar[set[tuple[int, int]] | None] = ContextVar("inputs", default=None)  # files that were read
 
 
 @contextlib.contextmanager
@@ -98,12 +99,13 @@ def whole_results() -> Iterator[None]:
         yield
         return
     own: list[_Stage] = []
-    before = _stages.set(own)
+    before, read = _stages.set(own), _inputs.set(set())
     try:
         yield
         keep_results()
     finally:
         _stages.reset(before)
+        _inputs.reset(read)
         for stage in own:
             stage.discard()
             _close(stage)
@@ -135,6 +137,31 @@ def drop_results() -> None:
                 break
 
 
+def reads(path: Path) -> Path:
+    """The path of a file that is about to be read: no result of the block of `whole_results` around may take its place."""
+    if (inputs := _inputs.get()) is not None:
+        with contextlib.suppress(OSError, ValueError):
+            inputs.add(_identity(path))
+    return path
+
+
+def check_no_input(path: Path) -> None:
+    """See that a file that is to be written, under any name, is none that was read.
+
+    Raises:
+        BadFile: it is.
+    """
+    with contextlib.suppress(OSError):
+        if _identity(path) in (_inputs.get() or ()):
+            raise BadFile(f"the output {path} is one of the files that are read; name another, nothing was written")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """The same for all links to a file."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def staged(path: Path) -> Path:
     """A place to write the file `path` to; it appears at the end of the block of `whole_results` around.
 
@@ -142,13 +169,16 @@ def staged(path: Path) -> Path:
 
     Raises:
         OSError: the folder cannot be made or written, or there is a folder in the file's place.
+        BadFile: it is a file that was read.
     """
+    check_no_input(path)
     path = _real(path)
     return _stage_of(path.parent).place(path)
 
 
 def staged_removal(path: Path) -> None:
-    """Delete a file or folder of an earlier run when the results appear."""
+    """Delete a file or folder of an earlier run when the results appear; raises BadFile as `staged`."""
+    check_no_input(path)
     if path.exists() or path.is_symlink():
         stage = _stage_of(path.parent)
         stage.removed.append(str((_real(path.parent) / path.name).relative_to(stage.folder)))

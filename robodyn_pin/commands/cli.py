@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 import typer
 
@@ -18,14 +18,17 @@ from robodyn_pin.commands.pose import pose_command
 from robodyn_pin.commands.repair import repair_command
 from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
+from robodyn_pin.commands.start import INTERRUPTED
 from robodyn_pin.commands.track import track_command
-from robodyn_pin.errors import RobodynError, quoted
+from robodyn_pin.errors import RobodynError, quoted, shortened
 from robodyn_pin.numbers import parsed
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
 # busy cores). NumPy is imported by the commands, after this.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+PRINTED = 285  # characters of a message, so that a line with our name has less than 300
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 for _command in (
@@ -78,16 +81,35 @@ def _gate(option: Any) -> None:
 def main() -> None:
     """Entry point: a user's mistake deserves a sentence, not a traceback."""
     try:
-        command_line()()
+        code = command_line()(standalone_mode=False)
     except RobodynError as error:
-        print(f"robodyn: {' '.join(str(error).split())}", file=sys.stderr)
-        raise SystemExit(1) from None
+        _end(1, str(error))
+    except _NotUnderstood as error:
+        _explain(error)
     except (MemoryError, RecursionError) as error:  # what no gate foresaw
-        print(
-            f"robodyn: this takes more memory than there is ({quoted(str(error))}); use a smaller input",
-            file=sys.stderr,
-        )
-        raise SystemExit(1) from None
+        _end(1, f"this takes more memory than there is ({quoted(str(error))}); use a smaller input")
+    except (KeyboardInterrupt, typer.Abort):
+        _end(INTERRUPTED, "interrupted; nothing was written")
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+_NotUnderstood: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def _explain(error: Any) -> None:
+    """Say what of the command line is not understood, and where to read more; without any words, all of the help."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(context.get_help())
+        raise SystemExit(error.exit_code)
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    _end(error.exit_code, f"{shortened(message, 200)}; see '{context.command_path if context else 'robodyn'} --help'")
+
+
+def _end(code: int, message: str) -> NoReturn:
+    """One line on stderr, and the exit code."""
+    print(f"robodyn: {shortened(' '.join(message.split()), PRINTED)}", file=sys.stderr)
+    raise SystemExit(code) from None
 
 
 if __name__ == "__main__":

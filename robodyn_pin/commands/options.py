@@ -11,7 +11,7 @@ import typer
 from robodyn_pin.errors import RobodynError, quoted
 from robodyn_pin.numbers import parsed
 from robodyn_pin.output.console import print_json
-from robodyn_pin.staging import keep_results
+from robodyn_pin.staging import check_no_input, keep_results, reads
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile
@@ -106,6 +106,7 @@ def folder_of(run: Path, settings: Any, out: Path | None) -> Path:
     from robodyn_pin.files import prepare_folder
 
     folder = out or settings.output or Path("results") / run.stem
+    not_an_input(folder / "run.yaml", run)
     prepare_folder(folder)
     return folder
 
@@ -137,10 +138,11 @@ def number_list(text: str, option: str, names: str = "") -> list[float]:
 
 
 def not_an_input(out: Path, *inputs: Path | None) -> None:
-    """Raise RobodynError where a file to be written is one that is read."""
+    """See, before the work is done, that a file to be written is none that is read; raises BadFile."""
     for path in inputs:
-        if path is not None and out.resolve() == path.resolve():
-            raise RobodynError(f"--out {out} is one of the files that are read; name another, nothing was written")
+        if path is not None:
+            reads(path)
+    check_no_input(out)
 
 
 def verdict(positive: bool) -> None:

@@ -13,6 +13,7 @@ from robodyn_pin.commands.options import (
     ToolOption,
     answer,
     carrying_files,
+    not_an_input,
     number_list,
     robot_of,
     verdict,
@@ -81,6 +82,7 @@ def simulate_command(
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
+    not_an_input(out, motion, controller, tool, *(payload or ()))
     empty, _ = robot_of(robot, params, tool)
     model, carried = carrying_files(empty, payload)
     sigma = np.array(number_list(noise, "--noise")) if noise else np.zeros(len(model.motors.names))

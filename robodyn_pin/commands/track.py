@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.ending import ctrl_c_expected
-from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
+from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, not_an_input, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
 from robodyn_pin.staging import keep_results
@@ -61,6 +61,8 @@ def track_command(
     from robodyn_pin.online.summary import json_line
     from robodyn_pin.online.track_file import TrackFile, reading_as
 
+    if out is not None:
+        not_an_input(out / "state.npz", *(resume or ()))
     model, identified = robot_of(robot, params)
     asked = read_yaml(settings, TrackFile) if settings else TrackFile()
     run = start_session(model, logs, reading_as(identified, asked) if identified else asked, resume or ())

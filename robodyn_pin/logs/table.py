@@ -9,6 +9,7 @@ from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.text_table import TextTable
+from robodyn_pin.staging import reads
 
 Table = TextTable | ParquetTable
 
@@ -21,6 +22,7 @@ def open_table(path: Path) -> Table:
     """
     if path.suffix not in (".csv", ".tsv", ".gz", ".zst", ".parquet"):
         raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
+    reads(path)
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)
 
 

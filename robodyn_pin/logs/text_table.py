@@ -45,9 +45,14 @@ class TextTable:
         return "".join(takewhile(lambda line: line.startswith("#"), self._head))
 
     @cached_property
+    def _before(self) -> int:
+        """Lines before the first one that is neither blank nor a comment."""
+        return sum(1 for _ in takewhile(lambda line: line.startswith("#") or not line.strip(), self._head))
+
+    @property
     def _first(self) -> str:
-        """The first line that is neither blank nor a comment."""
-        return next((line for line in self._head if line.strip() and not line.startswith("#")), "")
+        """That line."""
+        return self._head[self._before] if self._before < len(self._head) else ""
 
     @property
     def _mark(self) -> str:
@@ -144,13 +149,9 @@ class TextTable:
 
         wanted = None if headers is None else sorted({self.headers.index(header) for header in headers})
         table = pl.read_csv(
-            source,
-            infer_schema=False,
-            comment_prefix="#",
-            separator=self._mark,
-            has_header=self.has_header,
-            columns=wanted,
-        )
+            source, infer_schema=False, comment_prefix="#", separator=self._mark, has_header=self.has_header, columns=wanted,
+            skip_lines=self._before if isinstance(source, Path) else 0,
+        )  # fmt: skip
         if not self.has_header:
             table = table.rename({name: name.removeprefix("column_") for name in table.columns})
         blank = table.select(pl.all_horizontal(pl.all().is_null())).to_series()

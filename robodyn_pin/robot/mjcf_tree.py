@@ -70,11 +70,12 @@ def _check(root: ET.Element, path: Path) -> None:
         raise BadFile(
             f"{path}: <{part.tag}> {part.get('name', '')!r} stands in <worldbody>, which does not move; put it into a <body>"
         )
-    for tag in ("body", "joint", "site"):
-        names = Counter(x.get("name") for part in world for x in part.iter(tag) if x.get("name") is not None)
-        for name, count in names.items():
+    named = {tag: [x for part in world for x in part.iter(tag)] for tag in ("body", "joint", "site", "geom")}
+    named |= {tag: list(root.iterfind(f"{tag}/*")) for tag in ("actuator", "equality")}
+    for kind, elements in named.items():
+        for name, count in Counter(x.get("name") for x in elements if x.get("name")).items():
             if count > 1:
-                raise BadFile(f"{path}: {tag} {name!r} stands {count} times; give each a name of its own")
+                raise BadFile(f"{path}: {kind} {name!r} stands {count} times; give each a name of its own")
     for body in root.iter("body"):
         for joint in (*body.findall("freejoint"), *body.findall("joint[@type='free']")):
             name = joint.get("name")

@@ -22,7 +22,7 @@ PROCESSOR = 10  # [s] of a child; excite and design need most of it for themselv
 EXTRA = {"excite": 20, "design": 10, "stiffness": 10, "identify": 10}  # [s] what commands need that are not mutated
 WALL = 120  # [s]: a child that waits for nothing
 MEMORY = 6 << 30  # [bytes] of addresses; NumPy, LLVM and the solvers map 3 GiB before they read a file
-LONGEST = 1000  # characters of a refusal
+LONGEST = 300  # characters of a refusal
 GOOD = (0, 1, 2, 3)  # exit codes: done, refused, command line not understood, not accepted
 NOT_A_NUMBER = re.compile(r"(?<![\w.-])-?(nan|inf|infinity)(?![\w.-])", re.IGNORECASE)
 
@@ -112,12 +112,10 @@ def _wait(child: int) -> tuple[int, float, bool]:
 
 
 def _stray(code: int, err: str) -> bool:
-    """Lines on stderr that are not ours: a refusal is one line of ours, or the box of a command line not understood."""
+    """Lines on stderr that are not ours: a refusal is one line of ours."""
     lines = [part for line in err.splitlines() if (part := line.rsplit("\r", 1)[-1].strip()) and "%" not in part[:60]]
-    if code == 2 and any("Usage:" in line for line in lines):
-        return False
     ours = [line for line in lines if line.startswith("robodyn: ")]
-    return len(ours) != len(lines) or (code == 1 and len(ours) < 1)
+    return len(ours) != len(lines) or (code in (1, 2) and len(ours) < 1)
 
 
 def _not_a_number(folder: Path, out: str) -> bool:
@@ -147,7 +145,7 @@ def _judge(code: int, killed: bool, out: str, err: str, folder: Path) -> str:
         return f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     if _stray(code, err):
         return "stray line"
-    if code == 1 and len(err) > LONGEST:
+    if code in (1, 2) and max(map(len, err.splitlines())) >= LONGEST:
         return "long message"
     if code == 0 and _not_a_number(folder, out):
         return "NaN with exit 0"
