@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from robodyn_pin import caches
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import prepare_folder, remove, write_text
 from robodyn_pin.moving import HIDDEN, ORDER, READY
@@ -95,6 +97,68 @@ def test_the_next_run_cleans_up_after_one_that_was_killed(tmp_path, moves):
     else:
         assert names(tmp_path) == {"a.txt", "b.txt", "c.txt", "other.txt"}
         assert {(tmp_path / f"{name}.txt").read_text() for name in "abc"} == {"new"}
+
+
+SEEN = """
+import os, sys
+from pathlib import Path
+from robodyn_pin import staging
+from robodyn_pin.files import write_text
+folder, rename = Path(sys.argv[1]), os.replace
+def show():
+    print(*sorted(p.relative_to(folder).as_posix() + "=" + p.read_text() for p in folder.rglob("*.txt") if ".robodyn" not in str(p)))
+def shown(*ends):
+    show()
+    rename(*ends)
+    show()
+os.replace = shown
+with staging.whole_results():
+    for name in ("figures/a", "b", "main"):
+        write_text(folder / "out" / f"{name}.txt", "new")
+"""
+
+
+def test_a_new_folder_of_results_appears_by_one_rename(tmp_path):
+    seen = subprocess.run([sys.executable, "-c", SEEN, tmp_path], capture_output=True, text=True, check=True).stdout
+    assert seen.splitlines() == ["", "out/b.txt=new out/figures/a.txt=new out/main.txt=new"]
+    assert names(tmp_path) == {"out", "out/b.txt", "out/figures", "out/figures/a.txt", "out/main.txt"}
+
+
+def test_where_the_main_file_stands_all_is_of_its_run(tmp_path):
+    """Into a folder that exists, files are moved one by one: the main file goes first and comes last."""
+    for name in ("b", "main"):
+        write_text(tmp_path / "out" / f"{name}.txt", "old")
+    seen = subprocess.run([sys.executable, "-c", SEEN, tmp_path], capture_output=True, text=True, check=True).stdout
+    assert len(seen.splitlines()) == 6
+    for line in seen.splitlines():
+        assert "out/main.txt" not in line or line == "out/b.txt=new out/figures/a.txt=new out/main.txt=new"
+
+
+def test_links_are_followed_also_those_that_point_to_nothing_yet(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link.txt").symlink_to(tmp_path / "elsewhere" / "a.txt")
+    (tmp_path / "folder").symlink_to(tmp_path / "not" / "yet")
+    write_text(tmp_path / "link.txt", "a")
+    write_text(tmp_path / "folder" / "b.txt", "b")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "elsewhere" / "a.txt").read_text() == "a"
+    assert (tmp_path / "not" / "yet" / "b.txt").read_text() == "b"
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadFile, match="symbolic links"):
+        write_text(tmp_path / "loop" / "a.txt", "a")
+    (tmp_path / "c.txt").mkdir()
+    with pytest.raises(BadFile, match="a folder is there"):
+        write_text(tmp_path / "c.txt", "c")
+
+
+def test_an_earlier_result_that_cannot_be_moved_is_named(tmp_path):
+    waiting = tmp_path / f"{HIDDEN}x{READY}"
+    (waiting / "new").mkdir(parents=True)
+    (waiting / "new" / "a.txt").write_text("kept")
+    (waiting / ORDER).write_text("a.txt")
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(BadFile, match=rf"{waiting.name}, which an earlier run has left, .*delete it"):
+        write_text(tmp_path / "b.txt", "b")
 
 
 def test_two_runs_into_one_folder_leave_each_other_alone(tmp_path):
@@ -190,3 +254,88 @@ def test_no_home_and_no_temporary_words(tmp_path):
     command = [PROGRAM, "forces", "delta3", str(tmp_path / "log.csv"), "--out", str(tmp_path / "struts.csv"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_a_folder_for_compiled_kernels_pinocchio_computes(tmp_path, monkeypatch, capsys):
+    """Neither installation, home nor temporary files can be written: one line, and no kernels."""
+    monkeypatch.setattr(caches, "can_be_written", lambda folder: False)
+    monkeypatch.setattr(caches, "spare_folder", lambda: None)
+    kernel_choice.installed.cache_clear()
+    try:
+        assert not kernel_choice.installed()
+        assert not kernel_choice.chosen(1000)
+    finally:
+        kernel_choice.installed.cache_clear()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in said
+
+
+def test_a_folder_is_tried_whatever_its_permissions_say(tmp_path):
+    (tmp_path / "file").touch()
+    assert caches.can_be_written(tmp_path / "not" / "yet")
+    assert not caches.can_be_written(tmp_path / "file")
+    assert not caches.can_be_written(Path("/proc/1"))
+    assert not caches.can_be_written(Path("~"))  # there is no home
+
+
+def test_the_command_line_points_caches_elsewhere_without_a_home(tmp_path, monkeypatch):
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, "/proc/1/x")
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    monkeypatch.setattr(caches, "spare_folder", lambda: tmp_path)
+    caches.spare_caches()
+    assert {os.environ[name] for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME")} == {str(tmp_path)}
+    assert os.environ["MPLCONFIGDIR"] == str(tmp_path / "matplotlib")
+    monkeypatch.delenv("MPLCONFIGDIR")
+
+
+CLOCK = """
+import time
+for name in ("time", "time_ns"):
+    real, calls = getattr(time, name), [0]
+    def back(real=real, calls=calls):
+        calls[0] += 1
+        return real() - type(real())(3600) * calls[0] * (10**9 if isinstance(real(), int) else 1)
+    setattr(time, name, back)
+import sys
+from robodyn_pin.commands.start import main
+main()
+"""
+
+
+def test_a_clock_that_goes_back_an_hour_whenever_it_is_asked(tmp_path):
+    command = [sys.executable, "-c", CLOCK, *map(str, SIMULATE), str(tmp_path / "log.csv"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    said = [line for line in done.stderr.splitlines() if "compiling kernels" not in line]  # once on a machine
+    assert (done.returncode, said) == (0, [])
+    assert json.loads(done.stdout)["rows"] == 10_000
+    assert names(tmp_path) == {"log.csv"}
+
+
+LAPACK = """
+import sys, threading, time
+from robodyn_pin import staging
+from robodyn_pin.commands import cli, start
+def long():
+    import numpy as np
+    with staging.whole_results():
+        staging.staged(__import__("pathlib").Path(sys.argv[1]) / "a.txt").write_text("part")
+        print("begins", flush=True)
+        np.linalg.svd(np.random.default_rng(0).normal(size=(6000, 6000)))
+    print("ended", flush=True)
+cli.main = long
+start.main()
+"""
+
+
+def test_ctrl_c_ends_a_decomposition_that_takes_minutes(tmp_path):
+    """LAPACK knows nothing of signals; the decomposition does not come to its end, and nothing is left."""
+    command = [sys.executable, "-c", LAPACK, tmp_path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begins\n"
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate()
+    assert (process.returncode, rest) == (130, "")
+    assert said == "robodyn: interrupted; nothing was written, and what was there before is unchanged\n"
+    assert names(tmp_path) == set()
