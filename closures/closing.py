@@ -158,7 +158,7 @@ def _whole_turns(
         turns = np.rint((c[:, k] - begin[k]) / turn) if np.count_nonzero(row) == 1 else np.zeros(len(c))
         if not turns.any():
             continue
-        q, closed, strides = start[None], True, int(np.ceil(abs(turn) / SMALL_MOVE))
+        q, closed, strides = start[None], True, int(np.ceil(2 * np.pi / SMALL_MOVE))  # of the joint, whatever its gear
         for stride in range(1, strides + 1):
             q, phi = _newton(loops, S, offset, begin[None] + stride / strides * turn * (np.arange(len(S)) == k), q, 8)
             closed = bool(np.abs(phi).max() <= TOLERANCE)

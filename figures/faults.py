@@ -119,6 +119,14 @@ def full(job: Job, whole: set[str], inputs: Path, free: int, counts: Counts) -> 
     return True
 
 
+def shared(kills: int, seconds: dict[Job, float]) -> dict[Job, int]:
+    """How many kills each job gets: a few at least, the others so that all take the same time."""
+    found = dict.fromkeys(seconds, min(5, kills // len(seconds)))
+    for _ in range(kills - sum(found.values())):
+        found[min(found, key=lambda job: found[job] * seconds[job])] += 1
+    return found
+
+
 def study(kills: int = KILLS, interrupts: int = INTERRUPTS) -> Section:
     """Kills, interruptions and full disks of all jobs in turn."""
     random.seed(SEED)
@@ -129,28 +137,33 @@ def study(kills: int = KILLS, interrupts: int = INTERRUPTS) -> Section:
         begin = time.monotonic()
         import_all()
         imports = (time.monotonic() - begin) / 2  # of one command
-        for k, job in enumerate(JOBS):
+        outs = {job: inputs / "results" / job.name.replace(" ", "") for job in JOBS}
+        seconds, wholes = {}, {}
+        for job in JOBS:
+            begin = time.monotonic()
             with repeated([x.format(inputs=inputs) for x in job.beside]):
-                out = inputs / "results" / job.name.replace(" ", "")
-                line = job.line(out, inputs)
-                begin = time.monotonic()
-                code, said, _ = forked(line)
-                seconds, whole = time.monotonic() - begin, set(results(out))
-                if code not in (0, 3) or job.main not in whole:
-                    kill.wrong.append(f"{job.name} fails: {said[:300]}")
-                    continue
-                for trial in range(len(range(k, kills, len(JOBS)))):
+                code, said, _ = forked(job.line(outs[job], inputs))
+            seconds[job], wholes[job] = time.monotonic() - begin, set(results(outs[job]))
+            assert code in (0, 3), f"{job.name} fails: {said}"
+            assert job.main in wholes[job], f"{job.name} writes {wholes[job]}"
+        for job, number in shared(kills, seconds).items():
+            out, whole, line = outs[job], wholes[job], job.line(outs[job], inputs)
+            with repeated([x.format(inputs=inputs) for x in job.beside]):
+                for trial in range(number):
                     # Half of them in the last fifth, where files are written.
                     share = random.uniform(0, 1) if random.random() < 0.5 else random.uniform(0.8, 1.02)
-                    killed(job, out, whole, line, share * seconds, trial % 2 == 1, kill)
+                    killed(job, out, whole, line, share * seconds[job], trial % 2 == 1, kill)
                 healed(job, out, whole, line, kill)
-                for _ in range(len(range(k, interrupts, len(JOBS)))):
-                    after = random.uniform(0.1, 1) * (seconds + imports)
+                for _ in range(interrupts // len(JOBS)):
+                    after = random.uniform(0.1, 1) * (seconds[job] + imports)
                     needed = interrupted(job, out, whole, line, after, stop)
                     slowest = max(slowest, (needed, job.name))
-                for free in (0, random.randrange(1, DISK // 20), DISK // 8):
+                for free in (random.randrange(1, DISK // 20), DISK // 8):
                     mounted = mounted and full(job, whole, inputs, free, disk)
-            print(f"{job.name}: {seconds:.2f} s, wrong so far {kill.wrong + stop.wrong + disk.wrong}", flush=True)
+            print(
+                f"{job.name}: {number} kills of {seconds[job]:.2f} s, wrong {kill.wrong + stop.wrong + disk.wrong}",
+                flush=True,
+            )
     for complaint in (*kill.wrong, *stop.wrong, *disk.wrong):
         print(complaint, file=sys.stderr)
     small = "mounting is not allowed here, not tried" if not mounted else f"{len(disk.wrong)} of {disk.runs}"

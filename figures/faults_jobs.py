@@ -10,7 +10,7 @@ EXAMPLES = ROOT / "examples"
 SINE = (EXAMPLES / "delta3_sine.yaml").read_text()
 PORT = "16511"
 FILES = {
-    "sine.yaml": SINE.replace("duration: 20", "duration: 1"),
+    "sine.yaml": SINE.replace("duration: 20", "duration: 0.6"),
     "long.yaml": SINE.replace("duration: 20", "duration: 4"),
     "law.yaml": "law: computed_torque\nrate: 1000\nbandwidth: 20\ndamping: 1\n",
     "run.yaml": "robot: delta3\nfit: [{file: long.csv, rows: [0, 1500]}]\nheld_out: [{file: long.csv, rows: [1500, 2000]}]\n",

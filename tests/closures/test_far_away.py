@@ -1,5 +1,6 @@
 """Motions that are far out of reach are refused at once, long ways that are open are gone, divergence says when."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,69 @@ def test_measured_motors_behind_gears_may_go_far():
     q = state.q @ geared.motors.S.T
     assert np.abs(q - geared.motors.S @ geared.home).max() > 300
     np.testing.assert_allclose(close_motors(geared, q, 0 * q, 0 * q).q, state.q, atol=1e-9)
+
+
+@pytest.mark.parametrize("gear", [1e-6, 1.0, 1e8])
+def test_whole_turns_take_as_much_work_behind_any_gear(gear, monkeypatch):
+    """The tool's shaft of the IRB 360 after 1e7 turns: one of them is walked, in steps of the joint."""
+    robot, steps, place = rp.load("irb360"), [0], Loops.at
+
+    def counted(self, *arguments):
+        steps[0] += 1
+        return place(self, *arguments)
+
+    monkeypatch.setattr(Loops, "at", counted)
+    axes, factor = robot.coordinates, np.array([1.0, 1.0, 1.0, gear])
+    c = (0.2 + 2 * np.pi * 1e7 * np.eye(4)[3]) * factor
+    with kernel_choice.forced("pinocchio"):
+        q = closing.close(robot.loops, factor[:, None] * axes.S, factor * axes.offset, c[None], robot.home)
+    assert steps[0] < 1000
+    np.testing.assert_allclose((q @ axes.S.T + axes.offset)[0], c / factor, rtol=1e-12)
+
+
+@pytest.mark.parametrize("path", ["kernel", "pinocchio"])
+@pytest.mark.parametrize("size", [1e-12, 1e8, 1e150, 1e300])
+def test_targets_and_lengths_of_any_size_end_in_bounded_work(path, size, monkeypatch):
+    """Targets hardly or hugely apart, and walks that begin at an assembled pose or far from one: Newton's steps and the pieces of
+    the compiled walk, of which none makes more strides than is allowed, are counted."""
+    robot, work, place, follow = rp.load("delta3"), [0], Loops.at, closing.follow
+
+    def counted(self, *arguments):
+        work[0] += 1
+        assert work[0] < 20_000, "the work has no bound"
+        return place(self, *arguments)
+
+    class Pieces:
+        @staticmethod
+        def follow_samples(*task):
+            work[0] += 1
+            assert work[0] < 20, "too many pieces"
+            return compiled_walk(*task)
+
+    def in_pieces(*task, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(kernel_choice, "kernel", lambda name: Pieces)
+            return follow(*task, **options)
+
+    if path == "kernel":
+        pytest.importorskip("numba", reason="numba is not installed")
+        compiled_walk = kernel_choice.kernel("robodyn_pin.closures.kernel_solve").follow_samples
+        monkeypatch.setattr(closing, "follow", in_pieces)
+    else:
+        monkeypatch.setattr(Loops, "at", counted)
+    axes = robot.coordinates
+    home = axes.S @ robot.home + axes.offset
+    c = np.tile(home, (100, 1))
+    c[50:] += size * np.array([1.0, -1.0, 1.0])
+    start = robot.home + (0 if size < 1 else size * np.eye(len(robot.home))[-1])
+    with kernel_choice.forced(path), np.errstate(all="ignore"):
+        for first in (robot.home, start):
+            with contextlib.suppress(ClosureFailed):
+                q = closing.close(robot.loops, axes.S, axes.offset, c, first)
+                assert np.abs(robot.loops.evaluate(q).phi).max() < 1e-9
+                assert np.abs(q @ axes.S.T + axes.offset - c).max() < 1e-9
+            closing.reachable(robot.loops, axes.S, axes.offset, c, first)
+    assert work[0] > 0
 
 
 def test_a_compiled_walk_comes_in_pieces_that_ctrl_c_can_end(monkeypatch):

@@ -10,121 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_pin.errors import BadFile
-from robodyn_pin.files import prepare_folder, remove, write_text
-from robodyn_pin.moving import HIDDEN, ORDER, READY
-from robodyn_pin.staging import keep_results, whole_results
-
 PROGRAM = Path(sys.executable).with_name("robodyn")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def names(folder: Path) -> set[str]:
     return {str(x.relative_to(folder)) for x in folder.rglob("*")}
-
-
-def test_results_appear_together_or_not_at_all(tmp_path):
-    write_text(tmp_path / "old.txt", "old")
-
-    def failing():
-        with whole_results():
-            write_text(tmp_path / "a.txt", "a")
-            write_text(tmp_path / "figures" / "b.txt", "b")
-            remove(tmp_path / "old.txt")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        failing()
-    assert names(tmp_path) == {"old.txt"}
-    with whole_results():
-        write_text(tmp_path / "a.txt", "a")
-        write_text(tmp_path / "figures" / "b.txt", "b")
-        remove(tmp_path / "old.txt")
-        assert {x for x in names(tmp_path) if not x.startswith(HIDDEN)} == {"old.txt"}
-    assert names(tmp_path) == {"a.txt", "figures", "figures/b.txt"}
-    assert (tmp_path / "figures" / "b.txt").read_text() == "b"
-
-
-def test_a_folder_made_for_a_run_that_fails_disappears(tmp_path):
-
-    def failing():
-        with whole_results():
-            prepare_folder(tmp_path / "results" / "run")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        failing()
-    assert names(tmp_path) == set()
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from robodyn_pin import staging
-from robodyn_pin.files import remove, write_text
-folder, moves = Path(sys.argv[1]), int(sys.argv[2])
-replace, done = os.replace, 0
-def counted(*ends):
-    global done
-    if done == moves:
-        os.kill(os.getpid(), signal.SIGKILL)
-    done += 1
-    replace(*ends)
-os.replace = counted
-with staging.whole_results():
-    remove(folder / "gone.txt")
-    for name in "abc":
-        write_text(folder / f"{name}.txt", "new")
-    if moves < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.parametrize("moves", [-1, 0, 1, 2])
-def test_the_next_run_cleans_up_after_one_that_was_killed(tmp_path, moves):
-    """Killed before its results counted: none of them; between two of the moves: all of them."""
-    (tmp_path / "gone.txt").write_text("old")
-    (tmp_path / "a.txt").write_text("old")
-    ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(moves)], capture_output=True)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert any(x.startswith(HIDDEN) for x in names(tmp_path))
-    write_text(tmp_path / "other.txt", "")
-    if moves < 0:
-        assert names(tmp_path) == {"gone.txt", "a.txt", "other.txt"}
-        assert (tmp_path / "a.txt").read_text() == "old"
-    else:
-        assert names(tmp_path) == {"a.txt", "b.txt", "c.txt", "other.txt"}
-        assert {(tmp_path / f"{name}.txt").read_text() for name in "abc"} == {"new"}
-
-
-def test_two_runs_into_one_folder_leave_each_other_alone(tmp_path):
-    """The second writes and ends while the first is still at work."""
-    other = (
-        "from robodyn_pin.files import write_text; import pathlib, sys; write_text(pathlib.Path(sys.argv[1]), 'second')"
-    )
-    with whole_results():
-        write_text(tmp_path / "a.txt", "first")
-        subprocess.run([sys.executable, "-c", other, tmp_path / "a.txt"], check=True)
-        assert (tmp_path / "a.txt").read_text() == "second"
-        keep_results()
-        assert (tmp_path / "a.txt").read_text() == "first"
-    assert names(tmp_path) == {"a.txt"}
-
-
-def test_a_hidden_folder_that_counts_is_marked_by_its_name(tmp_path):
-    waiting = tmp_path / f"{HIDDEN}x{READY}"
-    (waiting / "new").mkdir(parents=True)
-    (waiting / "new" / "a.txt").write_text("kept")
-    (waiting / ORDER).write_text("a.txt")
-    prepare_folder(tmp_path)
-    assert names(tmp_path) == {"a.txt"}
-
-
-def test_a_failed_write_is_one_sentence_and_leaves_nothing(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(BadFile, match="cannot write"):
-        write_text(tmp_path / "file" / "a.txt", "a")
-    assert names(tmp_path) == {"file"}
 
 
 @pytest.fixture
@@ -190,3 +81,54 @@ def test_no_home_and_no_temporary_words(tmp_path):
     command = [PROGRAM, "forces", "delta3", str(tmp_path / "log.csv"), "--out", str(tmp_path / "struts.csv"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+CLOCK = """
+import time
+for name in ("time", "time_ns"):
+    real, calls = getattr(time, name), [0]
+    def back(real=real, calls=calls):
+        calls[0] += 1
+        return real() - type(real())(3600) * calls[0] * (10**9 if isinstance(real(), int) else 1)
+    setattr(time, name, back)
+import sys
+from robodyn_pin.commands.start import main
+main()
+"""
+
+
+def test_a_clock_that_goes_back_an_hour_whenever_it_is_asked(tmp_path):
+    command = [sys.executable, "-c", CLOCK, *map(str, SIMULATE), str(tmp_path / "log.csv"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    said = [line for line in done.stderr.splitlines() if "compiling kernels" not in line]  # once on a machine
+    assert (done.returncode, said) == (0, [])
+    assert json.loads(done.stdout)["rows"] == 10_000
+    assert names(tmp_path) == {"log.csv"}
+
+
+LAPACK = """
+import sys, threading, time
+from robodyn_pin import staging
+from robodyn_pin.commands import cli, start
+def long():
+    import numpy as np
+    with staging.whole_results():
+        staging.staged(__import__("pathlib").Path(sys.argv[1]) / "a.txt").write_text("part")
+        print("begins", flush=True)
+        np.linalg.svd(np.random.default_rng(0).normal(size=(6000, 6000)))
+    print("ended", flush=True)
+cli.main = long
+start.main()
+"""
+
+
+def test_ctrl_c_ends_a_decomposition_that_takes_minutes(tmp_path):
+    """LAPACK knows nothing of signals; the decomposition does not come to its end, and nothing is left."""
+    command = [sys.executable, "-c", LAPACK, tmp_path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begins\n"
+    process.send_signal(signal.SIGINT)
+    rest, said = process.communicate()
+    assert (process.returncode, rest) == (130, "")
+    assert said == "robodyn: interrupted; nothing was written, and what was there before is unchanged\n"
+    assert names(tmp_path) == set()
