@@ -17,6 +17,7 @@ COMMON = 1e-6  # of a combination's size: what the other estimate may lack of it
 UNLIKELY = 0.05
 ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two parameters explain a change equally well
 SMALL = 1e-9  # round-off
+OTHER_MOTION = 3.0  # variance of a wrong model's error that pieces of a motion share, over what differs between them
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def changes(one: Known, other: Known, paired: bool = False) -> Change:
     sure = np.flatnonzero(np.isfinite(found.deviations))
     rows, first, second = rows[sure], first.along(np.eye(len(rows))[sure]), second.along(np.eye(len(rows))[sure])
     found = evidence(first, second, paired)
+    if not len(rows):
+        return Change(rows, first.values, second.values, found, np.zeros(0), None)
     singles = _singles(A[rows], first, second)
     each = evidence(first.along(singles.project), second.along(singles.project), paired)
     change = second.values - first.values
@@ -124,7 +127,7 @@ def evidence(first: Known, second: Known, paired: bool) -> Evidence:
 
     Not paired, the degrees of freedom are those of Welch (Biometrika 34, 1947), and a wrong model has another error in each
     motion, part of which all pieces of a motion share, so that pieces cannot show it: what they show beyond white noise
-    counts twice. That is our assumption, checked by simulation (`docs/figures.md`).
+    counts four times. That is our assumption, which simulated motions suggest (`docs/figures.md`).
     """
     off = [x.without - x.values for x in (first, second)]
     parts = [off[1] - off[0]] if paired else off
@@ -134,7 +137,10 @@ def evidence(first: Known, second: Known, paired: bool) -> Evidence:
         variances.append(spread(x) ** 2 * (1 + alike) / (1 - alike))
         counts.append(len(x) * (1 - alike) / (1 + alike))
     if not paired:  # of the first and the second
-        variances = [v + np.maximum(v - np.diag(x.covariance), 0.0) for v, x in zip(variances, (first, second), strict=True)]
+        variances = [
+            v + OTHER_MOTION * np.maximum(v - np.diag(x.covariance), 0.0)
+            for v, x in zip(variances, (first, second), strict=True)
+        ]
     total = np.sum(variances, axis=0)
     freedom = total**2 / sum(v**2 / max(n - 1, 1e-3) for v, n in zip(variances, counts, strict=True))
     return Evidence(np.sqrt(total), (counts[0], counts[-1]), freedom)
@@ -161,7 +167,9 @@ def _singles(A: np.ndarray, first: Known, second: Known) -> _Singles:
     unit = (seen / np.where(length > 0, length, 1.0))[:, shown]
     same = np.abs(unit.T @ unit) > 1 - SMALL
     heads = np.flatnonzero(np.argmax(same, axis=1) == np.arange(len(shown)))
-    return _Singles([shown[same[h]] for h in heads], (unit[:, heads] / length[shown[heads]]).T @ white, unit[:, heads].T, white)
+    return _Singles(
+        [shown[same[h]] for h in heads], (unit[:, heads] / length[shown[heads]]).T @ white, unit[:, heads].T, white
+    )
 
 
 def _share(first: Known, second: Known, found: Evidence) -> float:

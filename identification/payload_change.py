@@ -2,6 +2,7 @@
 
 Two one-sided cumulative sums of log-likelihood ratios watch the prediction errors; the last sample at which a sum was
 zero is when the change began (Page, Biometrika 41, 1954). Then its size is measured against the estimate of that time.
+Both take prediction errors for white noise: where they are coloured, deviations are too small, hence five of them are asked for.
 """
 
 from collections.abc import Callable, Mapping

@@ -36,17 +36,6 @@ class Recorded:
     share: float  # of the rows, that is independent
     shaken: Callable[[np.ndarray], np.ndarray]  # errors of the motors' torques (N, m) -> of the rows (n, d)
 
-    def estimate(self, y: np.ndarray) -> Known:
-        """The estimate from torques (n, d)."""
-        p = self.W.shape[2]
-        groups = [fold(empty(p), self.W[:, j], y[:, j]) for j in range(y.shape[1])]
-        base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1])
-        found = weighted_least_squares(groups, base, self.share)
-        rows = np.concatenate([self.W[:, :, base.columns], y[:, :, None]], axis=2) / found.sigma[:, None]
-        parts = [rows[self.piece == g].reshape(-1, base.size + 1) for g in range(PIECES)]
-        factors = [fold(empty(base.size), x[:, :-1], x[:, -1]) for x in parts]
-        return Known(base, found.values, without_each(factors), found.covariance)
-
 
 def record(robot: Robot, log: Log, run: RunFile, period: float | None = None) -> Recorded:
     """Rows of a log without noise, prepared as a run file says."""
@@ -71,6 +60,18 @@ def record(robot: Robot, log: Log, run: RunFile, period: float | None = None) ->
     W, y, index = (np.concatenate(x) for x in zip(*rows, strict=True))
     piece, _ = cut_up(log, period if period else period_of(log), cut)
     return Recorded(W, y, log.q, log.rate, piece(index), independent_share(run, log.rate), shaken)
+
+
+def estimate(log: Recorded, y: np.ndarray) -> Known:
+    """The estimate from torques (n, d) of a log's rows."""
+    p = log.W.shape[2]
+    groups = [fold(empty(p), log.W[:, j], y[:, j]) for j in range(y.shape[1])]
+    base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1])
+    found = weighted_least_squares(groups, base, log.share)
+    rows = np.concatenate([log.W[:, :, base.columns], y[:, :, None]], axis=2) / found.sigma[:, None]
+    parts = [rows[log.piece == g].reshape(-1, base.size + 1) for g in range(PIECES)]
+    factors = [fold(empty(base.size), x[:, :-1], x[:, -1]) for x in parts]
+    return Known(base, found.values, without_each(factors), found.covariance)
 
 
 def coloured(rng: np.random.Generator, shape: tuple[int, int], memory: float) -> np.ndarray:
@@ -111,7 +112,8 @@ def compared(
         errors = noise * coloured(rng, log.q.shape, memory)
         if friction is not None:
             errors = errors + friction(log.q, log.rate)
-        known.append(log.estimate(log.y + log.shaken(errors) + (log.W @ more if np.ndim(more) else 0.0)))
+        y = log.y + log.shaken(errors)
+        known.append(estimate(log, y + log.W @ more if np.ndim(more) else y))
     return changes(*known, paired)
 
 

@@ -79,11 +79,12 @@ class Compared:
             self.labels, c.first, c.second, e.deviations, e.reach(), c.probability, c.significant, strict=True
         )
         cause = c.cause and {"parameters": self.cause, "change": c.cause.size, "interval": _around(c.cause.size, c.cause.reach),
+                             "probability": c.cause.probability,
                              "explains": c.cause.share}  # fmt: skip
         return {
             "robot": self.robot,
-            "changed": bool(c.significant.any()),
-            "probability": float(c.probability.min(initial=1.0)),
+            "changed": c.changed,
+            "probability": c.least,
             "cause": cause,
             "parameters": [
                 {"label": label, "first": float(a), "second": float(b), "change": float(b - a), "interval": _around(b - a, r),

@@ -37,8 +37,9 @@ class Pieces:
 
     def samples(self, wls: BaseEstimate) -> float:
         """How many independent rows with white noise would leave the estimate as unsure: the median of its parameters."""
-        share = np.nanmedian((wls.deviations / self.deviations(wls.values)) ** 2)
-        return float(self.independent * min(1.0, share))
+        share = (wls.deviations / self.deviations(wls.values)) ** 2
+        known = share[np.isfinite(share)]
+        return float(self.independent * min(1.0, np.median(known))) if len(known) else 0.0
 
 
 def in_pieces(

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from robodyn_pin.log_to_robot.compare import Compared
 from robodyn_pin.log_to_robot.verdict import short
 from robodyn_pin.output.console import print_table
@@ -33,7 +31,7 @@ def sentences(found: Compared) -> list[str]:
     """What is told of a comparison, for somebody who looks after the robot."""
     c = found.change
     return [
-        *(_nothing(found) if c.cause is None else _changed(found)),
+        *(_nothing(found) if not c.changed else _changed(found)),
         *_evidence(found),
         "chance: how probable so large a difference is if nothing changed, with all parameters looked at (Holm); below 0.05 it "
         "counts as changed, so that at most 1 of 20 unchanged robots is called changed",
@@ -46,25 +44,26 @@ def sentences(found: Compared) -> list[str]:
 
 
 def _nothing(found: Compared) -> list[str]:
-    c = found.change
     return [
-        f"no change is shown: chance explains all {len(c.rows)} differences (0 changed significantly); a change smaller than the intervals "
-        "may still be there"
+        f"no change is shown: chance explains all {len(found.change.rows)} differences (0 changed significantly); a change smaller than the "
+        "intervals may still be there"
     ]
 
 
 def _changed(found: Compared) -> list[str]:
     c = found.change
-    assert c.cause is not None
-    surest = short(found.labels[int(np.argmin(c.probability))])
-    others = ", ".join(found.cause[1:4])
+    told = [
+        f"THE ROBOT CHANGED: {int(c.significant.sum())} of {len(c.rows)} base parameters changed significantly (least chance {c.least:.2g})"
+    ]
+    if c.cause is None:
+        return [*told, "no single parameter explains it: see the rows that say 'yes'"]
+    others = ", ".join(found.cause[1:5]) + (", ..." if len(found.cause) > 5 else "")
     return [
-        f"THE ROBOT CHANGED: {int(c.significant.sum())} of {len(c.rows)} base parameters changed significantly, most surely {surest} "
-        f"(chance {c.probability.min():.2g})",
-        f"if a single parameter changed it is {found.cause[0]}, by {c.cause.size:+.3g} +- {c.cause.reach:.2g} (95 % interval), which explains "
-        f"{100 * c.cause.share:.0f} % of all differences"
-        + (f"; the logs cannot tell it from {others}" if others else "")
-        + ("" if c.cause.share > CLEAR else "; so more than this one changed, or several parameters of one body did"),
+        *told,
+        f"if one parameter alone changed, it is {found.cause[0]}: by {c.cause.size:+.3g} +- {c.cause.reach:.2g} (95 % interval; chance "
+        f"{c.cause.probability:.2g}), which explains {100 * c.cause.share:.0f} % of all differences"
+        + ("" if c.cause.share > CLEAR else "; the rest is chance, or more than this changed"),
+        *([f"the logs cannot tell it from {others}"] if others else []),
     ]
 
 
@@ -79,6 +78,6 @@ def _evidence(found: Compared) -> list[str]:
         "within a piece",
         "both logs repeat one motion: errors of the model that come back with it cancel"
         if found.same_motion
-        else "the logs have different motions: errors of the model differ with them and count as chance; a log of the first motion would show "
-        "smaller changes",
+        else "the logs have different motions: a wrong model errs differently in each, which counts as chance; a log of the first motion "
+        "would show smaller changes",
     ]
