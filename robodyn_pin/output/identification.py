@@ -27,7 +27,7 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
     """
     prepare_folder(folder)
     before, values = result.robot_before, result.feasible.values
-    urdf = identified_urdf(before, result.layout, values, result.bounds.eigenvalue)
+    urdf = identified_urdf(before, result.layout, values, result.estimates.bounds.eigenvalue)
     name, loaded = f"{result.name}_identified", f"{result.name}_loaded"
     texts = {
         f"{name}.urdf": urdf,
@@ -54,11 +54,11 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
 def _write_arrays(result: Result, target: Path) -> None:
     with target.open("wb") as file:
         np.savez(
-            file, labels=np.array(result.layout.labels), feasible=result.feasible.values, prior=result.prior.bodies,
+            file, labels=np.array(result.layout.labels), feasible=result.feasible.values, prior=result.estimates.prior.bodies,
             base_columns=result.wls.base.columns, base_dropped=result.wls.base.dropped, base_regroup=result.wls.base.regroup,
             base_labels=np.array(result.wls.base.labels(result.layout.labels)),
             wls=result.wls.values, wls_covariance=result.wls.covariance, wls_sigma=result.wls.sigma,
-            ols=result.ols.values, ols_covariance=result.ols.covariance,
+            ols=result.estimates.ols.values, ols_covariance=result.estimates.ols.covariance,
         )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def summary_of(result: Result) -> dict[str, object]:
         | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions)},
         "base": {"count": base.size, "inertial": inertial, "condition": base.condition, "parameters": parameters},
         "copies": [_copies(c) for c in result.copies],
-        **result.further.summary(names, d),
+        **result.estimates.further.summary(names, d),
         "feasible": {
             "status": fit.status,
             "solver": fit.solver,
@@ -100,18 +100,20 @@ def summary_of(result: Result) -> dict[str, object]:
             "parameters": dict(zip(names, fit.values.tolist(), strict=True)),
             "smallest_eigenvalue": eigenvalues,
             "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
-            "mass_bounds": dict(zip(result.layout.bodies, result.bounds.mass.tolist(), strict=True)),
+            "mass_bounds": dict(zip(result.layout.bodies, result.estimates.bounds.mass.tolist(), strict=True)),
         },
         "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
-        "shapes": [s.__dict__ for s in result.shapes],
-        **result.diagnosis.summary(names, d),
+        "shapes": [s.__dict__ for s in result.settings.shapes],
+        **result.check.diagnosis.summary(names, d),
         "errors": {
             name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
             for name, s in result.scored.items()
         },
-        "accuracy": result.accuracy.table(d),
+        "accuracy": result.check.accuracy.table(d),
         "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
-        "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.choices],
+        "chosen": [
+            c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.settings.choices
+        ],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),

@@ -159,7 +159,7 @@ def _figures(result: PlanResult, unit_of: dict[Label, str], simulated: Simulated
 
 def _drawn_loads(result: PlanResult) -> "DrawnLoads":
     """Return what the film shows of a motion: its strut forces, or its motor torques if it has no struts."""
-    from robodyn_pin.output.torques import motor_units
+    from robodyn_pin.robot.units import motor_units
     from robodyn_pin.viz.film_loads import DrawnLoads
 
     robot, motion = result.task.robot, result.motion

@@ -97,7 +97,7 @@ def test_stribeck_speeds_of_all_joints_of_the_irb_2400_are_found():
         if e.speed
     ]
     result = identified(with_friction("irb2400", *changed), RunFile.model_validate({"robot": "irb2400", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}}), log)  # fmt: skip
-    for shape, spec in zip(result.shapes, truth, strict=True):
+    for shape, spec in zip(result.settings.shapes, truth, strict=True):
         assert shape.value == pytest.approx(spec.speed, rel=1e-3), shape.label
     found = least_squares_values(result)
     for spec in truth:
@@ -111,7 +111,7 @@ def test_a_speed_that_the_log_does_not_show_stays_at_its_start_and_the_run_goes_
     robot = with_friction("irb360_arms", DRIVE_4 | {"fit": ["speed"]})
     run = RunFile.model_validate({"robot": "irb360_arms", "fit": [{"file": "log.csv"}]})
     result = identified(robot, run, noise_free(robot, motion))
-    assert result.shapes == ()
+    assert result.settings.shapes == ()
     (kept,) = [e.spec.speed for e in result.robot_before.efforts if e.name == "psi" and e.spec.model == "saturating"]
     assert kept == 8.5919
     assert any(c.startswith("speed(psi) stays at 8.5919") for c in result.verdict.cautions)
