@@ -54,7 +54,7 @@ def drive_4() -> Result:
 
 
 def test_published_friction_of_drive_4_is_found(drive_4):
-    (speed,) = drive_4.shapes
+    (speed,) = drive_4.settings.shapes
     assert (speed.label, speed.start) == ("speed(psi)", 8.5919 / 2)
     assert speed.value == pytest.approx(8.5919, rel=1e-3)
     found = least_squares_values(drive_4)
@@ -71,7 +71,7 @@ def test_the_published_assumptions_leave_29_variables_with_the_model_of_drive_4(
 
 
 def test_the_identified_speed_is_written_to_robot_file_result_and_report(drive_4, tmp_path):
-    (speed,) = drive_4.shapes
+    (speed,) = drive_4.settings.shapes
     folder = drive_4.write(tmp_path / "result")
     (written,) = [e for e in load(folder).efforts if e.name == "psi"]
     assert (written.spec.speed, written.spec.width) == (speed.value, 0.01)
