@@ -58,7 +58,7 @@ def identified(robot: Robot, log: Log) -> tuple[np.ndarray, np.ndarray]:
     run = RunFile.model_validate({"robot": "irb360", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}})
     fitted = choose(robot, run, [log.window(0, int(0.7 * log.size))], lambda stage: None)
     wls = fitted.widen(fitted.weigh(pooled(fitted.rows), None, fitted.independent))
-    labels, (shape,) = np.array(fitted.layout.labels)[wls.base.columns].tolist(), fitted.shapes
+    labels, (shape,) = np.array(fitted.settings.layout.labels)[wls.base.columns].tolist(), fitted.settings.shapes
     linear = [labels.index(f"{name}(psi)") for name in ("coulomb", "saturating")]
     return np.append(wls.values[linear], shape.value), np.append(wls.deviations[linear], shape.deviation)
 

@@ -76,12 +76,12 @@ def measured(name: str) -> tuple[Problem, RunFile, AnyLog]:
     fitted = choose(robot, run, [log], lambda stage: None)
     groups = pooled(fitted.rows)
     sigma = weighted_least_squares(groups).sigma
-    return Problem(groups, sigma, fitted.layout, bounds_of(run, robot), prior_of(run, robot)), run, log
+    return Problem(groups, sigma, fitted.settings.layout, bounds_of(run, robot), prior_of(run, robot)), run, log
 
 
 def robust(whole: Problem, run: RunFile, log: AnyLog) -> list[Row]:
     """Random subsets of the MTM log: every status must be `optimal`, every body is looked at once more."""
-    robot = choose(load(resolve(RUNS, run.robot)), run, [log], lambda stage: None).robot
+    robot = choose(load(resolve(RUNS, run.robot)), run, [log], lambda stage: None).settings.robot
     parts = [filtered(b, run.rows.filter, log) for b in observe(robot, log, run.preparation, [run.rows.filter])]
     W, known, measured = (np.concatenate(x)[run.rows.cut : -run.rows.cut] for x in zip(*parts, strict=True))
     rng, d, p = np.random.default_rng(0), W.shape[1], W.shape[2]

@@ -40,7 +40,7 @@ def write_report(result: Result, path: Path) -> None:
     """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
     torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
-    choices = [(choice, _choice_plot(choice)) for choice in result.choices]
+    choices = [(choice, _choice_plot(choice)) for choice in result.settings.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
         r=result, best=result.scored["feasible"], estimates=ESTIMATES, units=units, one_unit=one_unit,
@@ -51,7 +51,7 @@ def write_report(result: Result, path: Path) -> None:
         torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
         choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
         base=_base_rows(result, result.wls),
-        essential=_base_rows(result, result.further.essential.estimate) if result.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
+        essential=_base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
@@ -124,8 +124,8 @@ def _shared(logs: Sequence[LogRecord]) -> int:
 
 def _torque_plots(result: Result, units: list[str]) -> list[tuple[Sample, list[Picture]]]:
     drawn: list[tuple[Sample, list[Picture]]] = []
-    for k, sample in enumerate(result.samples):
-        reach, plots = quantile(result.diagnosis.freedom) * sample.deviations, []
+    for k, sample in enumerate(result.check.samples):
+        reach, plots = quantile(result.check.diagnosis.freedom) * sample.deviations, []
         for j, (name, unit) in enumerate(zip(result.robot_before.coordinates.names, units, strict=True)):
             found = {e: result.scored[e].held_out for e in ("WLS", "feasible")}
             legend = {e: f"{e}: RMSE {_plain(x.rmse[j])} {unit}, {_plain(x.percent[j])} %" for e, x in found.items()}
@@ -186,7 +186,7 @@ class FurtherRow:
 
 def _further(result: Result) -> list[FurtherRow]:
     """Every estimate, if there are more than the usual ones."""
-    found = result.further
+    found = result.estimates.further
     if result.scored.keys() <= set(ESTIMATES):
         return []
     sizes = dict.fromkeys(("OLS", "WLS", "Gauss-Markov"), result.wls.base.size) | {"feasible": result.variables}
@@ -222,7 +222,7 @@ def _bodies(result: Result) -> list[BodyRow]:
     base, rows = result.wls.base, []
     for i, name in enumerate(result.layout.bodies):
         x = result.feasible.values[10 * i : 10 * i + 10]
-        bounds, prior = result.bounds.mass[i], result.prior.bodies[i, 0]
+        bounds, prior = result.estimates.bounds.mass[i], result.estimates.prior.bodies[i, 0]
         # Base parameters span all that the log determines. A mass that is a base parameter by itself is determined; a
         # mass without weight in any of them is not.
         weights = np.abs(
@@ -237,7 +237,7 @@ def _bodies(result: Result) -> list[BodyRow]:
         else:
             source = "prior" if abs(x[0] - prior) <= AT_BOUND * prior else "combination"
         smallest = result.feasible.eigenvalues[i]
-        thin = smallest <= NEAR_LIMIT * result.bounds.eigenvalue
+        thin = smallest <= NEAR_LIMIT * result.estimates.bounds.eigenvalue
         rows.append(BodyRow(name, x[0], x[1:4] / x[0], smallest, bounds, thin, source))
     return rows
 
@@ -300,7 +300,7 @@ class Drawing:
 
 
 def _scene(result: Result) -> Drawing:
-    robot, sample = result.robot, result.samples[0]
+    robot, sample = result.robot, result.check.samples[0]
     try:
         scene = Scene(robot.model, robot.urdf_xml, [str(result.robot_before.urdf_path.parent)], title=robot.name)
     except BadFile as error:  # a mesh that is not there must not cost the result its report

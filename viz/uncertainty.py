@@ -53,9 +53,9 @@ class ParameterRow:
 
 def uncertainty_of(result: Result, units: list[str]) -> Uncertainty:
     """Collect figures and tables; `units` of the coordinates' efforts."""
-    d, labels, first = result.diagnosis, result.layout.labels, result.layout.first_scalar
+    d, labels, first = result.check.diagnosis, result.layout.labels, result.layout.first_scalar
     reach = quantile(d.freedom)
-    inside = [np.abs(s.measured - s.predicted["feasible"]) <= reach * s.deviations for s in result.samples]
+    inside = [np.abs(s.measured - s.predicted["feasible"]) <= reach * s.deviations for s in result.check.samples]
     shifts = np.abs(d.instruments.shifts) if d.instruments else np.zeros(1)
     masses = [] if d.feasible is None else [_masses(result, d.feasible[:first:10])]
     kinds: dict[str, list[str]] = {"alone": [], "combination": [], "not at all": []}
@@ -64,7 +64,7 @@ def uncertainty_of(result: Result, units: list[str]) -> Uncertainty:
     gain, names = d.known.gain, result.robot_before.coordinates.names
     spectra = [_spectrum(d.residuals, j, name, unit) for j, (name, unit) in enumerate(zip(names, units, strict=True))]
     mass_unit = {"N m": "kg m²", "N": "kg"}.get(units[0], "SI") if len(set(units)) == 1 else "SI"
-    eigenvalues = mass_eigenvalues(result.robot, result.samples[0].q)
+    eigenvalues = mass_eigenvalues(result.robot, result.check.samples[0].q)
     along = np.linspace(0, 100, len(eigenvalues))
     heads = {f"eigenvalue {k + 1} [{mass_unit}]": x for k, x in enumerate(eigenvalues.T)}
     matrix = picture(eigenvalue_figure(eigenvalues, mass_unit), "mass_matrix", {"along the motion [%]": along, **heads})
@@ -82,11 +82,11 @@ def uncertainty_of(result: Result, units: list[str]) -> Uncertainty:
 
 
 def _parameters(result: Result, units: list[str]) -> list[ParameterRow]:
-    prior, values = result.prior, result.feasible.values.tolist()
+    prior, values = result.estimates.prior, result.feasible.values.tolist()
     scalars = prior.scalars.tolist() if prior.scalar_weight else []
     priors = [*prior.bodies.ravel().tolist(), *scalars]
     priors += [None] * (len(values) - len(priors))
-    found = result.diagnosis.feasible
+    found = result.check.diagnosis.feasible
     ends = np.full((len(values), 2), np.nan) if found is None else found
     rows = zip(units, values, *(map(_end, side) for side in ends.T.tolist()), priors, strict=True)
     return [ParameterRow(*row) for row in rows]
@@ -100,7 +100,7 @@ def _end(x: float) -> float | str:
 
 def _masses(result: Result, intervals: np.ndarray) -> Picture:
     names, found = list(result.layout.bodies), result.feasible.values[: result.layout.first_scalar : 10]
-    prior = result.prior.bodies[:, 0]
+    prior = result.estimates.prior.bodies[:, 0]
     columns: dict[str, np.ndarray | list[str]] = {"body": names, "lower [kg]": intervals[:, 0], "upper [kg]": intervals[:, 1],
                "feasible fit [kg]": found, "prior [kg]": prior}  # fmt: skip
     return picture(mass_figure(names, intervals, found, prior), "masses", columns)

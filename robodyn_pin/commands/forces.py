@@ -62,7 +62,8 @@ def predict_command(
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.log import uniform
     from robodyn_pin.logs.writing import write_torques
-    from robodyn_pin.output.torques import motor_units, verify
+    from robodyn_pin.output.torques import verify
+    from robodyn_pin.robot.units import motor_units
 
     not_an_input(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)

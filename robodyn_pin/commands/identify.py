@@ -74,8 +74,8 @@ def compare_command(
     from robodyn_pin.log_to_robot.compare import compare as compare_results
     from robodyn_pin.log_to_robot.compare import read_result
     from robodyn_pin.output.comparison import print_comparison
-    from robodyn_pin.output.torques import effort_units
     from robodyn_pin.robot.robot import load
+    from robodyn_pin.robot.units import effort_units
 
     found = compare_results(read_result(first), read_result(second))
     try:

@@ -55,7 +55,7 @@ def repair_command(
 
 
 def _print_repair(found: "Repair", files: list[Path]) -> None:
-    from robodyn_pin.output.torques import motor_units
+    from robodyn_pin.robot.units import motor_units
 
     summary = found.summary()
     for body in summary["repaired"]:

@@ -77,7 +77,7 @@ def simulate_command(
     from robodyn_pin.logs.writing import write_log
     from robodyn_pin.motions.motion_file import read_motion
     from robodyn_pin.output.simulation import Trial, controlled_log
-    from robodyn_pin.output.torques import motor_units
+    from robodyn_pin.robot.units import motor_units
     from robodyn_pin.simulation.controllers import ControllerFile, known_model
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation

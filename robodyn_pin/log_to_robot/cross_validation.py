@@ -57,22 +57,29 @@ NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least cou
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """The fit data, folded with the chosen settings."""
+class Settings:
+    """What is settled before the estimates: robot and run file with chosen values."""
 
     robot: Robot  # with chosen Coulomb widths and identified shapes of friction
     run: RunFile  # with chosen values
     layout: Layout
     initial: np.ndarray  # (p,) values of the robot's files
+    choices: tuple[Choice, ...] = ()
+    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
+    noticed: tuple[str, ...] = ()  # cautions
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The fit data, folded with the chosen settings."""
+
+    settings: Settings
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
     whole: Folded  # [segment][coordinate], torques at full bandwidth
     independent: float  # share of the fitted rows that carry noise of their own
     weigh: Weigh  # how the coordinates are weighed
-    choices: tuple[Choice, ...]
-    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     widen: Widen = lambda estimate: estimate
-    noticed: tuple[str, ...] = ()  # cautions
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -94,23 +101,27 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         for value in values:
             progress(f"choosing {key}: {value:g}")
             found.append(refold(change(run, value)))
-        scores = [_unseen_error(f, prior_of(f.run, f.robot)) for f in found]
+        scores = [_unseen_error(f, prior_of(f.settings.run, f.settings.robot)) for f in found]
         best = found[int(np.argmin(scores))]
         choices.append(Choice(key, tuple(values), tuple(scores), values[int(np.argmin(scores))]))
-        run = best.run
+        run = best.settings.run
     progress("regressor of the fit logs")
     best = best or refold(run)
     noticed: tuple[str, ...] = ()
-    if open_width and best.run.coulomb_width is None:
+    if open_width and best.settings.run.coulomb_width is None:
         best, noticed = _wider(best, refold, progress)
-        run = best.run
-    shaped = with_fitted_shapes(best.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress)
+        run = best.settings.run
+    shaped = with_fitted_shapes(
+        best.settings.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress
+    )
     if shaped.shapes:
-        best = replace(_fold(shaped.robot, run, logs, rates), shapes=shaped.shapes, widen=shaped.widen)
+        best = replace(_fold(shaped.robot, run, logs, rates), widen=shaped.widen)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
+    noticed = (*noticed, *shaped.noticed)
+    settled = replace(best.settings, choices=tuple(choices), shapes=shaped.shapes, noticed=noticed)
+    return replace(best, settings=settled)
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -138,13 +149,13 @@ def _wider(
 ) -> tuple[Fitted, tuple[str, ...]]:
     """Fit Coulomb widths in proportion to the rms rates, and keep them if they lower the cross-validated error of least squares."""
     progress("Coulomb width")
-    other = refold(_changed(fitted.run, coulomb_width=USUAL_WIDTH))
+    other = refold(_changed(fitted.settings.run, coulomb_width=USUAL_WIDTH))
 
     def unseen(f: Fitted) -> float:
         def estimate(groups: list[Factor]) -> np.ndarray:
-            return f.weigh(groups, None, 1.0).full(f.layout.size)
+            return f.weigh(groups, None, 1.0).full(f.settings.layout.size)
 
-        return cross_validated(f.rows, _judged(f), estimate, f.run.score.measure)
+        return cross_validated(f.rows, _judged(f), estimate, f.settings.run.score.measure)
 
     here, there = unseen(fitted), unseen(other)
     if there >= here:
@@ -158,31 +169,33 @@ def _wider(
 
 def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
     """The strongest prior that costs next to nothing: light bodies that the log hardly shows then stay reasonable."""
-    run = fitted.run
+    run = fitted.settings.run
     weights, scores = np.array(run.choose.prior_weight), []
     for weight in weights:
         progress(f"choosing prior_weight: {weight:g}")
-        scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.robot), weight=float(weight))))
+        scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.settings.robot), weight=float(weight))))
     good = np.array(scores) <= NEXT_TO_NOTHING * min(scores)
     chosen = float(weights[good].max())
     changed = _changed(run, prior={**run.prior.model_dump(), "weight": chosen})
-    return replace(fitted, run=changed), Choice("prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen)
+    return replace(fitted, settings=replace(fitted.settings, run=changed)), Choice(
+        "prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen
+    )
 
 
 def _unseen_error(fitted: Fitted, prior: Prior) -> float:
     """Cross-validated percentage error of the feasible fit."""
-    bounds = bounds_of(fitted.run, fitted.robot)
+    bounds = bounds_of(fitted.settings.run, fitted.settings.robot)
 
     def feasible(groups: list[Factor]) -> np.ndarray:
         sigma = fitted.weigh(groups, None, 1.0).sigma
-        return fit_feasible(groups, sigma, fitted.layout, bounds, prior).values
+        return fit_feasible(groups, sigma, fitted.settings.layout, bounds, prior).values
 
-    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.run.score.measure)
+    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.settings.run.score.measure)
 
 
 def _judged(fitted: Fitted) -> Folded:
     """The rows whose error decides a choice. A simulation needs the torques at full bandwidth; a controller needs those that are scored."""
-    return fitted.whole if fitted.run.choose.use == "simulation" else fitted.scored
+    return fitted.whole if fitted.settings.run.choose.use == "simulation" else fitted.scored
 
 
 def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
@@ -202,7 +215,8 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
     whole = rest[0] if rest else scored
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
-    return Fitted(robot, run, named.layout, named.values, rows, scored, whole, independent_share(run, rate), weigh, ())
+    settings = Settings(robot, run, named.layout, named.values)
+    return Fitted(settings, rows, scored, whole, independent_share(run, rate), weigh)
 
 
 def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:

@@ -99,17 +99,18 @@ def diagnose(
     wls: BaseEstimate, feasible: FeasibleEstimate, bounds: Bounds,
 ) -> Diagnosis:  # fmt: skip
     """Examine a fit; `left` (n, d) is its residual over consecutive samples of the held-out log `seen`."""
-    robot, run, share = fitted.robot, fitted.run, fitted.independent
+    settings, share = fitted.settings, fitted.independent
+    robot, run, layout = settings.robot, settings.run, settings.layout
     rows = sum(g.rows for g in groups)
     many = freedom(wls, rows, share)
     over_base = over_all = None
     if run.intervals:
         # A base parameter that consists of a single parameter has the interval of that parameter.
         sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
-        asked = np.concatenate([np.eye(fitted.layout.size), wls.base.matrix[sums]])
-        ends = feasible_intervals(asked, feasible, wls, fitted.layout, bounds, many).ends
-        over_all, over_base = ends[: fitted.layout.size], ends[wls.base.columns]
-        over_base[sums] = ends[fitted.layout.size :]
+        asked = np.concatenate([np.eye(layout.size), wls.base.matrix[sums]])
+        ends = feasible_intervals(asked, feasible, wls, layout, bounds, many).ends
+        over_all, over_base = ends[: layout.size], ends[wls.base.columns]
+        over_base[sums] = ends[layout.size :]
     beside, cutoff = None, 0.0
     if run.instruments:
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
@@ -122,7 +123,7 @@ def diagnose(
         _residuals(fitted, left, seen, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run),
-        tuple(against_bounds(fitted.layout, feasible.values, wls, bounds)),
+        tuple(against_bounds(layout, feasible.values, wls, bounds)),
         tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
     )  # fmt: skip
 
@@ -135,7 +136,7 @@ def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:
 
 
 def _residuals(fitted: Fitted, series: np.ndarray, log: AnyLog, motion: float) -> Residuals:
-    lowpass = fitted.run.rows.filter
+    lowpass = fitted.settings.run.rows.filter
     passed = min(lowpass.cutoff, log.rate / 2) if lowpass else log.rate / 2
     return Residuals(log.rate, series, ljung_box(series), widening(series, log.rate, motion, passed))
 

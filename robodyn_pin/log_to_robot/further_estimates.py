@@ -86,9 +86,9 @@ def further_estimates(
         RobodynError: noise without a covariance; bounds that log-Cholesky variables cannot express.
         SolverFailed: no minimum over log-Cholesky variables.
     """
-    run, second, distance = fitted.run, None, 0.0
+    run, second, distance = fitted.settings.run, None, 0.0
     if run.second_opinion:
-        second = fit_log_cholesky(groups, wls.sigma, fitted.layout, bounds, prior)
+        second = fit_log_cholesky(groups, wls.sigma, fitted.settings.layout, bounds, prior)
         distance = apart(groups, wls.sigma, second.values, feasible.values)
     return Further(
         gauss_markov(_whole_samples(fitted, logs), None, wls.base, fitted.independent) if run.gauss_markov else None,
@@ -99,10 +99,10 @@ def further_estimates(
 
 def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
     """Fold the fitted rows again, with the rows of one sample side by side."""
-    run, factor = fitted.run, None
+    run, factor = fitted.settings.run, None
     for log in logs:
-        job = fitted_rows(fitted.robot, run, log)
-        for block in observe(fitted.robot, log, run.preparation, [job.filter]):
+        job = fitted_rows(fitted.settings.robot, run, log)
+        for block in observe(fitted.settings.robot, log, run.preparation, [job.filter]):
             W, known, measured = filtered(block, job.filter, log, job.noise)
             label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
             kept = label[:, 0] >= 0

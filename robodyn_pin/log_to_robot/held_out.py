@@ -84,7 +84,7 @@ def look_at(
     Args:
         vectors: parameters (p,) by estimate, "feasible" among them. noise: (d,) of torques as scored.
     """
-    log, robot, run, begin = held_out.log, fitted.robot, fitted.run, held_out.begin
+    log, robot, run, begin = held_out.log, fitted.settings.robot, fitted.settings.run, held_out.begin
     dropped = left_out(robot, log, run.score.filter, run.rows.saturated == "drop")
     every = max(1, (held_out.end - begin) // DRAWN)
 
@@ -120,5 +120,5 @@ def left_of(fitted: Fitted, held_out: Selected, x: np.ndarray) -> np.ndarray:
     `look_at` include those of the filter that scores the torques.
     """
     end = min(held_out.end, held_out.begin + SERIES)
-    seen = observe(fitted.robot, held_out.log, fitted.run.preparation, [], held_out.begin, end)
+    seen = observe(fitted.settings.robot, held_out.log, fitted.settings.run.preparation, [], held_out.begin, end)
     return np.concatenate([(block.measured - block.known - block.W @ x)[block.keep] for block in seen])

@@ -50,7 +50,7 @@ def in_pieces(
     Args:
         periods: [s] of each log's motion, None: it does not repeat. rows: how many were fitted.
     """
-    robot, run, r = fitted.robot, fitted.run, wls.base.size
+    robot, run, r = fitted.settings.robot, fitted.settings.run, wls.base.size
     factors = [empty(r) for _ in range(PIECES)]
     sums, count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
     seconds = []

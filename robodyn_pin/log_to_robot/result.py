@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import FeasibleEstimate
@@ -15,8 +13,7 @@ from robodyn_pin.identification.identical_bodies import Comparison, compare_copi
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
-from robodyn_pin.log_to_robot.cross_validation import Choice
-from robodyn_pin.log_to_robot.friction_shapes import FittedShape
+from robodyn_pin.log_to_robot.cross_validation import Settings
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
 from robodyn_pin.log_to_robot.pieces import Pieces
@@ -47,32 +44,69 @@ class LogRecord:
 
 
 @dataclass(frozen=True)
-class Result:
-    """Everything that an identification found."""
+class Estimates:
+    """What was estimated, and what it was held to."""
 
-    # What was asked.
-    robot_before: Robot  # as loaded, with the chosen Coulomb widths and the identified shapes of friction
-    run: RunFile  # as used, with chosen values
-    layout: Layout
-    initial: np.ndarray  # (p,) values in the robot's files before
-    bounds: Bounds
-    prior: Prior
-    logs: tuple[LogRecord, ...]
-    simulated: bool
-    # What was estimated.
-    choices: tuple[Choice, ...]
-    shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     ols: BaseEstimate
     wls: BaseEstimate
     pieces: Pieces  # how sure it is, whatever its residuals are like
     feasible: FeasibleEstimate
     further: "Further"  # estimates that the run file asked for
-    # How good it is.
+    bounds: Bounds
+    prior: Prior
+
+
+@dataclass(frozen=True)
+class Check:
+    """How good the estimates are."""
+
     scored: Mapping[str, Scored]  # OLS, WLS, feasible, and further ones that were asked for
     accuracy: Accuracy  # of the feasible fit on held-out data
     samples: tuple[Sample, ...]  # of the first held-out log, and of the first that is loaded otherwise
     diagnosis: "Diagnosis"
     verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that an identification found."""
+
+    settings: Settings
+    logs: tuple[LogRecord, ...]
+    simulated: bool
+    estimates: Estimates
+    check: Check
+
+    @property
+    def robot_before(self) -> Robot:
+        """The robot as loaded, with the chosen Coulomb widths and the identified shapes of friction."""
+        return self.settings.robot
+
+    @property
+    def run(self) -> RunFile:
+        """The run file as used, with chosen values."""
+        return self.settings.run
+
+    @property
+    def layout(self) -> Layout:
+        return self.settings.layout
+
+    @property
+    def wls(self) -> BaseEstimate:
+        return self.estimates.wls
+
+    @property
+    def feasible(self) -> FeasibleEstimate:
+        return self.estimates.feasible
+
+    @property
+    def scored(self) -> Mapping[str, Scored]:
+        """Errors on fitted and held-out data, by the estimate's name."""
+        return self.check.scored
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.check.verdict
 
     @property
     def name(self) -> str:
@@ -92,19 +126,19 @@ class Result:
         }[self.run.choose.use]
         return (
             f"held-out error of the torques below {lowpass.cutoff:g} Hz, as scored, {found.held_out.by(measure):.3g} %, at full "
-            f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.choices else "")
+            f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.settings.choices else "")
         )
 
     @property
     def variables(self) -> int:
         """How many variables the fit had: those of the feasible fit, and shape parameters."""
-        return self.feasible.free + len(self.shapes)
+        return self.feasible.free + len(self.settings.shapes)
 
     @cached_property
     def robot(self) -> Robot:
         """The robot with the identified parameters."""
         return identified_robot(
-            self.robot_before, self.layout, self.feasible.values, self.bounds.eigenvalue, self.simulated
+            self.robot_before, self.layout, self.feasible.values, self.estimates.bounds.eigenvalue, self.simulated
         )
 
     @cached_property

@@ -26,7 +26,7 @@ from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
-from robodyn_pin.log_to_robot.result import LogRecord, Result
+from robodyn_pin.log_to_robot.result import Check, Estimates, LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
@@ -135,8 +135,8 @@ def estimate(
     except ClosureFailed as error:
         hint = why_not_closed(robot, logs, run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
-    robot, run = fitted.robot, fitted.run
-    groups, layout = pooled(fitted.rows), fitted.layout
+    settings, groups = fitted.settings, pooled(fitted.rows)
+    robot, run, layout = settings.robot, settings.run, settings.layout
     progress("least squares")
     rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
     base = base_set(rows, layout.order)
@@ -171,19 +171,19 @@ def estimate(
     )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     records = _records(run, fit, logs, held_out, periods)
-    noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
+    noticed = [*_remarks(records), *settings.noticed, *(text for choice in settings.choices if (text := choice.remark))]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
+    verdict = judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed)
     return Result(
-        robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, pieces=pieces, feasible=feasible, further=further,
-        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
-        simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
-        accuracy=looked_at,
-        samples=tuple(x.sample for x in [looked[0], *otherwise[:1]]),
-    )  # fmt: skip
+        settings,
+        records,
+        any(s.log.simulated for s in [*fit, *held_out]),
+        Estimates(ols, wls, pieces, feasible, further, bounds, prior),
+        Check(scored, looked_at, tuple(x.sample for x in [looked[0], *otherwise[:1]]), found, verdict),
+    )
 
 
 def _records(

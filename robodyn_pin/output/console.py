@@ -76,7 +76,7 @@ def print_result(result: "Result", folder: Path) -> None:
     print(
         f"{base.size} base parameters, condition number {base.condition:.0f}; {result.variables} variables in the feasible fit"
     )
-    for s in result.shapes:
+    for s in result.settings.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (starting value {s.start:.4g})")
     print_further(result, one)
     for record in result.logs:
@@ -84,7 +84,7 @@ def print_result(result: "Result", folder: Path) -> None:
     for name, columns in {record.name: record.quality.not_used for record in result.logs}.items():
         if columns:
             print(f"{name}: columns not used: {columns}")
-    for line in found.text() if (found := result.diagnosis.overconstraint) else []:
+    for line in found.text() if (found := result.check.diagnosis.overconstraint) else []:
         print(line)
     if result.copies:
         print_copies(result.copies)
@@ -102,7 +102,7 @@ def _together(e: "Errors", unit: str | None) -> float | str:
 
 def print_further(result: "Result", unit: str | None) -> None:
     """Further estimates that the run file asked for; `unit` of all coordinates, if they have one."""
-    further, names = result.further, result.layout.labels
+    further, names = result.estimates.further, result.layout.labels
     if result.scored.keys() <= {"OLS", "WLS", "feasible"}:
         return
     rows = []

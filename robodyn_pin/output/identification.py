@@ -27,7 +27,7 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
     """
     prepare_folder(folder)
     before, values = result.robot_before, result.feasible.values
-    urdf = identified_urdf(before, result.layout, values, result.bounds.eigenvalue)
+    urdf = identified_urdf(before, result.layout, values, result.estimates.bounds.eigenvalue)
     name, loaded = f"{result.name}_identified", f"{result.name}_loaded"
     texts = {
         f"{name}.urdf": urdf,
@@ -54,12 +54,12 @@ def write_result(result: Result, folder: Path, report: bool = True) -> Path:
 def _write_arrays(result: Result, target: Path) -> None:
     with target.open("wb") as file:
         np.savez(
-            file, labels=np.array(result.layout.labels), feasible=result.feasible.values, prior=result.prior.bodies,
+            file, labels=np.array(result.layout.labels), feasible=result.feasible.values, prior=result.estimates.prior.bodies,
             base_columns=result.wls.base.columns, base_dropped=result.wls.base.dropped, base_regroup=result.wls.base.regroup,
             base_labels=np.array(result.wls.base.labels(result.layout.labels)),
             wls=result.wls.values, wls_covariance=result.wls.covariance, wls_sigma=result.wls.sigma,
-            wls_without=result.pieces.without, piece_positions=result.pieces.positions,
-            ols=result.ols.values, ols_covariance=result.ols.covariance,
+            wls_without=result.estimates.pieces.without, piece_positions=result.estimates.pieces.positions,
+            ols=result.estimates.ols.values, ols_covariance=result.estimates.ols.covariance,
         )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def summary_of(result: Result) -> dict[str, object]:
     inertial = int((base.columns < result.layout.first_scalar).sum())
     verdict, fit, wls = result.verdict, result.feasible, result.wls
     eigenvalues = dict(zip(result.layout.bodies, fit.eigenvalues.tolist(), strict=True))
-    by_pieces = [x if np.isfinite(x) else None for x in result.pieces.deviations(wls.values).tolist()]
+    by_pieces = [x if np.isfinite(x) else None for x in result.estimates.pieces.deviations(wls.values).tolist()]
     columns = (wls.values.tolist(), wls.deviations.tolist(), by_pieces, base.of(fit.values).tolist())
     parameters = [
         {"label": label, "wls": value, "deviation": deviation, "deviation_by_pieces": honest, "feasible": consistent}
@@ -94,7 +94,7 @@ def summary_of(result: Result) -> dict[str, object]:
         | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions)},
         "base": {"count": base.size, "inertial": inertial, "condition": base.condition, "parameters": parameters},
         "copies": [_copies(c) for c in result.copies],
-        **result.further.summary(names, d),
+        **result.estimates.further.summary(names, d),
         "feasible": {
             "status": fit.status,
             "solver": fit.solver,
@@ -102,24 +102,26 @@ def summary_of(result: Result) -> dict[str, object]:
             "parameters": dict(zip(names, fit.values.tolist(), strict=True)),
             "smallest_eigenvalue": eigenvalues,
             "eigenvalue_unit": "pseudo-inertia in units of 1 kg and 0.1 m",
-            "mass_bounds": dict(zip(result.layout.bodies, result.bounds.mass.tolist(), strict=True)),
+            "mass_bounds": dict(zip(result.layout.bodies, result.estimates.bounds.mass.tolist(), strict=True)),
         },
         "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
-        "shapes": [s.__dict__ for s in result.shapes],
-        **result.diagnosis.summary(names, d),
+        "shapes": [s.__dict__ for s in result.settings.shapes],
+        **result.check.diagnosis.summary(names, d),
         "errors": {
             name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
             for name, s in result.scored.items()
         },
-        "accuracy": result.accuracy.table(d),
+        "accuracy": result.check.accuracy.table(d),
         "pieces": {
-            "count": len(result.pieces.without),
-            "seconds": result.pieces.seconds,
-            "rows": result.pieces.independent,
-            "effective_rows": result.pieces.samples(wls),
+            "count": len(result.estimates.pieces.without),
+            "seconds": result.estimates.pieces.seconds,
+            "rows": result.estimates.pieces.independent,
+            "effective_rows": result.estimates.pieces.samples(wls),
         },
         "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
-        "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.choices],
+        "chosen": [
+            c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.settings.choices
+        ],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),

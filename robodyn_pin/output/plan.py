@@ -42,7 +42,7 @@ def write_plan(result: PlanResult, simulated: SimulatedPlan | None, folder: Path
     for name, text in figures.items():
         write_text(folder / f"{name}.svg", text)
     shown = np.unique(np.linspace(0, len(motion.t) - 1, min(FRAMES, len(motion.t))).astype(int))
-    with motion_film(robot, motion.t[shown], motion.joints[shown], loads, " (PLANNED)", slow=SLOW_MOTION) as scene:
+    with motion_film(robot, motion.t[shown], motion.joints[0][shown], loads, " (PLANNED)", slow=SLOW_MOTION) as scene:
         scene.write_html(folder / "film.html")
     note = (
         f"SIMULATED by robodyn_pin, not measured: planned motion of {robot.name}, rows every {settings.cycle:g} s, "
@@ -159,7 +159,7 @@ def _figures(result: PlanResult, unit_of: dict[Label, str], simulated: Simulated
 
 def _drawn_loads(result: PlanResult) -> "DrawnLoads":
     """Return what the film shows of a motion: its strut forces, or its motor torques if it has no struts."""
-    from robodyn_pin.output.torques import motor_units
+    from robodyn_pin.robot.units import motor_units
     from robodyn_pin.viz.film_loads import DrawnLoads
 
     robot, motion = result.task.robot, result.motion

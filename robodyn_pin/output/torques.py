@@ -10,17 +10,7 @@ from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.robot.units import coordinate_units, effort_unit
-
-
-def motor_units(robot: Robot) -> dict[str, str]:
-    """The unit of each motor's effort, by name."""
-    return {name: effort_unit(robot.model, row) for name, row in zip(robot.motors.names, robot.motors.S, strict=True)}
-
-
-def effort_units(robot: Robot) -> dict[str, str]:
-    """The unit of the effort along each motor and each coordinate, by name."""
-    return motor_units(robot) | dict(zip(robot.coordinates.names, coordinate_units(robot), strict=True))
+from robodyn_pin.robot.units import motor_units
 
 
 def verify(

@@ -45,7 +45,9 @@ class PlannedMotion:
     ddq: np.ndarray  # (N, n)
     dddq: np.ndarray  # (N, n)
     tau: np.ndarray  # (N, n) motor torques [N m or N]
-    joints: np.ndarray  # (N, nv) positions of all joints
+    joints: tuple[
+        np.ndarray, np.ndarray, np.ndarray
+    ]  # (N, nv) each: positions of all joints, and their derivatives by time
     struts: StrutLoads | None  # None: the robot file names no struts
 
 
@@ -91,16 +93,18 @@ def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray)
     found = Loads(robot, state)
     return PlannedMotion(
         t, s, c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
-        (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, found.tau, state.q,
+        (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, found.tau, (state.q, state.v, state.a),
         found.struts if robot.file.struts else None,
     )  # fmt: skip
 
 
 def _joined(parts: list[Any]) -> Any:
-    """Return arrays, or dataclasses of arrays, one after the other; all else is the same in every part."""
+    """Return arrays, or tuples and dataclasses of arrays, one after the other; all else is the same in every part."""
     first, kind = parts[0], type(parts[0])
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)
+    if isinstance(first, tuple) and first and isinstance(first[0], np.ndarray):
+        return tuple(_joined(list(each)) for each in zip(*parts, strict=True))
     if not is_dataclass(first):
         return first
     return kind(**{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(first)})

@@ -176,7 +176,8 @@ def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:
         return ()
     by_model = {"full": (motion.struts.lower, motion.struts.upper)}
     with suppress(RobodynError):  # only a Delta has a reduced model
-        by_model["reduced"] = _reduced_forces(task.robot, motion)
+        reduced = tree_forces(reduced_model(task.robot), *motion.joints)
+        by_model["reduced"] = reduced.lower, reduced.upper
     found = []
     for name, ends in by_model.items():
         size = np.maximum(*np.abs(ends))
@@ -185,14 +186,3 @@ def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:
         margin = min((limit - force for limit, force in largest if limit is not None), default=None)
         found.append(StrutUse(name, float(size[i, k]), motion.struts.names[k], float(motion.t[i]), margin))
     return tuple(found)
-
-
-def _reduced_forces(robot: Robot, motion: PlannedMotion) -> tuple[np.ndarray, np.ndarray]:
-    """Return the strut forces (N, k) of a Delta's reduced model, at the lower and the upper ends."""
-    model, lower, upper = reduced_model(robot), [], []
-    for part in point_blocks(len(motion.t)):
-        state = robot.close(motion.c[part], motion.cd[part], motion.cdd[part])
-        forces = tree_forces(model, state.q, state.v, state.a)
-        lower.append(forces.lower)
-        upper.append(forces.upper)
-    return np.concatenate(lower), np.concatenate(upper)

@@ -36,6 +36,16 @@ def coordinate_units(robot: Robot) -> list[str]:
     return [effort_unit(robot.model, row) for row in robot.coordinates.S]
 
 
+def motor_units(robot: Robot) -> dict[str, str]:
+    """The unit of each motor's effort, by name."""
+    return {name: effort_unit(robot.model, row) for name, row in zip(robot.motors.names, robot.motors.S, strict=True)}
+
+
+def effort_units(robot: Robot) -> dict[str, str]:
+    """The unit of the effort along each motor and each coordinate, by name."""
+    return motor_units(robot) | dict(zip(robot.coordinates.names, coordinate_units(robot), strict=True))
+
+
 def unit_along(robot: Robot, effort: Effort) -> str:
     """As `effort_unit`, of all that an effort acts along; the members of closures turn."""
     units = {effort_unit(robot.model, row) for row in effort.rows} | ({"N m"} if effort.closures else set())

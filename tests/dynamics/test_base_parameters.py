@@ -136,5 +136,5 @@ def test_check_fit_and_report_count_the_same_base_parameters_of_a_rounded_urdf(n
     motion = FourierMotion(rate=250, duration=8, period=4, centre=dict.fromkeys(names, 0.2), sin=amplitude)
     log = simulate(robot, motion, Noise(np.full(len(names), 0.1), seed=1))
     result = rp.identify(robot, log)
-    assert result.wls.base.size == result.diagnosis.known.base.size == check(robot).base.size == exact.base.size
+    assert result.wls.base.size == result.check.diagnosis.known.base.size == check(robot).base.size == exact.base.size
     assert result.wls.base.condition < 1e4

@@ -40,7 +40,7 @@ def test_full_bandwidth_has_the_noise_that_the_filter_takes_away(arms, tmp_path,
 def test_settings_for_a_simulation_are_chosen_by_the_error_at_full_bandwidth(arms):
     control, simulation = (identified(arms, prior_weight=[0.01, 0.03], use=use) for use in ("control", "simulation"))
     assert "settings were chosen for simulation" in simulation.bandwidths
-    (filtered,), (whole,) = control.choices, simulation.choices
+    (filtered,), (whole,) = control.settings.choices, simulation.settings.choices
     assert min(whole.percent) > 1.5 * max(filtered.percent)  # the noise counts
 
 

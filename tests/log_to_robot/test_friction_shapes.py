@@ -54,7 +54,7 @@ def drive_4() -> Result:
 
 
 def test_published_friction_of_drive_4_is_found(drive_4):
-    (speed,) = drive_4.shapes
+    (speed,) = drive_4.settings.shapes
     assert (speed.label, speed.start) == ("speed(psi)", 8.5919 / 2)
     assert speed.value == pytest.approx(8.5919, rel=1e-3)
     found = least_squares_values(drive_4)
@@ -71,7 +71,7 @@ def test_the_published_assumptions_leave_29_variables_with_the_model_of_drive_4(
 
 
 def test_the_identified_speed_is_written_to_robot_file_result_and_report(drive_4, tmp_path):
-    (speed,) = drive_4.shapes
+    (speed,) = drive_4.settings.shapes
     folder = drive_4.write(tmp_path / "result")
     (written,) = [e for e in load(folder).efforts if e.name == "psi"]
     assert (written.spec.speed, written.spec.width) == (speed.value, 0.01)
@@ -97,7 +97,7 @@ def test_stribeck_speeds_of_all_joints_of_the_irb_2400_are_found():
         if e.speed
     ]
     result = identified(with_friction("irb2400", *changed), RunFile.model_validate({"robot": "irb2400", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}}), log)  # fmt: skip
-    for shape, spec in zip(result.shapes, truth, strict=True):
+    for shape, spec in zip(result.settings.shapes, truth, strict=True):
         assert shape.value == pytest.approx(spec.speed, rel=1e-3), shape.label
     found = least_squares_values(result)
     for spec in truth:
@@ -111,7 +111,7 @@ def test_a_speed_that_the_log_does_not_show_stays_at_its_start_and_the_run_goes_
     robot = with_friction("irb360_arms", DRIVE_4 | {"fit": ["speed"]})
     run = RunFile.model_validate({"robot": "irb360_arms", "fit": [{"file": "log.csv"}]})
     result = identified(robot, run, noise_free(robot, motion))
-    assert result.shapes == ()
+    assert result.settings.shapes == ()
     (kept,) = [e.spec.speed for e in result.robot_before.efforts if e.name == "psi" and e.spec.model == "saturating"]
     assert kept == 8.5919
     assert any(c.startswith("speed(psi) stays at 8.5919") for c in result.verdict.cautions)

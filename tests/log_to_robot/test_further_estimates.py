@@ -40,7 +40,7 @@ def result(log):
 
 def test_gauss_markov_meets_the_normal_equations_of_whole_samples(result, log):
     """sum W' noise^-1 (W x - y) = 0 over the fitted samples, with the noise that the residuals have."""
-    robot, found = load("irb360_arms"), result.further.gauss_markov
+    robot, found = load("irb360_arms"), result.estimates.further.gauss_markov
     part = log.window(0, USED)
     state = close_motors(robot, *rates_of(part, Preparation()).motion(part), part.row)
     W = state_regressor(robot, state)[:, :, found.estimate.base.columns]
@@ -52,7 +52,7 @@ def test_gauss_markov_meets_the_normal_equations_of_whole_samples(result, log):
 
 def test_correlation_of_the_noise_is_found(result):
     """Standard deviation of a correlation r of n samples: (1 - r^2) / sqrt(n)."""
-    found = result.further.gauss_markov
+    found = result.estimates.further.gauss_markov
     assert found.most_correlated == (0, 1)
     assert found.correlation[0, 1] == pytest.approx(0.8, abs=3 * (1 - 0.8**2) / np.sqrt(USED))
 
@@ -65,11 +65,11 @@ def test_distance_of_predictions_is_in_units_of_the_noise():
 
 
 def test_the_second_opinion_is_within_one_percent_of_the_noise(result):
-    assert result.further.distance < 0.01
+    assert result.estimates.further.distance < 0.01
 
 
 def test_essential_parameters_keep_their_ratio_and_no_base_parameter_is_lost(result):
-    found = result.further.essential
+    found = result.estimates.further.essential
     relative = found.estimate.deviations / np.abs(found.estimate.values)
     assert found.spread == pytest.approx(relative.max() / relative.min())
     assert found.spread <= 20
@@ -86,13 +86,13 @@ def test_every_estimate_is_told_on_the_screen_in_the_page_and_in_the_json(result
         assert name in shown
         assert f"<tr><th>{name}</th>" in page
         assert name in written["errors"]
-    assert f"the largest correlation of noise is {result.further.gauss_markov.correlation[0, 1]:.2f}" in shown
-    assert f"{result.further.log_cholesky.steps} steps" in shown
-    assert written["log_cholesky"]["steps"] == result.further.log_cholesky.steps
-    assert [p["label"] for p in written["essential"]["parameters"]] == result.further.essential.estimate.base.labels(
-        result.layout.labels
-    )
-    left_out = [result.layout.labels[i] for i in result.further.essential.removed]
+    assert f"the largest correlation of noise is {result.estimates.further.gauss_markov.correlation[0, 1]:.2f}" in shown
+    assert f"{result.estimates.further.log_cholesky.steps} steps" in shown
+    assert written["log_cholesky"]["steps"] == result.estimates.further.log_cholesky.steps
+    assert [
+        p["label"] for p in written["essential"]["parameters"]
+    ] == result.estimates.further.essential.estimate.base.labels(result.layout.labels)
+    left_out = [result.layout.labels[i] for i in result.estimates.further.essential.removed]
     assert left_out
     assert written["essential"]["left_out"] == left_out
     assert ", ".join(left_out) in shown

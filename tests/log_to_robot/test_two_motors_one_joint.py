@@ -31,7 +31,7 @@ def test_a_cart_that_two_motors_push_is_weighed_whatever_they_push_against_each_
     a, pushed = -0.1 * w**2 * np.sin(w * log.t[:500]), log.tau[:500].sum(axis=1)
     assert result.wls.values == pytest.approx([pushed @ a / (a @ a)], rel=1e-6)
     assert result.wls.deviations == pytest.approx([0.1 * np.sqrt(2 / (a @ a))], rel=0.1)
-    assert result.diagnosis.overconstraint.internal_rms > 3
+    assert result.check.diagnosis.overconstraint.internal_rms > 3
 
 
 def test_two_motors_on_one_joint_and_one_on_the_other_find_the_pose(tmp_path):

@@ -159,7 +159,7 @@ def test_saturated_samples_left_out_leave_the_truth(robot, exact):
         log = clipped(exact)
         log = replace(log, quality=quality_of(log, robot))
         result = estimate(robot, run, [Selected(log, 0, 7000)], [Selected(log, 7000, SIZE - 200)])
-        truth = result.wls.base.of(result.initial)
+        truth = result.wls.base.of(result.settings.initial)
         found[what] = np.abs(result.wls.values - truth).max() / np.abs(truth).max()
         assert any("tau_phi1 is saturated" in text for text in result.verdict.cautions)
     assert found["drop"] < 0.01 * found["keep"]

@@ -130,7 +130,7 @@ def test_verdict_comes_first_with_its_reasons_and_its_scope(result, seen):
 
 
 def test_a_result_that_is_not_accepted_says_why(result, tmp_path):
-    refused = replace(result, verdict=Verdict(False, ("over-fitted: <3> times & more",)))
+    refused = replace(result, check=replace(result.check, verdict=Verdict(False, ("over-fitted: <3> times & more",))))
     seen = text(refused, tmp_path)
     assert "✗ Not accepted Where it applies." in seen
     assert "Reasons. over-fitted: <3> times & more" in seen
@@ -161,9 +161,9 @@ def test_every_motor_has_its_errors_in_its_unit_and_its_plot(result, seen):
 
 
 def test_verification_has_the_rmse_of_the_held_out_rows_and_mean_torques_as_measured(result, seen):
-    found, held_out = result.accuracy, result.scored["feasible"].held_out
+    found, held_out = result.check.accuracy, result.scored["feasible"].held_out
     np.testing.assert_allclose(found.rmse, held_out.rmse, rtol=1e-6)  # samples here, triangular factors there
-    (sample,) = result.samples
+    (sample,) = result.check.samples
     assert len(sample.measured) == found.samples  # a log so short is drawn whole
     np.testing.assert_allclose(found.mean, np.abs(sample.measured).mean(axis=0))
     np.testing.assert_allclose(found.mae, np.abs(sample.measured - sample.predicted["feasible"]).mean(axis=0))
@@ -187,14 +187,16 @@ def test_friction_tells_identified_from_given(result, seen):
 def test_friction_that_would_be_negative_is_called_zero(result, tmp_path):
     values = result.feasible.values.copy()
     values[-1] = 1e-9  # what an interior-point solver makes of zero
-    changed = replace(result, feasible=replace(result.feasible, values=values))
+    changed = replace(result, estimates=replace(result.estimates, feasible=replace(result.feasible, values=values)))
     assert "slide 0 ‡ " in text(changed, tmp_path)
 
 
 def test_mass_at_its_bound_is_not_sold_as_measured(result, tmp_path, seen):
     mass = result.feasible.values[0]
-    bounds = Bounds(np.array([[0.01, mass * 1.0005], [0.01, 100.0]]), result.bounds.eigenvalue)
-    assert "its bound, not the log" in text(replace(result, bounds=bounds), tmp_path)
+    bounds = Bounds(np.array([[0.01, mass * 1.0005], [0.01, 100.0]]), result.estimates.bounds.eigenvalue)
+    assert "its bound, not the log" in text(
+        replace(result, estimates=replace(result.estimates, bounds=bounds)), tmp_path
+    )
     assert "its bound, not the log" not in seen
 
 
@@ -210,7 +212,7 @@ def test_choices_are_drawn_and_one_at_the_end_of_its_candidates_is_flagged(resul
         Choice("cutoff", (5.0, 10.0, 20.0), (9.0, 7.0, 8.0), 10.0),
         Choice("prior_weight", (0.01, 0.1), (7.0, 7.01), 0.1),
     )
-    changed = text(replace(result, choices=choices), tmp_path)
+    changed = text(replace(result, settings=replace(result.settings, choices=choices)), tmp_path)
     assert "cutoff of the filter on positions [Hz]" in changed
     assert "cutoff: 10 , the value of the smallest error." in changed
     assert "prior_weight: 0.1 , the largest weight whose error counts as equal" in changed
@@ -238,14 +240,14 @@ def test_odd_clocks_are_flagged(result, tmp_path):
 def test_assumptions_are_listed_and_other_sources_are_not(result, tmp_path, seen):
     assert "length 0.3 : read off a photograph" in seen
     assert "datasheet" not in seen
-    nothing = replace(result, robot_before=slider(sources={}))
+    nothing = replace(result, settings=replace(result.settings, robot=slider(sources={})))
     assert "The robot file names no sources" in text(nothing, tmp_path)
 
 
 def test_a_mesh_that_is_not_there_costs_the_picture_only(result, tmp_path):
     urdf = SLIDER.replace('<sphere radius="0.08"/>', '<mesh filename="package://gone.stl"/>')
     robot = build("slider", result.robot_before.file, urdf, Path("slider.urdf"))
-    seen = text(replace(result, robot_before=robot), tmp_path)
+    seen = text(replace(result, settings=replace(result.settings, robot=robot)), tmp_path)
     assert "It cannot be drawn: " in seen
     assert "gone.stl" in seen
 
@@ -411,7 +413,7 @@ def test_print_unfolds_what_the_screen_folds(opened):
 
 
 def test_page_stays_small_however_long_the_log_is(result, tmp_path):
-    (sample,) = result.samples
+    (sample,) = result.check.samples
 
     def lengthened(n: int) -> Result:
         pick = np.linspace(0, len(sample.t) - 1, n).astype(int)
@@ -420,7 +422,7 @@ def test_page_stays_small_however_long_the_log_is(result, tmp_path):
             sample, t=np.arange(n) * 0.02, q=sample.q[pick], measured=sample.measured[pick], predicted=predicted,
             deviations=sample.deviations[pick],
         )  # fmt: skip
-        return replace(result, samples=(longer,))
+        return replace(result, check=replace(result.check, samples=(longer,)))
 
     sizes = []
     for n in (3000, 6000):  # an identification draws at most 6000 samples, here one in 20 ms: 60 and 120 s
@@ -441,7 +443,7 @@ def test_every_picture_lies_beside_the_page_with_its_numbers(result, tmp_path):
         assert root[-1].text == "SIMULATED log: no robot was measured"  # the file says so without its page
         assert float(root[-1].attrib["y"]) < float(root.attrib["viewBox"].split()[3])  # and is not cut
     table = pl.read_csv(folder / "torque_slide.csv", comment_prefix="#")
-    (sample,) = result.samples
+    (sample,) = result.check.samples
     np.testing.assert_allclose(table["measured [N]"], sample.measured[:, 1], rtol=1e-5)
     np.testing.assert_allclose(table["feasible [N]"], sample.predicted["feasible"][:, 1], rtol=1e-5)
 
@@ -463,7 +465,7 @@ def test_robot_without_drawn_bodies_is_called_a_skeleton(result, tmp_path, seen)
     urdf = re.sub(r"<visual>.*?</visual>", "", SLIDER, flags=re.DOTALL)
     assert pin.buildModelFromXML(urdf).nv == 2
     bare = build("slider", result.robot_before.file, urdf, Path("slider.urdf"))
-    assert "this is a skeleton" in text(replace(result, robot_before=bare), tmp_path)
+    assert "this is a skeleton" in text(replace(result, settings=replace(result.settings, robot=bare)), tmp_path)
     assert "this is a skeleton" not in seen
 
 
