@@ -36,6 +36,11 @@ class Smoothing:
         """Samples after which an end of a block is forgotten."""
         return int(np.ceil(-np.log(FORGOTTEN) / (SLOWEST * self.cutoff.min()))) + DEGREE
 
+    @property
+    def settled(self) -> int:
+        """Samples from an end of a log to where the end changes nothing that counts, whatever the noise is."""
+        return int(np.ceil(np.max(np.log(NOISIER) / (FADING * self.cutoff))))
+
     def motion(self, q: np.ndarray, begin: int, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Smooth positions, rates and accelerations (N, n) of samples begin.. of a log; knots do not move with blocks."""
         found = np.stack([_fit(q[:, j], begin, cutoff) for j, cutoff in enumerate(self.cutoff)], axis=2)
