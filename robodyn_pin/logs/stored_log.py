@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.log import IRREGULAR, Log, uniform
+from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
+from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
+from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.reading import LogColumns, check_speed, read_log
 from robodyn_pin.logs.table import cells, is_plain, notes_of, read_table, readable
 from robodyn_pin.logs.units import Scale, Units
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
+MARK = 1000  # rows from one whose time is remembered to the next
+KEPT = 4  # blocks of the uniform clock that are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,21 +84,63 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, sc
         with readable(path):
             return layout.take(lazy.slice(begin, end - begin).select(wanted).collect(), begin)
 
-    ends = [read(i, i + 1).t[0] for i in (0, rows - 1)]
-    step = float(ends[1] - ends[0]) / (rows - 1)
-    size = max(1, PIECE // span_of(1 / step)) * span_of(1 / step)
-    limits, parts = torque_limits(robot), []
+    start, last = (float(read(i, i + 1).t[0]) for i in (0, rows - 1))
+    rate = (rows - 1) / (last - start)
+    clock = find_clock(read(0, HEAD), rate)
+    size = max(1, PIECE // span_of(rate)) * span_of(rate)
+    limits, parts, marks = torque_limits(robot), [], []
     for begin in range(0, rows - 1, size):
-        piece = read(begin, min(begin + size + 1, rows))
-        back = np.flatnonzero(np.diff(piece.t) <= 0)
+        low, end = max(0, begin - CONTEXT), min(begin + size + 1, rows)
+        around = read(low, min(end + CONTEXT, rows))
+        back = np.flatnonzero(np.diff(around.t) <= 0)
         if len(back):
-            raise BadLog(f"{path}: time does not increase, first at {piece.row(int(back[0]) + 1)}")
+            raise BadLog(f"{path}: time does not increase, first at {around.row(int(back[0]) + 1)}")
+        new = slice(begin - low + (begin > 0), end - low)
+        again = int(repeats(around, clock.steps)[new].sum())
+        piece = around.section(begin - low, end - low)
         check_speed(piece, robot, units)
-        parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, step, limits, begin))
-    whole = replace(merged(parts, robot.motors.names, 1 / step, limits), unused=layout.unused)
-    if whole.irregular > IRREGULAR:
-        return uniform(read_log(path, robot, columns, units, scale=scale))
-    return StoredLog(path.name, 1 / step, whole, "simulated" in notes.lower(), 0, rows, read)
+        marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
+        parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / rate, limits, again, begin))
+    whole = replace(merged(parts, robot.motors.names, rate, limits, clock.late), unused=layout.unused)
+    if not whole.regular:
+        at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
+        read = _evened(read, clock, at, np.concatenate(marks), rows)
+    return StoredLog(path.name, rate, whole, "simulated" in notes.lower(), 0, rows, read)
+
+
+def _evened(
+    read: Callable[[int, int], Log], clock: Clock, at: np.ndarray, t: np.ndarray, size: int
+) -> Callable[[int, int], Log]:
+    """A log in its file on a uniform clock, as `uniform` makes it of one in memory.
+
+    Args:
+        read: rows as they are in the file. at, t: some row numbers, from 0, and their times, ascending.
+    """
+    first, start = read(0, 1).first_row, float(t[0])
+
+    @lru_cache(maxsize=KEPT)
+    def block(begin: int) -> Log:
+        end = min(begin + BLOCK, size)
+        near = start + np.array([begin - clock.margin, end + clock.margin]) / clock.rate
+        low = int(at[max(0, int(np.searchsorted(t, near[0])) - 1)])
+        after = int(np.searchsorted(t, near[1]))
+        rows = read(low, int(at[after]) if after < len(at) else size)
+        rows = rows.section(*rows_around(rows.t, clock, start, begin, end))
+        q, tau, dq, ddq = evened(rows, clock, start, begin, end)
+        assert q is not None
+        stamps = start + np.arange(begin, end) / clock.rate
+        return replace(rows, t=stamps, q=q, tau=tau, dq=dq, ddq=ddq, first_row=first + begin)
+
+    def section(begin: int, end: int) -> Log:
+        parts = [block(b) for b in range(begin - begin % BLOCK, end, BLOCK)]
+        t, q, tau, dq, ddq = (
+            None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
+            for name in ("t", "q", "tau", "dq", "ddq")
+        )
+        whole = replace(parts[0], t=t, q=q, tau=tau, dq=dq, ddq=ddq)
+        return whole.section(begin % BLOCK, begin % BLOCK + end - begin)
+
+    return section
 
 
 def log_pieces(
