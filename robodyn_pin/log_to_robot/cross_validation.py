@@ -17,6 +17,7 @@ from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
+from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import rates_of
@@ -73,6 +74,7 @@ class Fitted:
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     widen: Widen = lambda estimate: estimate
     noticed: tuple[str, ...] = ()  # cautions
+    compared: str = ""  # rates, by the torques that they predict
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -81,13 +83,16 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     Raises:
         BadLog: nothing left after the edges are cut.
     """
-    choices = []
+    choices: list[Choice] = []
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
     rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
         return _fold(robot, candidate, logs, rates)
 
+    run, compared = rates_by_torques(
+        run, logs, lambda candidate, parts: _least_squares_error(_fold(robot, candidate, parts, rates)), progress
+    )
     best: Fitted | None = None
     for key, values, change in _candidates(run):
         found = []
@@ -110,7 +115,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
+    return replace(best, choices=tuple(choices), compared=compared, noticed=(*noticed, *shaped.noticed))
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -139,14 +144,7 @@ def _wider(
     """Fit Coulomb widths in proportion to the rms rates, and keep them if they lower the cross-validated error of least squares."""
     progress("Coulomb width")
     other = refold(_changed(fitted.run, coulomb_width=USUAL_WIDTH))
-
-    def unseen(f: Fitted) -> float:
-        def estimate(groups: list[Factor]) -> np.ndarray:
-            return f.weigh(groups, None, 1.0).full(f.layout.size)
-
-        return cross_validated(f.rows, _judged(f), estimate, f.run.score.measure)
-
-    here, there = unseen(fitted), unseen(other)
+    here, there = _least_squares_error(fitted), _least_squares_error(other)
     if there >= here:
         return fitted, ()
     return other, (
@@ -154,6 +152,15 @@ def _wider(
         f"error {there:.3g} %), not with the {WIDTH:g} rad/s (or m/s) that other commands take ({here:.3g} %); the identified "
         "robot file says the widths",
     )
+
+
+def _least_squares_error(fitted: Fitted) -> float:
+    """Cross-validated percentage error of weighted least squares."""
+
+    def estimate(groups: list[Factor]) -> np.ndarray:
+        return fitted.weigh(groups, None, 1.0).full(fitted.layout.size)
+
+    return cross_validated(fitted.rows, _judged(fitted), estimate, fitted.run.score.measure)
 
 
 def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:

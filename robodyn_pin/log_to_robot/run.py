@@ -167,7 +167,7 @@ def estimate(
         fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
     )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
-    records = _records(run, fit, logs, held_out)
+    records = _records(run, fit, logs, held_out, fitted.compared)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
@@ -183,13 +183,16 @@ def estimate(
     )  # fmt: skip
 
 
-def _records(run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected]) -> tuple[LogRecord, ...]:
+def _records(
+    run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected], compared: str
+) -> tuple[LogRecord, ...]:
     # The fit finds rates from its own rows only, the held-out check from the whole log.
     seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for _, s, _ in seen_by}.values()}
     return tuple(
         LogRecord(
-            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality, rates_of(seen, run.preparation).reason, s.log.loaded,
+            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality,
+            rates_of(seen, run.preparation).reason + (f"; {compared}" if compared and use == "fit" else ""), s.log.loaded,
             periods[id(s.log)],
         )
         for use, s, seen in seen_by
