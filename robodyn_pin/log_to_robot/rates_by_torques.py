@@ -12,12 +12,12 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.stored_log import AnyLog
 
-MOST = 20_000  # samples of all logs that are looked at
+MOST, ENOUGH = 20_000, 5_000  # samples of all logs that are looked at, and rows of these that are fitted
 START = 12.0  # [Hz] first cut-off; robots move more slowly, their structures vibrate faster
 LOWEST = 0.75  # [Hz]
 HIGHEST = 0.4  # of the sampling rate
 FACTORS = (2.0, 2.0**0.5)  # from one cut-off to the next, coarse and fine
-BETTER = 0.99  # of the error of automatic rates: another cut-off must lower it to that
+BETTER, LITTLE = 0.99, 0.01  # of the error of automatic rates, and [%]: by so much another cut-off must lower it
 
 
 def rates_by_torques(
@@ -32,6 +32,8 @@ def rates_by_torques(
         return run, ""
     share = MOST // len(logs)
     logs = [log.window(0, min(log.size, share)) for log in logs]
+    every = max(run.rows.every, sum(log.size for log in logs) // ENOUGH)
+    thin = run.model_copy(update={"rows": run.rows.model_copy(update={"every": every})})
     lowest = max(LOWEST, *(8 * log.rate / log.size for log in logs))
     highest = HIGHEST * min(log.rate for log in logs)
     known: dict[Preparation, float] = {}
@@ -40,7 +42,7 @@ def rates_by_torques(
         if preparation not in known:
             progress(f"rates by torques: {preparation.rates}, {preparation.cutoff or 0:.3g} Hz")
             try:
-                known[preparation] = error(run.model_copy(update={"preparation": preparation}), logs)
+                known[preparation] = error(thin.model_copy(update={"preparation": preparation}), logs)
             except (BadLog, ClosureFailed):
                 known[preparation] = np.inf
         return known[preparation]
@@ -58,11 +60,11 @@ def rates_by_torques(
     offered = [best_of("positions", START)]
     if all(log.section(0, 1).dq is not None for log in logs):
         offered.append(best_of("measured", offered[0].cutoff or START))
-    plain = error(run, logs)
+    plain = error(thin, logs)
     best = min(offered, key=tried)
     least = [f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {p.cutoff:.3g} Hz" for p in offered]
     text = f"error of torques inside the fit logs, cross-validated: {', '.join(least)}, by the encoders' noise {plain:.4g} %"
-    if tried(best) > BETTER * plain:
+    if tried(best) > min(BETTER * plain, plain - LITTLE):
         return run, text
     return run.model_copy(update={"preparation": best}), text
 

@@ -8,8 +8,7 @@ times). Stamps that are true stay as they are. All is worked out in blocks of a 
 log that stays in its file gives the same bits.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +23,11 @@ HEAD = 8192  # rows from which a clock is judged
 FEWEST = 64  # rows below which a log tells nothing of its clock
 CUTOFFS = np.geomspace(0.05, 1.6, 9)  # [rad per sample] of the smooth motion that are tried
 CLEARLY = 1.25  # times less noise in the motors, of their mean: then values are early and late together
-AS_GOOD = 1.1  # times the least noise: of such cut-offs the lowest, which shows the most of the lateness
 STEPS = 5  # of Gauss and Newton: the first leaves a tenth of the lateness, the last a thousandth
 SLOW = 0.1  # share of the samples, the slowest, that show a motor's noise alone
 BLOCK = 8192  # samples of the uniform clock that are worked out at once
 SETTLED = 1e-7  # share of a block's end that is left in its middle
+NEAR = 1.6  # sample from the uniform clock's: torques further away are interpolated
 FURTHEST = 2.0  # steps by which a value is taken to be early or late at most, times its deviation
 
 
@@ -56,31 +55,51 @@ def find_clock(head: "Log", rate: float) -> Clock:
         return Clock(rate, float(CUTOFFS[-1]), np.full(len(steps), np.inf), steps, 0.0)
     kept = ~repeats(head, steps)
     x, q = (head.t[kept] - head.t[0]) * rate, head.q[kept]
-    found = [_judged(x, q, moves, float(c)) for c in CUTOFFS]
-    least = min(score for score, *_ in found)
-    _, cutoff, noise, spread = next(each for each in found if each[0] < least + np.log(AS_GOOD))
-    return Clock(rate, cutoff, np.where(moves, noise, np.inf), steps, spread / rate)
+    found = [_judged(x, q[:, moves], float(c)) for c in CUTOFFS]
+    best = min(found, key=lambda each: each.score)
+    if best.spread:
+        floor = np.min([each.left for each in found], axis=0)
+        best = min((each for each in found if each.spread), key=lambda each: each.time_error(floor))
+    noise = np.full(len(steps), np.inf)
+    noise[moves] = best.noise
+    return Clock(rate, best.cutoff, noise, steps, best.spread / rate)
 
 
-def _judged(x: np.ndarray, q: np.ndarray, moves: np.ndarray, cutoff: float) -> tuple[float, float, np.ndarray, float]:
-    """How little a smooth motion of this cut-off and lateness leave of positions (N, n) at times x (N,) in samples.
+@dataclass(frozen=True)
+class Judged:
+    """How well a smooth motion of some cut-off, and lateness, explain the positions of (n,) motors."""
 
-    Returns:
-        Generalised cross-validation (logarithm), the cut-off, noise (n,), rms of the lateness in samples; zero where it does
-        not explain the motors' noise clearly better.
-    """
+    cutoff: float  # [rad per sample]
+    free: float  # share of white noise that the motion leaves
+    left: np.ndarray  # (n,) rms of what is left, as of noise at all frequencies
+    speed: np.ndarray  # (n,) rms, per sample
+    noise: np.ndarray  # (n,) where lateness does not count
+    spread: float  # rms of the lateness in samples; zero where it does not explain the noise clearly better
+
+    @property
+    def score(self) -> float:
+        """Generalised cross-validation, logarithm."""
+        return float(np.log(self.left + 1e-300).mean())
+
+    def time_error(self, floor: np.ndarray) -> float:
+        """Expected error of the lateness: what the motion takes up of it, and what it lacks of the true motion, beyond (n,)."""
+        lacks = np.maximum(self.left**2 - floor**2, 0) / self.speed**2
+        return self.spread**2 * (1 - self.free) + float(lacks.mean()) / len(floor)
+
+
+def _judged(x: np.ndarray, q: np.ndarray, cutoff: float) -> Judged:
+    """Of positions (N, n) at times x (N,) in samples."""
     left, speed = _left(x, q, cutoff)
-    used = 1 - float(np.mean(1 / (1 + (np.linspace(0, np.pi, 500) / cutoff) ** (2 * ORDER))))
-    noise = _slow_noise(left, speed)
-    plain = np.log(_rms(left)[moves]).mean()
-    score, spread, many = plain, 0.0, int(moves.sum())
+    free = 1 - float(np.mean(1 / (1 + (np.linspace(0, np.pi, 500) / cutoff) ** (2 * ORDER))))
+    noise, spread, many = _slow_noise(left, speed), 0.0, q.shape[1]
+    rest = _rms(left)
     if many > 1:
-        late, known = _lateness(left[:, moves], speed[:, moves], noise[moves])
-        rest = np.log(_rms(left - speed * late[:, None])[moves]).mean() + np.log(many / (many - 1)) / 2
+        late, known = _lateness(left, speed, noise)
+        without = _rms(left - speed * late[:, None]) * np.sqrt(many / (many - 1))
         variance = float(np.median(late**2) / 0.455 - np.median(1 / known))  # 0.455: median of chi-square with one degree
-        if plain - rest > np.log(CLEARLY) and variance > 0:
-            score, spread = rest, float(np.sqrt(variance / used))
-    return score - np.log(used), cutoff, noise, spread
+        if np.log(rest / without).mean() > np.log(CLEARLY) and variance > 0:
+            rest, spread = without, float(np.sqrt(variance / free))
+    return Judged(cutoff, free, rest / free, _rms(speed), noise, spread)
 
 
 def _rms(x: np.ndarray) -> np.ndarray:
@@ -145,13 +164,15 @@ def row_times(log: "Log", x: np.ndarray) -> np.ndarray:
     return np.asarray(when[np.maximum.accumulate(np.where(new, np.arange(len(x)), 0))])
 
 
-def evened(log: "Log", clock: Clock, start: float, begin: int, end: int) -> tuple[np.ndarray | None, ...]:
-    """Positions, torques, rates and accelerations (end - begin, n) of samples begin..end of the uniform clock.
+def evened(log: "Log", clock: Clock, start: float, begin: int, end: int, first_row: int) -> "Log":
+    """Samples begin..end of the uniform clock.
 
-    A smooth curve is taken from the true times to those of the clock as it is, what is left of the columns by straight lines.
+    Positions and rates are taken from their true times to those of the clock: a smooth curve as it is, what is left of them by
+    straight lines. Torques jump where friction changes its sign, so those of the nearest row stay as they are, with the time
+    `after` the sample at which they were measured; in gaps they are interpolated.
 
     Args:
-        log: the rows of these samples and `margin` more on both sides. start: time of sample 0 [s].
+        log: the rows of these samples and `margin` more on both sides. start: time of sample 0 [s]. first_row: of the file.
     """
     at, x = np.arange(begin, end, dtype=float), sampled(log, clock, start)
     own = np.flatnonzero(np.isfinite(x))
@@ -163,13 +184,24 @@ def evened(log: "Log", clock: Clock, start: float, begin: int, end: int) -> tupl
         curve = Curve(x[order], values[order], clock.cutoff)
         return curve.at(at) + between(at, x[order], values[order] - curve.at(x[order]))
 
-    tau = None
+    tau = after = None
     if log.tau is not None:
         when = row_times(log, x)
         sort = np.argsort(when, kind="stable")
         sort = sort[np.concatenate([[True], np.diff(when[sort]) > 0])]
-        tau = between(at, when[sort], log.tau[sort])
-    return moved(log.q), tau, moved(log.dq), moved(log.ddq)
+        when, tau = when[sort], log.tau[sort]
+        right = np.clip(np.searchsorted(when, at), 1, len(when) - 1)
+        near = np.where(at - when[right - 1] <= when[right] - at, right - 1, right)
+        after = when[near] - at
+        far = np.abs(after) > NEAR
+        tau = np.where(far[:, None], between(at, when, tau), tau[near])
+        after = np.where(far, 0.0, after) / clock.rate
+    q = moved(log.q)
+    assert q is not None
+    return replace(
+        log, t=start + np.arange(begin, end) / clock.rate, q=q, tau=tau, dq=moved(log.dq), ddq=moved(log.ddq),
+        first_row=first_row + begin, after=after,
+    )  # fmt: skip
 
 
 def between(at: np.ndarray, x: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -89,7 +89,8 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     """
     known = _KNOWN.setdefault(log, {})
     if preparation not in known:
-        known[preparation] = _rates_of(log, preparation)
+        found = _rates_of(log, preparation)
+        known[preparation] = found if log.quality.regular or isinstance(found, Spline) else AtTorques(found)
     return known[preparation]
 
 
@@ -203,12 +204,38 @@ class Spline:
         return self.smoothing.reach
 
     def motion(self, part: Log) -> Motion:
-        begin = part.first_row - self.first_row
-        q, dq, ddq = self.smoothing.motion(part.q, begin, self.rate)
+        begin, after = part.first_row - self.first_row, 0.0 if part.after is None else part.after
+        q, dq, ddq = self.smoothing.motion(part.q, begin, self.rate, after)
         if self.measured and part.dq is not None:
-            dq, ddq, _ = self.smoothing.motion(part.dq, begin, self.rate)
-            ddq = ddq if part.ddq is None else self.smoothing.motion(part.ddq, begin, self.rate)[0]
+            dq, ddq, _ = self.smoothing.motion(part.dq, begin, self.rate, after)
+            ddq = ddq if part.ddq is None else self.smoothing.motion(part.ddq, begin, self.rate, after)[0]
         return q, dq, ddq
+
+
+@dataclass(frozen=True)
+class AtTorques:
+    """The motion at the times at which the torques were sampled, of a log that was put on a uniform clock."""
+
+    rates: Rates
+
+    @property
+    def reach(self) -> int:
+        return self.rates.reach + 1
+
+    @property
+    def edge(self) -> int:
+        return self.rates.edge
+
+    @property
+    def reason(self) -> str:
+        return self.rates.reason
+
+    def motion(self, part: Log) -> Motion:
+        q, dq, ddq = self.rates.motion(part)
+        if part.after is None:
+            return q, dq, ddq
+        jerk, h = np.gradient(ddq, 1 / part.rate, axis=0), part.after[:, None]
+        return q + h * (dq + h / 2 * (ddq + h / 3 * jerk)), dq + h * (ddq + h / 2 * jerk), ddq + h * jerk
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Motion logs: read, brought to SI, checked, put on a uniform clock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ class Log:
     loaded: bool = False  # the robot carried the payload of the run
     first_row: int = 2  # line of the file that holds sample 0
     quality: Quality = UNSEEN
+    after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
 
     @property
     def size(self) -> int:
@@ -54,11 +56,18 @@ class Log:
 
     def section(self, begin: int, end: int) -> "Log":
         """Samples begin..end."""
-        tau, dq, ddq = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq))
+        tau, dq, ddq, after = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq, self.after))
         t, q, row = self.t[begin:end], self.q[begin:end], self.first_row + begin
-        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, first_row=row)
+        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, first_row=row, after=after)
 
     window = section
+
+
+def joined(parts: Sequence[Log]) -> Log:
+    """Consecutive parts of a log as one."""
+    named = ("t", "q", "tau", "dq", "ddq", "after")
+    columns = {name: [getattr(part, name) for part in parts] for name in named}
+    return replace(parts[0], **{name: None if x[0] is None else np.concatenate(x) for name, x in columns.items()})
 
 
 def quality_of(log: Log, robot: Robot) -> Quality:
@@ -106,16 +115,17 @@ def _evened(log: Log) -> tuple[Log, np.ndarray]:
         end = min(begin + BLOCK, n)
         low, high = rows_around(log.t, clock, start, begin, end)
         rows = log.section(low, high)
-        parts.append(evened(rows, clock, start, begin, end))
+        parts.append(evened(rows, clock, start, begin, end, log.first_row))
         inner = slice(*(np.searchsorted(rows.t, start + np.array([begin, end if end < n else np.inf]) / clock.rate)))
         times.append(start + row_times(rows, sampled(rows, clock, start))[inner] / clock.rate)
-    q, tau, dq, ddq = (None if x[0] is None else np.concatenate(x) for x in zip(*parts, strict=True))
-    assert q is not None
-    even = replace(log, t=start + np.arange(n) / clock.rate, q=q, tau=tau, dq=dq, ddq=ddq)
-    return even, np.concatenate(times)
+    return joined(parts), np.concatenate(times)
 
 
 def at_rows(log: Log, x: np.ndarray) -> np.ndarray:
     """Columns x (M, k) of the log on its uniform clock, at the times of its own rows (N, k)."""
     even = uniform(log)
-    return x if even is log else between(torque_times(log), even.t, x)
+    if even is log:
+        return x
+    t = even.t if even.after is None else even.t + even.after
+    own = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0])
+    return between(torque_times(log), t[own], x[own])

@@ -31,13 +31,19 @@ class Smoothing:
         """Samples from an end of a log to where the end changes nothing that counts, whatever the noise is."""
         return int(np.ceil(np.max(np.log(NOISIER) / (FADING * self.cutoff))))
 
-    def motion(self, q: np.ndarray, begin: int, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Smooth positions, rates and accelerations (N, n) of samples begin.. of a log; knots do not move with blocks."""
+    def motion(
+        self, q: np.ndarray, begin: int, rate: float, after: np.ndarray | float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Smooth positions, rates and accelerations (N, n) of samples begin.. of a log; knots do not move with blocks.
+
+        Args:
+            after: (N,) [s] times after the samples for which they are asked.
+        """
         x, found = begin + np.arange(len(q), dtype=float), np.empty((3, *q.shape))
         for cutoff in np.unique(self.cutoff):
             alike = self.cutoff == cutoff
             curve = Curve(x, q[:, alike], cutoff)
-            found[:, :, alike] = [curve.at(x, order) for order in range(3)]
+            found[:, :, alike] = [curve.at(x + after * rate, order) for order in range(3)]
         return found[0], found[1] * rate, found[2] * rate**2
 
 

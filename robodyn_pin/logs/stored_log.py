@@ -11,7 +11,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log, joined, uniform
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.reading import LogColumns, check_speed, read_log
@@ -126,18 +126,10 @@ def _evened(
         after = int(np.searchsorted(t, near[1]))
         rows = read(low, int(at[after]) if after < len(at) else size)
         rows = rows.section(*rows_around(rows.t, clock, start, begin, end))
-        q, tau, dq, ddq = evened(rows, clock, start, begin, end)
-        assert q is not None
-        stamps = start + np.arange(begin, end) / clock.rate
-        return replace(rows, t=stamps, q=q, tau=tau, dq=dq, ddq=ddq, first_row=first + begin)
+        return evened(rows, clock, start, begin, end, first)
 
     def section(begin: int, end: int) -> Log:
-        parts = [block(b) for b in range(begin - begin % BLOCK, end, BLOCK)]
-        t, q, tau, dq, ddq = (
-            None if getattr(parts[0], name) is None else np.concatenate([getattr(part, name) for part in parts])
-            for name in ("t", "q", "tau", "dq", "ddq")
-        )
-        whole = replace(parts[0], t=t, q=q, tau=tau, dq=dq, ddq=ddq)
+        whole = joined([block(b) for b in range(begin - begin % BLOCK, end, BLOCK)])
         return whole.section(begin % BLOCK, begin % BLOCK + end - begin)
 
     return section
