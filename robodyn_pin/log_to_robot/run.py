@@ -20,7 +20,7 @@ from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
-from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split_last
+from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
@@ -48,7 +48,7 @@ def identify(robot: Robot, log: Log) -> Result:
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = split_last([Selected(uniform(log), 0, log.size)], cut=0)
+    fit, held_out = split_last([in_motion(Selected(uniform(log), 0, log.size))], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -118,7 +118,8 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     log = open_log(path, robot, run.columns, run.units, run.scale)
     begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
-        return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+        found = Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+    return found if spec.rows else in_motion(found)
 
 
 def estimate(
@@ -193,7 +194,7 @@ def _records(
         LogRecord(
             s.log.name, use, s.begin, s.end, s.sha256, s.log.quality,
             rates_of(seen, run.preparation).reason + (f"; {compared}" if compared and use == "fit" else ""), s.log.loaded,
-            periods[id(s.log)],
+            periods[id(s.log)], s.ends,
         )
         for use, s, seen in seen_by
     )  # fmt: skip

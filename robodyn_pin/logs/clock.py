@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_pin.logs.curve import ORDER, SLOWEST, Curve
+from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.repeats import CONTEXT, encoder_steps, equal_rows, repeated_rows
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Clock:
 
 def find_clock(head: "Log", rate: float) -> Clock:
     """The clock of a log of this mean rate [Hz] from its first HEAD rows."""
+    head = head.section(jump_at_start(head.q, rate), head.size)
     steps = encoder_steps(head.q)
     moves = np.ptp(head.q, axis=0) > 4 * steps
     if head.size < FEWEST or not moves.any():

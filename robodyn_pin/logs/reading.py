@@ -9,6 +9,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log, quality_of
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.table import column, read_table
@@ -143,8 +144,9 @@ def _check_clock(log: Log) -> None:
 
 
 def check_speed(log: Log, robot: Robot, units: Units) -> None:
-    """Degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
+    """A jump at the begin aside, which is left out later: degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
     span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
+    log = log.section(jump_at_start(log.q, log.rate), log.size)
     if log.size <= span:
         return
     speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]

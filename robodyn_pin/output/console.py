@@ -82,7 +82,8 @@ def print_result(result: "Result", folder: Path) -> None:
     print_further(result, one)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
-    for line in dict.fromkeys(f"{record.name}: {record.quality.clock}" for record in result.logs if record.quality.clock):
+    said = [f"{record.name}: {text}" for record in result.logs for text in (record.quality.clock, record.ends) if text]
+    for line in dict.fromkeys(said):
         print(line)
     for name, columns in {record.name: record.quality.not_used for record in result.logs}.items():
         if columns:
