@@ -41,6 +41,7 @@ class Clock:
     noise: np.ndarray  # [rad or m] of the positions, apart from time
     steps: np.ndarray  # [rad or m] of the encoders
     late: float  # [s] rms by which values are early or late against their stamps; zero: stamps are true
+    begin: float  # [s] time of the first row behind a jump at the log's begin
 
     @property
     def margin(self) -> int:
@@ -51,11 +52,12 @@ class Clock:
 def find_clock(head: "Log", rate: float) -> Clock:
     """The clock of a log of this mean rate [Hz] from its first HEAD rows."""
     head = head.section(jump_at_start(head.q, rate), head.size)
+    begin = float(head.t[0])
     steps = encoder_steps(head.q)
     moves = np.ptp(head.q, axis=0) > 4 * steps
     if head.size < FEWEST or not moves.any():
-        return Clock(rate, float(CUTOFFS[-1]), np.full(len(steps), np.inf), steps, 0.0)
-    kept = ~repeats(head, steps)
+        return Clock(rate, float(CUTOFFS[-1]), np.full(len(steps), np.inf), steps, 0.0, begin)
+    kept = ~repeated_rows(equal_rows([head.q, head.dq, head.ddq]), head.q, steps)
     x, q = (head.t[kept] - head.t[0]) * rate, head.q[kept]
     found = [_judged(x, q[:, moves], float(c)) for c in CUTOFFS]
     best = min(found, key=lambda each: each.score)
@@ -64,7 +66,7 @@ def find_clock(head: "Log", rate: float) -> Clock:
         best = min((each for each in found if each.spread), key=lambda each: each.time_error(floor))
     noise = np.full(len(steps), np.inf)
     noise[moves] = best.noise
-    return Clock(rate, best.cutoff, noise, steps, best.spread / rate)
+    return Clock(rate, best.cutoff, noise, steps, best.spread / rate, begin)
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,9 @@ def _lateness(left: np.ndarray, speed: np.ndarray, noise: np.ndarray) -> tuple[n
     return (left * speed / noise**2).sum(axis=1) / known, known
 
 
-def repeats(log: "Log", steps: np.ndarray) -> np.ndarray:
+def repeats(log: "Log", clock: Clock) -> np.ndarray:
     """Rows (N,) whose motion is that of the row before although the robot moves."""
-    return repeated_rows(equal_rows([log.q, log.dq, log.ddq]), log.q, steps)
+    return repeated_rows(equal_rows([log.q, log.dq, log.ddq]), log.q, clock.steps) & (log.t > clock.begin)
 
 
 def rows_around(t: np.ndarray, clock: Clock, start: float, begin: int, end: int) -> tuple[int, int]:
@@ -143,8 +145,8 @@ def rows_around(t: np.ndarray, clock: Clock, start: float, begin: int, end: int)
 def sampled(log: "Log", clock: Clock, start: float) -> np.ndarray:
     """Times (N,) in samples after `start` [s] at which rows were sampled; NaN for those that repeat the row before."""
     x = (log.t - start) * clock.rate
-    x[repeats(log, clock.steps)] = np.nan
-    own = np.isfinite(x)
+    x[repeats(log, clock)] = np.nan
+    own = np.isfinite(x) & (log.t >= clock.begin)
     if clock.late and own.sum() > FEWEST:
         stamped, spread = x[own], clock.late * clock.rate
         late = np.zeros(len(stamped))
@@ -178,13 +180,17 @@ def evened(log: "Log", clock: Clock, start: float, begin: int, end: int, first_r
     """
     at, x = np.arange(begin, end, dtype=float), sampled(log, clock, start)
     own = np.flatnonzero(np.isfinite(x))
-    order = own[np.argsort(x[own], kind="stable")]
+    first = int(np.searchsorted(log.t, clock.begin))
+    order = own[own >= first][np.argsort(x[own[own >= first]], kind="stable")]
+    early = at < (clock.begin - start) * clock.rate
 
     def moved(values: np.ndarray | None) -> np.ndarray | None:
         if values is None:
             return None
         curve = Curve(x[order], values[order], clock.cutoff)
-        return curve.at(at) + between(at, x[order], values[order] - curve.at(x[order]))
+        even = curve.at(at) + between(at, x[order], values[order] - curve.at(x[order]))
+        even[early] = between(at[early], (log.t - start) * clock.rate, values)
+        return even
 
     tau = after = None
     if log.tau is not None:

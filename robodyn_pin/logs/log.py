@@ -73,7 +73,7 @@ def joined(parts: Sequence[Log]) -> Log:
 def quality_of(log: Log, robot: Robot) -> Quality:
     """Oddities of a log in memory."""
     limits, clock = torque_limits(robot), clock_of(log)
-    again = int(repeats(log, clock.steps).sum())
+    again = int(repeats(log, clock).sum())
     found = counted(log.t, log.q, log.dq, log.tau, 1 / log.rate, limits, again)
     return merged([found], robot.motors.names, log.rate, limits, clock.late)
 

@@ -96,7 +96,7 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, sc
         if len(back):
             raise BadLog(f"{path}: time does not increase, first at {around.row(int(back[0]) + 1)}")
         new = slice(begin - low + (begin > 0), end - low)
-        again = int(repeats(around, clock.steps)[new].sum())
+        again = int(repeats(around, clock)[new].sum())
         piece = around.section(begin - low, end - low)
         check_speed(piece, robot, units)
         marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
