@@ -58,6 +58,7 @@ def predict_command(
     """
     import numpy as np
 
+    from robodyn_pin.forces.calmer_rates import why_far_off
     from robodyn_pin.forces.motor_torques import predicted
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.log import uniform
@@ -78,9 +79,12 @@ def predict_command(
     summary["beyond limits"] = beyond
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
+        summary["far off"] = why_far_off(model, data, tau, preparation)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
+    if summary.get("far off"):
+        raise typer.Exit(3)
 
 
 def _robot_and_log(
@@ -119,6 +123,8 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
             "note: the robot has more motors than degrees of freedom; without --internal the log's internal torque counts as error"
         )
     print(f"{', '.join(summary['files'])} beside it")
+    if summary["far off"]:
+        print(f"NOT GOOD: {summary['far off']}")
 
 
 def forces_command(

@@ -20,7 +20,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_pas
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.differentiation import rates_of
+from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
@@ -54,6 +54,7 @@ class Choice:
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # largest number of samples of a log from which the rms rates are computed
 USUAL_WIDTH = 0.1  # Coulomb width over each rate's rms that often fits measured joints best
+CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
@@ -116,6 +117,26 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
     return replace(best, choices=tuple(choices), compared=compared, noticed=(*noticed, *shaped.noticed))
+
+
+def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> str:
+    """A sentence on other rates that explain the torques of the fit logs clearly better; empty if none do."""
+    rates = np.ones(len(robot.efforts))
+
+    def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
+        return _least_squares_error(_fold(robot, candidate, parts, rates))
+
+    chosen, _ = rates_by_torques(run.model_copy(update={"preparation": Preparation()}), logs, error, progress)
+    if chosen.preparation == run.preparation:
+        return ""
+    now, then = error(run, logs), error(chosen, logs)
+    if then > CLEARLY * now:
+        return ""
+    settings = ", ".join(f"{key}: {value}" for key, value in chosen.preparation.model_dump(exclude_defaults=True).items())
+    return (
+        f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "
+        f"of {now:.3g} %"
+    )
 
 
 Change = Callable[[RunFile, float], RunFile]

@@ -17,7 +17,7 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import choose
+from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
@@ -39,6 +39,7 @@ from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 
 SAME_RATE = 0.01  # relative
+BAD = 30.0  # [%] held-out error from which other rates are tried
 
 Progress = Callable[[str], None]
 
@@ -168,6 +169,8 @@ def estimate(
         fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
     )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
+    bad = scored["feasible"].held_out.by(measure) > BAD
+    rates = other_rates(robot, run, logs, progress) if bad else ""
     records = _records(run, fit, logs, held_out, fitted.compared)
     noticed = [*_remarks(records), *fitted.noticed, *(text for choice in fitted.choices if (text := choice.remark))]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
@@ -178,7 +181,7 @@ def estimate(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
         bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
-        verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
+        verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed, rates), diagnosis=found,
         accuracy=looked_at,
         samples=tuple(x.sample for x in [looked[0], *otherwise[:1]]),
     )  # fmt: skip
