@@ -17,6 +17,7 @@ from robodyn_pin.commands.options import (
     not_an_input,
     robot_of,
     say_unused,
+    verdict,
 )
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_table
@@ -76,15 +77,14 @@ def predict_command(
     beyond = [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)]
     summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short}
     summary |= {"edge": edge_note, "largest torque": largest, "columns not used": list(data.quality.unused)}
-    summary["beyond limits"] = beyond
+    summary |= {"beyond limits": beyond, "clock": data.quality.clock}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
         summary["far off"] = why_far_off(model, data, tau, preparation)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
-    if summary.get("far off"):
-        raise typer.Exit(3)
+    verdict(not summary.get("far off"))
 
 
 def _robot_and_log(

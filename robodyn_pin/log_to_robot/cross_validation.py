@@ -132,7 +132,9 @@ def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Ca
     now, then = error(run, logs), error(chosen, logs)
     if then > CLEARLY * now:
         return ""
-    settings = ", ".join(f"{key}: {value}" for key, value in chosen.preparation.model_dump(exclude_defaults=True).items())
+    settings = ", ".join(
+        f"{key}: {value}" for key, value in chosen.preparation.model_dump(exclude_defaults=True).items()
+    )
     return (
         f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "
         f"of {now:.3g} %"

@@ -21,7 +21,10 @@ BETTER, LITTLE = 0.99, 0.01  # of the error of automatic rates, and [%]: by so m
 
 
 def rates_by_torques(
-    run: RunFile, logs: Sequence[AnyLog], error: Callable[[RunFile, Sequence[AnyLog]], float], progress: Callable[[str], None]
+    run: RunFile,
+    logs: Sequence[AnyLog],
+    error: Callable[[RunFile, Sequence[AnyLog]], float],
+    progress: Callable[[str], None],
 ) -> tuple[RunFile, str]:
     """The run file with the rates that predict the torques of the fit logs best, and what was compared; empty if nothing was.
 
@@ -62,9 +65,13 @@ def rates_by_torques(
         offered.append(best_of("measured", offered[0].cutoff or START))
     plain = error(thin, logs)
     best = min(offered, key=tried)
-    least = [f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {p.cutoff:.3g} Hz" for p in offered]
+    least = [
+        f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {p.cutoff:.3g} Hz" for p in offered
+    ]
     text = f"error of torques inside the fit logs, cross-validated: {', '.join(least)}, by the encoders' noise {plain:.4g} %"
-    if tried(best) > min(BETTER * plain, plain - LITTLE):
+    # Noise that was interpolated onto a uniform clock is no encoders' noise: it tells less of where the motion ends.
+    even = all(log.quality.regular for log in logs)
+    if even and tried(best) > min(BETTER * plain, plain - LITTLE):
         return run, text
     return run.model_copy(update={"preparation": best}), text
 

@@ -88,9 +88,7 @@ def judge(
             "than their standard deviation; give a longer log"
         )
     if unseen > MOST_UNEXPLAINED:
-        reasons.append(
-            f"the model leaves {unseen:.3g} % of the held-out torque unexplained"
-        )
+        reasons.append(f"the model leaves {unseen:.3g} % of the held-out torque unexplained")
     not_explained, minor = unexplained(held_out, coordinates)
     reasons += not_explained
     if mistakes := [m.text for m in found.mistakes if m.of_log]:

@@ -100,7 +100,9 @@ def _judged(x: np.ndarray, q: np.ndarray, cutoff: float) -> Judged:
     if many > 1:
         late, known = _lateness(left, speed, noise)
         without = _rms(left - speed * late[:, None]) * np.sqrt(many / (many - 1))
-        variance = float(np.median(late**2) / 0.455 - np.median(1 / known))  # 0.455: median of chi-square with one degree
+        variance = float(
+            np.median(late**2) / 0.455 - np.median(1 / known)
+        )  # 0.455: median of chi-square with one degree
         if np.log(rest / without).mean() > np.log(CLEARLY) and variance > 0:
             rest, spread = without, float(np.sqrt(variance / free))
     return Judged(cutoff, free, rest / free, _rms(speed), noise, spread)

@@ -48,7 +48,9 @@ class Preparation(Strict):
                 "'differentiation: fourier' takes rates from positions; measured rates go with spline, filter or auto"
             )
         if way == "spline" and self.rates == "measured" and not self.cutoff:
-            raise ValueError("a spline over measured rates needs 'cutoff: ...' in Hz; name it, or choose filter or auto")
+            raise ValueError(
+                "a spline over measured rates needs 'cutoff: ...' in Hz; name it, or choose filter or auto"
+            )
         if way in ("spline", "fourier") and self.filter:
             raise ValueError(
                 f"'differentiation: {way}' needs no filter on positions; leave it out, or choose filter or auto"

@@ -21,7 +21,11 @@ def motion_of(log: AnyLog) -> tuple[int, int, str]:
     (begin, first), (end, last) = (_not_moving(q, travel, log.rate) for q in (head, tail))
     if begin + end > n / 2:
         return 0, n, ""
-    ends = [f"{count} at its {where} ({why})" for count, where, why in ((begin, "begin", first), (end, "end", last)) if count]
+    ends = [
+        f"{count} at its {where} ({why})"
+        for count, where, why in ((begin, "begin", first), (end, "end", last))
+        if count
+    ]
     return begin, n - end, f"left out of {n} samples: {' and '.join(ends)}" if ends else ""
 
 

@@ -7,7 +7,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, between, evened, find_clock, repeats, row_times, rows_around, sampled
+from robodyn_pin.logs.clock import (
+    BLOCK,
+    HEAD,
+    Clock,
+    between,
+    evened,
+    find_clock,
+    repeats,
+    row_times,
+    rows_around,
+    sampled,
+)
 from robodyn_pin.logs.quality import UNSEEN, Quality, counted, merged
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
@@ -99,7 +110,9 @@ def torque_times(log: Log) -> np.ndarray:
     return log.t if log.quality.regular else _even(log)[1]
 
 
-_EVEN: WeakKeyDictionary[Log, tuple[Log, np.ndarray]] = WeakKeyDictionary()  # on a uniform clock, and the times of the rows
+_EVEN: WeakKeyDictionary[Log, tuple[Log, np.ndarray]] = (
+    WeakKeyDictionary()
+)  # on a uniform clock, and the times of the rows
 
 
 def _even(log: Log) -> tuple[Log, np.ndarray]:

@@ -15,6 +15,7 @@ FLAT = 5  # times as many repetitions of the greatest torque as of the next: a r
 FEWEST = 2  # repetitions of the next one that chance may have hidden
 FINE = 0.01  # of the torques' range: where they are read more coarsely, a flat top may be a rounded one
 REACHED = 0.999  # share of a torque limit that counts as the limit
+MANY = 0.3  # share of repeated rows from which a log is faster than what it logs
 SHOWN = 12  # columns that are named
 
 
@@ -49,9 +50,13 @@ class Quality:
         """What is odd about the clock, and what becomes of it; nothing where nothing is."""
         found = []
         if self.irregular > IRREGULAR:
-            found.append(f"time stamps deviate by {1e3 * self.jitter:.2g} ms (rms) from regular steps of {1e3 / self.rate:.3g} ms")
+            found.append(
+                f"time stamps deviate by {1e3 * self.jitter:.2g} ms (rms) from regular steps of {1e3 / self.rate:.3g} ms"
+            )
         if self.late:
-            found.append(f"values are early or late against their stamps by {1e3 * self.late:.2g} ms (rms), all motors alike")
+            found.append(
+                f"values are early or late against their stamps by {1e3 * self.late:.2g} ms (rms), all motors alike"
+            )
         if self.repeated:
             share = f"{self.repeated} of {self.rows} rows ({100 * self.repeated / self.rows:.2g} %)"
             found.append(f"{share} repeat the row before although the robot moves")
@@ -70,7 +75,13 @@ class Quality:
     @property
     def remarks(self) -> list[str]:
         """Irregularities of motors and their consequences, one sentence each."""
-        remarks = [
+        remarks = []
+        if self.repeated > MANY * self.rows:
+            remarks.append(
+                f"{self.repeated} of {self.rows} rows repeat the row before although the robot moves, expected is a new sample in each: "
+                f"log at the rate at which the robot samples, about {self.rate * (1 - self.repeated / self.rows):.3g} Hz"
+            )
+        remarks += [
             f"motor {m} moves by {x:.2g} rad (or m) only: its own friction and inertia cannot be identified"
             for m, x in self.still.items()
         ]

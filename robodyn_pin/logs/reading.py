@@ -9,6 +9,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.logs.bad_clocks import check_headers, checked
 from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log, quality_of
 from robodyn_pin.logs.quality import UNSEEN
@@ -124,23 +125,11 @@ def read_log(
     layout = LogColumns(
         path, robot, columns or {}, units or Units(), scale or Scale(), torque, notes, tuple(table.columns)
     )
+    check_headers(path.name, layout.headers, layout.needed()[0])
     log = layout.take(table, 0)
-    _check_clock(log)
+    log = checked(log)
     check_speed(log, robot, layout.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
-
-
-def _check_clock(log: Log) -> None:
-    t = log.t
-    if len(t) < 2:
-        raise BadLog(f"{log.name}: {len(t)} rows; a log needs at least two")
-    back = np.flatnonzero(np.diff(t) <= 0)
-    if len(back):
-        i = int(back[0])
-        raise BadLog(
-            f"{log.name}: time does not increase in {len(back)} rows, first in row {i + 1 + log.first_row} "
-            f"(column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
-        )
 
 
 def check_speed(log: Log, robot: Robot, units: Units) -> None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
 from robodyn_pin.logs.log import Log, joined, uniform
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
-from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.reading import LogColumns, check_speed, read_log
+from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import cells, is_plain, notes_of, read_table, readable
 from robodyn_pin.logs.units import Scale, Units
 from robodyn_pin.robot.limits import torque_limits
@@ -92,9 +91,8 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, sc
     for begin in range(0, rows - 1, size):
         low, end = max(0, begin - CONTEXT), min(begin + size + 1, rows)
         around = read(low, min(end + CONTEXT, rows))
-        back = np.flatnonzero(np.diff(around.t) <= 0)
-        if len(back):
-            raise BadLog(f"{path}: time does not increase, first at {around.row(int(back[0]) + 1)}")
+        if (np.diff(around.t) <= 0).any():  # refused, or rows are kept apart
+            return uniform(read_log(path, robot, columns, units, scale=scale))
         new = slice(begin - low + (begin > 0), end - low)
         again = int(repeats(around, clock)[new].sum())
         piece = around.section(begin - low, end - low)
