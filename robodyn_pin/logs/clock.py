@@ -75,7 +75,7 @@ class Judged:
 
     cutoff: float  # [rad per sample]
     free: float  # share of white noise that the motion leaves
-    left: np.ndarray  # (n,) rms of what is left, as of noise at all frequencies
+    left: np.ndarray  # (n,) what is left in the faster half of the samples, as of noise at all frequencies
     speed: np.ndarray  # (n,) rms, per sample
     noise: np.ndarray  # (n,) where lateness does not count
     spread: float  # rms of the lateness in samples; zero where it does not explain the noise clearly better
@@ -96,20 +96,21 @@ def _judged(x: np.ndarray, q: np.ndarray, cutoff: float) -> Judged:
     left, speed = _left(x, q, cutoff)
     free = 1 - float(np.mean(1 / (1 + (np.linspace(0, np.pi, 500) / cutoff) ** (2 * ORDER))))
     noise, spread, many = _slow_noise(left, speed), 0.0, q.shape[1]
-    rest = _rms(left)
+    late, known = _lateness(left, speed, noise)
+    fast = known >= np.median(known)
+    rest = _size(left[fast])
     if many > 1:
-        late, known = _lateness(left, speed, noise)
-        without = _rms(left - speed * late[:, None]) * np.sqrt(many / (many - 1))
-        variance = float(
-            np.median(late**2) / 0.455 - np.median(1 / known)
-        )  # 0.455: median of chi-square with one degree
+        without = _size((left - speed * late[:, None])[fast]) * np.sqrt(many / (many - 1))
+        # The median of chi-square with one degree of freedom is 0.455.
+        variance = float(np.median(late[fast] ** 2) / 0.455 - np.median(1 / known[fast]))
         if np.log(rest / without).mean() > np.log(CLEARLY) and variance > 0:
             rest, spread = without, float(np.sqrt(variance / free))
-    return Judged(cutoff, free, rest / free, _rms(speed), noise, spread)
+    return Judged(cutoff, free, rest / free, np.sqrt(np.mean(speed**2, axis=0)), noise, spread)
 
 
-def _rms(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.sqrt(np.mean(x**2, axis=0)) + 1e-300)
+def _size(x: np.ndarray) -> np.ndarray:
+    """Standard deviation of columns, from their medians: a sudden stop is no lateness."""
+    return np.asarray(np.median(np.abs(x), axis=0) / 0.6745 + 1e-300)
 
 
 def _left(x: np.ndarray, q: np.ndarray, cutoff: float) -> tuple[np.ndarray, np.ndarray]:

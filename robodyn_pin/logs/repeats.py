@@ -6,7 +6,7 @@ import numpy as np
 
 LONGEST = 64  # rows: longer runs of equal rows count as standstill, steps further away tell no speed
 CONTEXT = 4 * LONGEST  # rows on both sides that a decision depends on
-SHARE = 0.3  # of the way at the speeds before and after; a robot that goes less far in equal rows has stood
+SHARE = 0.15  # of the way at the speeds before and after; a robot that goes less far in equal rows has stood
 FINEST = 0.1  # share of the changes that are smaller than an encoder's step
 STEPS = 1.5  # encoder steps: who moves less may repeat because the encoder is coarse
 
