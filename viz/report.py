@@ -20,8 +20,7 @@ from robodyn_pin.log_to_robot.cross_validation import NEXT_TO_NOTHING, Choice
 from robodyn_pin.log_to_robot.missing_structure import ALONE, AT_BOUND, as_good_as_zero
 from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
 from robodyn_pin.log_to_robot.verdict import Scored
-from robodyn_pin.logs.log import IRREGULAR
-from robodyn_pin.logs.quality import GAP
+from robodyn_pin.logs.quality import GAP, IRREGULAR
 from robodyn_pin.robot.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
 from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure

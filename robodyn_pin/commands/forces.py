@@ -17,6 +17,7 @@ from robodyn_pin.commands.options import (
     not_an_input,
     robot_of,
     say_unused,
+    verdict,
 )
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import print_table
@@ -58,6 +59,7 @@ def predict_command(
     """
     import numpy as np
 
+    from robodyn_pin.forces.calmer_rates import why_far_off
     from robodyn_pin.forces.motor_torques import predicted
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.log import uniform
@@ -75,13 +77,15 @@ def predict_command(
     beyond = [f"{even.row(x.sample)}: {x}" for x in sorted(found.beyond, key=lambda x: -x.excess)]
     summary: dict[str, Any] = {"rows": len(tau), "out": str(out), "edge rows": edge, "all rows are edge": short}
     summary |= {"edge": edge_note, "largest torque": largest, "columns not used": list(data.quality.unused)}
-    summary["beyond limits"] = beyond
+    summary |= {"beyond limits": beyond, "clock": data.quality.clock}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
+        summary["far off"] = why_far_off(model, data, tau, preparation)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     write_torques(out, data, tau, model)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
+    verdict(not summary.get("far off"))
 
 
 def _robot_and_log(
@@ -120,6 +124,8 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
             "note: the robot has more motors than degrees of freedom; without --internal the log's internal torque counts as error"
         )
     print(f"{', '.join(summary['files'])} beside it")
+    if summary["far off"]:
+        print(f"NOT GOOD: {summary['far off']}")
 
 
 def forces_command(

@@ -121,8 +121,10 @@ def answer(as_json: bool, summary: object, show: Callable[..., None], *about: An
 
 
 def say_unused(as_json: bool, *logs: "Log") -> None:
-    """Print the columns of logs that were not used, unless JSON was asked for."""
+    """Print what is odd about the clocks of logs, and the columns that were not used, unless JSON was asked for."""
     for log in logs:
+        if log.quality.clock and not as_json:
+            print(f"{log.name}: {log.quality.clock}")
         if log.quality.unused and not as_json:
             print(f"{log.name}: columns not used: {log.quality.not_used}")
 

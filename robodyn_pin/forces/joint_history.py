@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
-from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.logs.log import Log, at_rows, uniform
 from robodyn_pin.robot.robot import Robot, State
 
 BLOCK = 5_000  # samples closed at once
@@ -71,7 +71,7 @@ def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHist
         found.append(wrenches[part.keep])
     wrenches = np.concatenate(found)
     if even is not log:
-        flat = resample(log.t, even.t, wrenches.reshape(even.size, -1))
+        flat = at_rows(log, wrenches.reshape(even.size, -1))
         wrenches = flat.reshape(len(log.t), -1, 6)
     return JointHistory(log.t, names, wrenches, edge_rows(log, preparation))
 

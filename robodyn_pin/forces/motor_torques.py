@@ -10,7 +10,7 @@ from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.edges import inside
-from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.logs.log import Log, at_rows, uniform
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
@@ -57,5 +57,4 @@ def predicted(robot: Robot, log: Log, preparation: Preparation, internal: bool =
             found = replace(found, sample=found.sample + low + counted.start)
             key = found.kind, found.name
             worst[key] = max(worst.get(key, found), found, key=lambda beyond: beyond.excess)
-    tau = tau if even is log else resample(log.t, even.t, tau)
-    return Prediction(tau, tuple(worst.values()))
+    return Prediction(at_rows(log, tau), tuple(worst.values()))

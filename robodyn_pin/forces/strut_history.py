@@ -11,7 +11,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
-from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.logs.log import Log, at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 BLOCK = 5_000  # samples closed at once
@@ -86,7 +86,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         found = tree_forces(model, state.q, state.v, state.a) if model else Loads(robot, state).struts
         lower[place], upper[place] = found.lower[part.keep], found.upper[part.keep]
     if even is not log:
-        lower, upper = (resample(log.t, even.t, x) for x in (lower, upper))
+        lower, upper = (at_rows(log, x) for x in (lower, upper))
     return StrutHistory(
         "full" if reduced is None else "reduced", log.t, names, lower, upper, edge_rows(log, preparation)
     )

@@ -13,7 +13,7 @@ from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.logs.differentiation import Preparation
-from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.logs.log import Log, at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 BLOCK = 250  # samples whose regressors are held at once
@@ -45,5 +45,5 @@ def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Pre
     )
     found = [np.linalg.norm(strut_regressor(robot, state) @ root, axis=3) for state in states]
     reach = quantile() * np.concatenate(found)
-    lower, upper = (reach[:, i] if even is log else resample(log.t, even.t, reach[:, i]) for i in range(2))
+    lower, upper = (at_rows(log, reach[:, i]) for i in range(2))
     return Reach(lower, upper)

@@ -17,9 +17,10 @@ from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
+from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.differentiation import rates_of
+from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
@@ -53,6 +54,7 @@ class Choice:
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # largest number of samples of a log from which the rms rates are computed
 USUAL_WIDTH = 0.1  # Coulomb width over each rate's rms that often fits measured joints best
+CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
@@ -67,6 +69,7 @@ class Settings:
     choices: tuple[Choice, ...] = ()
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     noticed: tuple[str, ...] = ()  # cautions
+    compared: str = ""  # rates, by the torques that they predict
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,16 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     Raises:
         BadLog: nothing left after the edges are cut.
     """
-    choices = []
+    choices: list[Choice] = []
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
     rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
         return _fold(robot, candidate, logs, rates)
 
+    run, compared = rates_by_torques(
+        run, logs, lambda candidate, parts: _least_squares_error(_fold(robot, candidate, parts, rates)), progress
+    )
     best: Fitted | None = None
     for key, values, change in _candidates(run):
         found = []
@@ -120,8 +126,30 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
     noticed = (*noticed, *shaped.noticed)
-    settled = replace(best.settings, choices=tuple(choices), shapes=shaped.shapes, noticed=noticed)
+    settled = replace(best.settings, choices=tuple(choices), shapes=shaped.shapes, noticed=noticed, compared=compared)
     return replace(best, settings=settled)
+
+
+def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> str:
+    """A sentence on other rates that explain the torques of the fit logs clearly better; empty if none do."""
+    rates = np.ones(len(robot.efforts))
+
+    def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
+        return _least_squares_error(_fold(robot, candidate, parts, rates))
+
+    chosen, _ = rates_by_torques(run.model_copy(update={"preparation": Preparation()}), logs, error, progress)
+    if chosen.preparation == run.preparation:
+        return ""
+    now, then = error(run, logs), error(chosen, logs)
+    if then > CLEARLY * now:
+        return ""
+    settings = ", ".join(
+        f"{key}: {value}" for key, value in chosen.preparation.model_dump(exclude_defaults=True).items()
+    )
+    return (
+        f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "
+        f"of {now:.3g} %"
+    )
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -150,14 +178,7 @@ def _wider(
     """Fit Coulomb widths in proportion to the rms rates, and keep them if they lower the cross-validated error of least squares."""
     progress("Coulomb width")
     other = refold(_changed(fitted.settings.run, coulomb_width=USUAL_WIDTH))
-
-    def unseen(f: Fitted) -> float:
-        def estimate(groups: list[Factor]) -> np.ndarray:
-            return f.weigh(groups, None, 1.0).full(f.settings.layout.size)
-
-        return cross_validated(f.rows, _judged(f), estimate, f.settings.run.score.measure)
-
-    here, there = unseen(fitted), unseen(other)
+    here, there = _least_squares_error(fitted), _least_squares_error(other)
     if there >= here:
         return fitted, ()
     return other, (
@@ -165,6 +186,15 @@ def _wider(
         f"error {there:.3g} %), not with the {WIDTH:g} rad/s (or m/s) that other commands take ({here:.3g} %); the identified "
         "robot file says the widths",
     )
+
+
+def _least_squares_error(fitted: Fitted) -> float:
+    """Cross-validated percentage error of weighted least squares."""
+
+    def estimate(groups: list[Factor]) -> np.ndarray:
+        return fitted.weigh(groups, None, 1.0).full(fitted.settings.layout.size)
+
+    return cross_validated(fitted.rows, _judged(fitted), estimate, fitted.settings.run.score.measure)
 
 
 def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:

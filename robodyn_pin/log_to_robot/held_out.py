@@ -12,6 +12,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.log_to_robot.cross_validation import Fitted
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe
+from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 
@@ -28,6 +29,15 @@ class Selected:
     begin: int
     end: int
     sha256: str = ""
+    ends: str = ""  # what is left out at the log's ends because it is no motion
+
+
+def in_motion(selected: Selected) -> Selected:
+    """A log without a jump or a standstill at its ends; samples count from the first that is left."""
+    begin, end, text = motion_of(selected.log)
+    if not text:
+        return selected
+    return replace(selected, log=selected.log.window(begin, end), begin=0, end=end - begin, ends=text)
 
 
 def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:

@@ -41,6 +41,7 @@ class LogRecord:
     differentiation: str  # how positions became rates, and why
     loaded: bool = False  # the robot carried the payload
     period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
+    ends: str = ""  # what is left out at the log's ends because it is no motion; samples count from there
 
 
 @dataclass(frozen=True)

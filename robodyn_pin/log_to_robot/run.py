@@ -17,10 +17,10 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import choose
+from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import further_estimates
-from robodyn_pin.log_to_robot.held_out import Selected, clear, left_of, look_at, split_last
+from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
@@ -40,6 +40,7 @@ from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 
 SAME_RATE = 0.01  # relative
+BAD = 30.0  # [%] held-out error from which other rates are tried
 
 Progress = Callable[[str], None]
 
@@ -49,7 +50,7 @@ def identify(robot: Robot, log: Log) -> Result:
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = split_last([Selected(uniform(log), 0, log.size)], cut=0)
+    fit, held_out = split_last([in_motion(Selected(uniform(log), 0, log.size))], cut=0)
     return estimate(robot, run, fit, held_out)
 
 
@@ -119,7 +120,8 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     log = open_log(path, robot, run.columns, run.units, run.scale, run.rate)
     begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
-        return Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+        found = Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+    return found if spec.rows else in_motion(found)
 
 
 def estimate(
@@ -170,13 +172,15 @@ def estimate(
         fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
     )
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
-    records = _records(run, fit, logs, held_out, periods)
+    bad = scored["feasible"].held_out.by(measure) > BAD
+    rates = other_rates(robot, run, logs, progress) if bad else ""
+    records = _records(run, fit, logs, held_out, periods, settings.compared)
     noticed = [*_remarks(records), *settings.noticed, *(text for choice in settings.choices if (text := choice.remark))]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
-    verdict = judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed)
+    verdict = judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed, rates)
     return Result(
         settings,
         records,
@@ -187,14 +191,20 @@ def estimate(
 
 
 def _records(
-    run: RunFile, fit: list[Selected], logs: list[AnyLog], held_out: list[Selected], periods: dict[int, float | None]
+    run: RunFile,
+    fit: list[Selected],
+    logs: list[AnyLog],
+    held_out: list[Selected],
+    periods: dict[int, float | None],
+    compared: str,
 ) -> tuple[LogRecord, ...]:
     # The fit finds rates from its own rows only, the held-out check from the whole log.
     seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
     return tuple(
         LogRecord(
-            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality, rates_of(seen, run.preparation).reason, s.log.loaded,
-            periods[id(s.log)],
+            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality,
+            rates_of(seen, run.preparation).reason + (f"; {compared}" if compared and use == "fit" else ""), s.log.loaded,
+            periods[id(s.log)], s.ends,
         )
         for use, s, seen in seen_by
     )  # fmt: skip

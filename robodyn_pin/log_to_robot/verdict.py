@@ -61,7 +61,7 @@ class Coordinates:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (),
+    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "",
 ) -> Verdict:  # fmt: skip
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
@@ -70,7 +70,7 @@ def judge(
 
     Args:
         labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
-            settings.
+            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -88,13 +88,13 @@ def judge(
             "than their standard deviation; give a longer log"
         )
     if unseen > MOST_UNEXPLAINED:
-        reasons.append(
-            f"the model leaves {unseen:.3g} % of the held-out torque unexplained; check units, signs and the motor order"
-        )
+        reasons.append(f"the model leaves {unseen:.3g} % of the held-out torque unexplained")
     not_explained, minor = unexplained(held_out, coordinates)
     reasons += not_explained
     if mistakes := [m.text for m in found.mistakes if m.of_log]:
         reasons.append("; or ".join(mistakes))
+    elif rates and reasons:
+        reasons.append(rates)
     elif not_explained or unseen > MOST_UNEXPLAINED:
         reasons.append(
             "none of the usual mistakes of columns, signs and units explains it: check the lengths and axes in the robot file, its "
@@ -132,7 +132,7 @@ def unexplained(held_out: Accuracy, coordinates: Coordinates) -> tuple[list[str]
         elif error < NEARLY_CONSTANT * rms[j]:
             cautions.append(f"{text}; its torque hardly varies, its rms is {rms[j]:.3g} {unit}")
         else:
-            reasons.append(f"{text}; check the sign, the unit and the column of its torque, and its friction")
+            reasons.append(text)
     return reasons, cautions
 
 

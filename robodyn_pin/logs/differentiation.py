@@ -13,7 +13,7 @@ from robodyn_pin.files import Strict
 from robodyn_pin.logs.filters import FORGOTTEN, SETTLED, Lowpass, differences
 from robodyn_pin.logs.fourier_series import Series, find_period, fit_series
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.smoothing_spline import Smoothing, edge_of, smoothing
+from robodyn_pin.logs.smoothing_spline import HIGHEST, Smoothing, edge_of, smoothing
 from robodyn_pin.logs.spectrum import FEWEST, Spectrum, spectrum
 from robodyn_pin.logs.stored_log import AnyLog
 
@@ -29,6 +29,7 @@ class Preparation(Strict):
     differentiation: Literal["filter", "spline", "fourier", "auto"] | None = None  # default: `way`
     filter: Lowpass | None = None  # on positions and measured rates, before differentiation
     period: Annotated[float, Field(gt=0)] | None = None  # [s] of a motion that repeats; default: looked for in the log
+    cutoff: Annotated[float, Field(gt=0)] | None = None  # [Hz] of the spline; default: as the encoders' noise asks
 
     @property
     def way(self) -> str:
@@ -38,9 +39,17 @@ class Preparation(Strict):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         way = self.way
-        if way in ("spline", "fourier") and self.rates == "measured":
+        if self.cutoff and (way not in ("spline", "auto") or self.filter):
             raise ValueError(
-                f"'differentiation: {way}' takes rates from positions; measured rates go with filter or auto"
+                "'cutoff' is that of a spline; leave 'filter' out and choose spline or auto, or name 'filter: {cutoff: ...}'"
+            )
+        if way == "fourier" and self.rates == "measured":
+            raise ValueError(
+                "'differentiation: fourier' takes rates from positions; measured rates go with spline, filter or auto"
+            )
+        if way == "spline" and self.rates == "measured" and not self.cutoff:
+            raise ValueError(
+                "a spline over measured rates needs 'cutoff: ...' in Hz; name it, or choose filter or auto"
             )
         if way in ("spline", "fourier") and self.filter:
             raise ValueError(
@@ -82,7 +91,8 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     """
     known = _KNOWN.setdefault(log, {})
     if preparation not in known:
-        known[preparation] = _rates_of(log, preparation)
+        found = _rates_of(log, preparation)
+        known[preparation] = found if log.quality.regular or isinstance(found, Spline) else AtTorques(found)
     return known[preparation]
 
 
@@ -93,6 +103,8 @@ _KNOWN: WeakKeyDictionary[AnyLog, dict[Preparation, Rates]] = WeakKeyDictionary(
 def _rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     if preparation.way == "filter":
         return _filtered(log, preparation)
+    if preparation.cutoff:
+        return _cut_off(log, preparation)
     if preparation.way == "auto":
         return _best(log, preparation)
     seen = spectrum(log)
@@ -141,6 +153,18 @@ def _best(log: AnyLog, preparation: Preparation) -> Rates:
     return min(offered, key=lambda pair: float(np.square(pair[0] / scale).sum()))[1]
 
 
+def _cut_off(log: AnyLog, preparation: Preparation) -> Rates:
+    """A spline of the cut-off named, over measured rates where they are asked for; `auto` does without them in a log that has none."""
+    first = log.section(0, 1)
+    measured = preparation.rates == "measured" and not (first.dq is None and preparation.way == "auto")
+    if measured and first.dq is None:
+        raise BadLog(f"{log.name} has no columns dq_<motor>; give them or set 'rates: positions'")
+    highest = min(2 * np.pi * (preparation.cutoff or 0.0) / log.rate, HIGHEST)
+    spline = Smoothing(np.full(first.q.shape[1], highest))
+    text = f"spline that passes {highest * log.rate / (2 * np.pi):.3g} Hz over {'measured rates' if measured else 'positions'}"
+    return Spline(spline, *_clock(log), text, spline.settled, measured)
+
+
 @dataclass(frozen=True)
 class Filtered:
     """Zero-phase filter, and central differences of what the log does not hold."""
@@ -175,13 +199,45 @@ class Spline:
     rate: float  # of the log [Hz]
     reason: str
     edge: int
+    measured: bool = False  # rates of the log are smoothed, and accelerations where it has some
 
     @property
     def reach(self) -> int:
         return self.smoothing.reach
 
     def motion(self, part: Log) -> Motion:
-        return self.smoothing.motion(part.q, part.begin - self.begin, self.rate)
+        begin, after = part.begin - self.begin, 0.0 if part.after is None else part.after
+        q, dq, ddq = self.smoothing.motion(part.q, begin, self.rate, after)
+        if self.measured and part.dq is not None:
+            dq, ddq, _ = self.smoothing.motion(part.dq, begin, self.rate, after)
+            ddq = ddq if part.ddq is None else self.smoothing.motion(part.ddq, begin, self.rate, after)[0]
+        return q, dq, ddq
+
+
+@dataclass(frozen=True)
+class AtTorques:
+    """The motion at the times at which the torques were sampled, of a log that was put on a uniform clock."""
+
+    rates: Rates
+
+    @property
+    def reach(self) -> int:
+        return self.rates.reach + 1
+
+    @property
+    def edge(self) -> int:
+        return self.rates.edge
+
+    @property
+    def reason(self) -> str:
+        return self.rates.reason
+
+    def motion(self, part: Log) -> Motion:
+        q, dq, ddq = self.rates.motion(part)
+        if part.after is None:
+            return q, dq, ddq
+        jerk, h = np.gradient(ddq, 1 / part.rate, axis=0), part.after[:, None]
+        return q + h * (dq + h / 2 * (ddq + h / 3 * jerk)), dq + h * (ddq + h / 2 * jerk), ddq + h * jerk
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Edges of a log: rows at both ends whose rates miss what lies beyond the end, so that torques and forces may be far off there.
+"""Edges of a log: rows at both ends whose rates miss what lies beyond the end, or beyond a jump there, so that torques and forces may be far off there.
 
 Whoever looks for extremes, compares or draws leaves them out, and says so.
 """
@@ -6,6 +6,7 @@ Whoever looks for extremes, compares or draws leaves them out, and says so.
 import numpy as np
 
 from robodyn_pin.logs.differentiation import Preparation, rates_of
+from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log, uniform
 
 
@@ -15,7 +16,7 @@ def edge_rows(log: Log, preparation: Preparation) -> int:
     Where its clock is irregular, rows as far from an end in time as edges on the uniform clock are.
     """
     even = uniform(log)
-    edge = rates_of(even, preparation).edge
+    edge = rates_of(even, preparation).edge + max(jump_at_start(q, even.rate) for q in (even.q, even.q[::-1]))
     if even is not log:
         away = np.minimum(log.t - log.t[0], log.t[-1] - log.t) < (edge - 0.5) / even.rate
         first, last = (np.count_nonzero(half) for half in np.array_split(away, 2))

@@ -1,17 +1,27 @@
 """Motion logs: read, brought to SI, checked, put on a uniform clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog
+from robodyn_pin.logs.clock import (
+    BLOCK,
+    HEAD,
+    Clock,
+    between,
+    evened,
+    find_clock,
+    repeats,
+    row_times,
+    rows_around,
+    sampled,
+)
 from robodyn_pin.logs.quality import UNSEEN, Quality, counted, merged
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
-
-IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +39,7 @@ class Log:
     begin: int = 0  # row of the file that is sample 0, from 0
     line: Callable[[int], int] = (2).__add__  # of the file that holds a row
     quality: Quality = UNSEEN
+    after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
 
     @property
     def size(self) -> int:
@@ -57,45 +68,78 @@ class Log:
 
     def section(self, begin: int, end: int) -> "Log":
         """Samples begin..end."""
-        tau, dq, ddq = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq))
+        tau, dq, ddq, after = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq, self.after))
         t, q = self.t[begin:end], self.q[begin:end]
-        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, begin=self.begin + begin)
+        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, begin=self.begin + begin, after=after)
 
     window = section
 
 
+def joined(parts: Sequence[Log]) -> Log:
+    """Consecutive parts of a log as one."""
+    named = ("t", "q", "tau", "dq", "ddq", "after")
+    columns = {name: [getattr(part, name) for part in parts] for name in named}
+    return replace(parts[0], **{name: None if x[0] is None else np.concatenate(x) for name, x in columns.items()})
+
+
 def quality_of(log: Log, robot: Robot) -> Quality:
     """Oddities of a log in memory."""
-    limits = torque_limits(robot)
-    found = counted(log.t, log.q, log.dq, log.tau, 1 / log.rate, limits)
-    return merged([found], robot.motors.names, log.rate, limits)
+    limits, clock = torque_limits(robot), clock_of(log)
+    again = int(repeats(log, clock).sum())
+    found = counted(log.t, log.q, log.dq, log.tau, 1 / log.rate, limits, again)
+    return merged([found], robot.motors.names, log.rate, limits, clock.late)
+
+
+def clock_of(log: Log) -> Clock:
+    """The clock of a log in memory."""
+    return find_clock(log.section(0, min(log.size, HEAD)), log.rate)
 
 
 def uniform(log: Log) -> Log:
-    """The log on a uniform clock of its mean step, by linear interpolation; unchanged if its clock is regular.
+    """The log on a uniform clock of its mean step: sampled when its values show that it was, without repeated rows; unchanged
+    if its clock is regular, its values come in time and no row is repeated.
 
     The same object each time, so that what is found of it is found once.
     """
-    if log.quality.irregular <= IRREGULAR:
+    if log.quality.regular:
         return log
+    return _even(log)[0]
+
+
+def torque_times(log: Log) -> np.ndarray:
+    """Times (N,) [s] on the uniform clock at which the torques of a log's rows were sampled; its stamps if these are true."""
+    return log.t if log.quality.regular else _even(log)[1]
+
+
+_EVEN: WeakKeyDictionary[Log, tuple[Log, np.ndarray]] = (
+    WeakKeyDictionary()
+)  # on a uniform clock, and the times of the rows
+
+
+def _even(log: Log) -> tuple[Log, np.ndarray]:
     if log not in _EVEN:
-        _EVEN[log] = _resampled(log)
+        _EVEN[log] = _evened(log)
     return _EVEN[log]
 
 
-_EVEN: WeakKeyDictionary[Log, Log] = WeakKeyDictionary()  # irregular logs on a uniform clock
+def _evened(log: Log) -> tuple[Log, np.ndarray]:
+    clock, start, n = clock_of(log), float(log.t[0]), log.size
+    parts, times = [], []
+    for begin in range(0, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        low, high = rows_around(log.t, clock, start, begin, end)
+        rows = log.section(low, high)
+        parts.append(evened(rows, clock, start, begin, end, log.begin))
+        inner = slice(*(np.searchsorted(rows.t, start + np.array([begin, end if end < n else np.inf]) / clock.rate)))
+        times.append(start + row_times(rows, sampled(rows, clock, start))[inner] / clock.rate)
+    return joined(parts), np.concatenate(times)
 
 
-def _resampled(log: Log) -> Log:
-    clock = log.t[0] + np.arange(len(log.t)) / log.rate
-
-    def even(x: np.ndarray | None) -> np.ndarray | None:
-        return None if x is None else resample(clock, log.t, x)
-
-    q = resample(clock, log.t, log.q)
-    return replace(log, t=clock, q=q, tau=even(log.tau), dq=even(log.dq), ddq=even(log.ddq))
-
-
-def resample(clock: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Columns of x (N, k) at other times, linear."""
-    return np.stack([np.interp(clock, t, column) for column in x.T], axis=1)
+def at_rows(log: Log, x: np.ndarray) -> np.ndarray:
+    """Columns x (M, k) of the log on its uniform clock, at the times of its own rows (N, k)."""
+    even = uniform(log)
+    if even is log:
+        return x
+    t = even.t if even.after is None else even.t + even.after
+    own = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0])
+    return between(torque_times(log), t[own], x[own])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+IRREGULAR = 0.01  # a step further than this from the mean step, relative, makes a clock irregular
 GAP = 1.5  # steps longer than this times the mean step are gaps
 SPAN = 0.05  # [s] over which measured rates are compared with positions, so that encoder steps do not count
 LITTLE = 1e-3  # [rad or m] a motor that moves less tells nothing of its friction and inertia
@@ -14,6 +15,7 @@ FLAT = 5  # times as many repetitions of the greatest torque as of the next: a r
 FEWEST = 2  # repetitions of the next one that chance may have hidden
 FINE = 0.01  # of the torques' range: where they are read more coarsely, a flat top may be a rounded one
 REACHED = 0.999  # share of a torque limit that counts as the limit
+MANY = 0.3  # share of repeated rows from which a log is faster than what it logs
 SHOWN = 12  # columns that are named
 
 
@@ -25,7 +27,9 @@ class Quality:
     rate: float  # [Hz]
     irregular: float  # largest deviation of a step from the mean step, relative
     gaps: int  # steps longer than 1.5 of the mean step
-    repeated: int  # rows that repeat the row before exactly, time aside
+    repeated: int  # rows whose positions and rates repeat those of the row before although the robot moves
+    jitter: float = 0.0  # [s] rms deviation of the steps from the mean step, gaps aside
+    late: float = 0.0  # [s] rms by which the values of all motors together are early or late against their stamps
     still: dict[str, float] = field(default_factory=dict)  # how little a motor moves [rad or m]
     constant: dict[str, float] = field(default_factory=dict)  # measured rates that never change
     factors: dict[str, tuple[float, float]] = field(default_factory=dict)  # between measured rates and derivatives
@@ -37,6 +41,32 @@ class Quality:
     unused: tuple[str, ...] = ()  # columns of the file that are not read
 
     @property
+    def regular(self) -> bool:
+        """Whether rows are as far apart as they seem: nothing is to be undone."""
+        return self.irregular <= IRREGULAR and not self.repeated and not self.late
+
+    @property
+    def clock(self) -> str:
+        """What is odd about the clock, and what becomes of it; nothing where nothing is."""
+        found = []
+        if self.irregular > IRREGULAR:
+            found.append(
+                f"time stamps deviate by {1e3 * self.jitter:.2g} ms (rms) from regular steps of {1e3 / self.rate:.3g} ms"
+            )
+        if self.late:
+            found.append(
+                f"values are early or late against their stamps by {1e3 * self.late:.2g} ms (rms), all motors alike"
+            )
+        if self.repeated:
+            share = f"{self.repeated} of {self.rows} rows ({100 * self.repeated / self.rows:.2g} %)"
+            found.append(f"{share} repeat the row before although the robot moves")
+        if not found:
+            return ""
+        undone = [*(["true times are found from the motion of all motors"] if self.late else []),
+                  *(["repeated rows are left out"] if self.repeated else []), "the log is put on a uniform clock"]  # fmt: skip
+        return f"{'; '.join(found)}: {', '.join(undone)}"
+
+    @property
     def not_used(self) -> str:
         """Which columns of the file are not read; nothing where all are."""
         shown, more = self.unused[:SHOWN], len(self.unused) - SHOWN
@@ -45,7 +75,13 @@ class Quality:
     @property
     def remarks(self) -> list[str]:
         """Irregularities of motors and their consequences, one sentence each."""
-        remarks = [
+        remarks = []
+        if self.repeated > MANY * self.rows:
+            remarks.append(
+                f"{self.repeated} of {self.rows} rows repeat the row before although the robot moves, expected is a new sample in each: "
+                f"log at the rate at which the robot samples, about {self.rate * (1 - self.repeated / self.rows):.3g} Hz"
+            )
+        remarks += [
             f"motor {m} moves by {x:.2g} rad (or m) only: its own friction and inertia cannot be identified"
             for m, x in self.still.items()
         ]
@@ -80,6 +116,7 @@ class Counts:
     rows: int
     irregular: float
     gaps: int
+    squares: float  # [s^2] sum of squared deviations of steps that are no gaps from the mean step
     repeated: int
     lowest: np.ndarray  # (2, n) positions, measured rates; NaN where there are none
     highest: np.ndarray
@@ -95,15 +132,12 @@ def span_of(rate: float) -> int:
 
 def counted(
     t: np.ndarray, q: np.ndarray, dq: np.ndarray | None, tau: np.ndarray | None, step: float, limits: np.ndarray,
-    begin: int = 0,
+    repeated: int, begin: int = 0,
 ) -> Counts:  # fmt: skip
-    """Count in samples begin.. (N, n) of a log whose mean step is `step` [s]; torque limits (n,), infinite where unknown."""
+    """Count in samples begin.. (N, n) of a log whose mean step is `step` [s]; torque limits (n,), infinite where unknown; rows
+    that repeat in motion."""
     steps, n = np.diff(t), q.shape[1]
     moved = (np.diff(q, axis=0) != 0).any(axis=1)
-    same = ~moved
-    for x in (dq, tau):
-        if x is not None:
-            same &= (np.diff(x, axis=0) == 0).all(axis=1)
     rates = np.full((1, n), np.nan) if dq is None else dq
     products = np.zeros((3, n))
     if dq is not None:
@@ -115,7 +149,8 @@ def counted(
     efforts = np.zeros((len(t), 0)) if tau is None else np.concatenate([tau, -tau], axis=1)
     new = slice(1 if begin else 0, None)  # samples that the part before has not counted
     return Counts(
-        len(t), float(np.abs(steps / step - 1).max(initial=0.0)), int((steps > GAP * step).sum()), int(same.sum()),
+        len(t), float(np.abs(steps / step - 1).max(initial=0.0)), int((steps > GAP * step).sum()),
+        float(np.square(steps - step)[steps <= GAP * step].sum()), repeated,
         np.array([q.min(axis=0), rates.min(axis=0)]), np.array([q.max(axis=0), rates.max(axis=0)]), products,
         tuple(_top(x, moved, new) for x in efforts.T),
         (efforts[new] >= REACHED * np.resize(limits, efforts.shape[1])).sum(axis=0),
@@ -131,8 +166,11 @@ def _top(x: np.ndarray, moved: np.ndarray, new: slice) -> Top:
     return {float(v): (int((x[new] == v).sum()), int((again & (x[1:] == v)).sum())) for v in values}
 
 
-def merged(parts: Sequence[Counts], motors: Sequence[str], rate: float, limits: np.ndarray) -> Quality:
-    """Oddities of the whole log from those of its parts."""
+def merged(
+    parts: Sequence[Counts], motors: Sequence[str], rate: float, limits: np.ndarray, late: float = 0.0
+) -> Quality:
+    """Oddities of the whole log from those of its parts, and how late its values come [s]."""
+    rows = sum(p.rows for p in parts) - (len(parts) - 1)
     travel, spread = np.max([p.highest for p in parts], axis=0) - np.min([p.lowest for p in parts], axis=0)
     moves = travel > LITTLE
     fixed = moves & (spread == 0)
@@ -144,11 +182,12 @@ def merged(parts: Sequence[Counts], motors: Sequence[str], rate: float, limits: 
             saturated[m], (high, low) = count, (level if samples else None for level, samples in sides)
             ends[m] = (None if low is None else -low, high)
     return Quality(
-        rows=sum(p.rows for p in parts) - (len(parts) - 1),
+        rows=rows,
         rate=rate,
         irregular=max(p.irregular for p in parts),
         gaps=sum(p.gaps for p in parts),
         repeated=sum(p.repeated for p in parts),
+        jitter=float(np.sqrt(sum(p.squares for p in parts) / max(rows - 1, 1))), late=late,
         still={m: float(travel[k]) for k, m in enumerate(motors) if not moves[k]},
         constant={m: float(parts[0].lowest[1, k]) for k, m in enumerate(motors) if fixed[k]},
         factors=factors, unlike=unlike, saturated=saturated, ends=ends,

@@ -9,6 +9,8 @@ import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
+from robodyn_pin.logs.bad_clocks import checked
+from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log, quality_of
 from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
@@ -150,24 +152,10 @@ def read_log(
     """
     table = open_table(Path(path))
     layout = LogColumns(table, robot, columns or {}, units or Units(), scale or Scale(), torque, rate)
-    log = layout.take(table.read(layout.needed()), 0)
-    _check_clock(log)
+    log = checked(layout.take(table.read(layout.needed()), 0))
+    check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))
     check_speed(log, robot, layout.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
-
-
-def _check_clock(log: Log) -> None:
-    t = log.t
-    if len(t) < 2:
-        raise BadLog(f"{log.name}: {len(t)} rows; a log needs at least two")
-    back = np.flatnonzero(np.diff(t) <= 0)
-    if len(back):
-        i = int(back[0])
-        raise BadLog(
-            f"{log.name}: time does not increase in {len(back)} rows, first in row {log.line(log.begin + i + 1)} "
-            f"(column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
-        )
-    check_rate(log.name, len(t) - 1, float(t[-1] - t[0]))
 
 
 def check_rate(name: str, steps: int, duration: float) -> None:
@@ -180,8 +168,9 @@ def check_rate(name: str, steps: int, duration: float) -> None:
 
 
 def check_speed(log: Log, robot: Robot, units: Units) -> None:
-    """Degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
+    """A jump at the begin aside, which is left out later: degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
     span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
+    log = log.section(jump_at_start(log.q, log.rate), log.size)
     if log.size <= span:
         return
     speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]

@@ -1,28 +1,18 @@
-"""Smoothing splines over long logs: quintic, fourth derivative penalised, as smooth as the encoders' noise asks.
+"""Smoothing splines over long logs, as smooth as the encoders' noise asks."""
 
-On a uniform clock such a spline passes 1 / (1 + (w / w_c)^8) of an oscillation, as a Butterworth filter of order 4 does that
-runs forward and backward, but its ends are free; it forgets within a few 1 / w_c, so that a log can be smoothed block by block.
-"""
-
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.logs.curve import DEGREE, ORDER, SLOWEST, Curve
 from robodyn_pin.logs.filters import FORGOTTEN
 from robodyn_pin.logs.spectrum import Spectrum
 
-DEGREE = 5
-ORDER = 4  # of the derivative that is penalised
-SLOWEST = np.sin(np.pi / (2 * ORDER))  # real part of the slowest pole of 1 / (1 + s^8), times w_c
 # What the end of a log does to accelerations there: at it a quarter of the motion's rms and seven times the noise of the
 # middle; d samples further inside exp(-0.45 w_c d) of that. Found with random motions and encoders' noise.
 MISSED, NOISIER, FADING = 0.25, 7.0, 0.45
 NOTHING = 1e-3  # of the rms acceleration of the liveliest motor: so much does not count
 HIGHEST = 2.5  # [rad per sample] cut-off where there is no noise: the spline goes through the samples
-KNOTS = (
-    0.5  # [rad] phase of the cut-off frequency from knot to knot: narrower ones change nothing, but spoil the condition
-)
 
 
 @dataclass(frozen=True)
@@ -36,9 +26,24 @@ class Smoothing:
         """Samples after which an end of a block is forgotten."""
         return int(np.ceil(-np.log(FORGOTTEN) / (SLOWEST * self.cutoff.min()))) + DEGREE
 
-    def motion(self, q: np.ndarray, begin: int, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Smooth positions, rates and accelerations (N, n) of samples begin.. of a log; knots do not move with blocks."""
-        found = np.stack([_fit(q[:, j], begin, cutoff) for j, cutoff in enumerate(self.cutoff)], axis=2)
+    @property
+    def settled(self) -> int:
+        """Samples from an end of a log to where the end changes nothing that counts, whatever the noise is."""
+        return int(np.ceil(np.max(np.log(NOISIER) / (FADING * self.cutoff))))
+
+    def motion(
+        self, q: np.ndarray, begin: int, rate: float, after: np.ndarray | float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Smooth positions, rates and accelerations (N, n) of samples begin.. of a log; knots do not move with blocks.
+
+        Args:
+            after: (N,) [s] times after the samples for which they are asked.
+        """
+        x, found = begin + np.arange(len(q), dtype=float), np.empty((3, *q.shape))
+        for cutoff in np.unique(self.cutoff):
+            alike = self.cutoff == cutoff
+            curve = Curve(x, q[:, alike], cutoff)
+            found[:, :, alike] = [curve.at(x + after * rate, order) for order in range(3)]
         return found[0], found[1] * rate, found[2] * rate**2
 
 
@@ -68,27 +73,3 @@ def edge_of(smoothing: Smoothing, spectrum: Spectrum, error: np.ndarray) -> int:
     allowed = np.maximum(np.maximum(error, NOTHING * motion.max(initial=0.0)), np.finfo(float).tiny)
     times = np.maximum((MISSED * motion + NOISIER * error) / allowed, 1.0)
     return int(np.ceil(np.max(np.log(times) / (FADING * smoothing.cutoff))))
-
-
-def _fit(q: np.ndarray, begin: int, cutoff: float) -> np.ndarray:
-    """Spline, first and second derivative by the sample (3, N) at consecutive samples."""
-    from scipy.interpolate import BSpline
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import spsolve
-
-    step = max(1, int(KNOTS / cutoff))
-    x = begin + np.arange(len(q), dtype=float)
-    # Uniform knots beyond both ends, so that ends are as free as the middle (P-splines, Eilers & Marx 1996).
-    first, last = int(x[0]) // step - DEGREE, -(-int(x[-1]) // step) + DEGREE + 1
-    knots = step * np.arange(first, last + 1, dtype=float)
-    design = BSpline.design_matrix(x, knots, DEGREE).tocsc()
-    size = len(knots) - DEGREE - 1
-    difference = diags_array([1.0, -4.0, 6.0, -4.0, 1.0], offsets=[0, 1, 2, 3, 4], shape=(size - ORDER, size)).tocsc()
-    weight = 1 / (step ** (2 * ORDER - 1) * cutoff ** (2 * ORDER))
-    offset = q.mean()
-    coefficients = spsolve(design.T @ design + weight * difference.T @ difference, design.T @ (q - offset))
-    spline = BSpline(knots, coefficients, DEGREE)
-    derivatives: list[Callable[[np.ndarray], np.ndarray]] = [spline, spline.derivative(), spline.derivative(2)]
-    found = np.stack([f(x) for f in derivatives])
-    found[0] += offset
-    return found

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.log import IRREGULAR, Log, uniform
+from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
+from robodyn_pin.logs.log import Log, joined, uniform
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_log
+from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import open_table
 from robodyn_pin.logs.units import Scale, Units
 from robodyn_pin.robot.limits import torque_limits
@@ -18,6 +20,8 @@ from robodyn_pin.robot.robot import Robot
 
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
+MARK = 1000  # rows from one whose time is remembered to the next
+KEPT = 4  # blocks of the uniform clock that are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,22 +79,55 @@ def open_log(
     def read(begin: int, end: int) -> Log:
         return layout.take(table.part(begin, end, wanted), begin)
 
-    ends = [read(i, i + 1).t[0] for i in (0, rows - 1)]
-    check_rate(path.name, rows - 1, ends[1] - ends[0])
-    step = float(ends[1] - ends[0]) / (rows - 1)
-    size = max(1, PIECE // span_of(1 / step)) * span_of(1 / step)
-    limits, parts = torque_limits(robot), []
+    start, last = (float(read(i, i + 1).t[0]) for i in (0, rows - 1))
+    check_rate(path.name, rows - 1, last - start)
+    mean = (rows - 1) / (last - start)
+    clock = find_clock(read(0, HEAD), mean)
+    size = max(1, PIECE // span_of(mean)) * span_of(mean)
+    limits, parts, marks = torque_limits(robot), [], []
     for begin in range(0, rows - 1, size):
-        piece = read(begin, min(begin + size + 1, rows))
-        back = np.flatnonzero(np.diff(piece.t) <= 0)
-        if len(back):
-            raise BadLog(f"{path}: time does not increase, first at {piece.row(int(back[0]) + 1)}")
+        low, end = max(0, begin - CONTEXT), min(begin + size + 1, rows)
+        around = read(low, min(end + CONTEXT, rows))
+        if (np.diff(around.t) <= 0).any():  # refused, or rows are kept apart
+            return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
+        new = slice(begin - low + (begin > 0), end - low)
+        again = int(repeats(around, clock)[new].sum())
+        piece = around.section(begin - low, end - low)
         check_speed(piece, robot, units)
-        parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, step, limits, begin))
-    whole = replace(merged(parts, robot.motors.names, 1 / step, limits), unused=layout.unused)
-    if whole.irregular > IRREGULAR:
-        return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
-    return StoredLog(path.name, 1 / step, whole, "simulated" in table.notes.lower(), 0, rows, read)
+        marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
+        parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / mean, limits, again, begin))
+    whole = replace(merged(parts, robot.motors.names, mean, limits, clock.late), unused=layout.unused)
+    if not whole.regular:
+        at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
+        read = _evened(read, clock, at, np.concatenate(marks), rows)
+    return StoredLog(path.name, mean, whole, "simulated" in table.notes.lower(), 0, rows, read)
+
+
+def _evened(
+    read: Callable[[int, int], Log], clock: Clock, at: np.ndarray, t: np.ndarray, size: int
+) -> Callable[[int, int], Log]:
+    """A log in its file on a uniform clock, as `uniform` makes it of one in memory.
+
+    Args:
+        read: rows as they are in the file. at, t: some row numbers, from 0, and their times, ascending.
+    """
+    first, start = read(0, 1).begin, float(t[0])
+
+    @lru_cache(maxsize=KEPT)
+    def block(begin: int) -> Log:
+        end = min(begin + BLOCK, size)
+        near = start + np.array([begin - clock.margin, end + clock.margin]) / clock.rate
+        low = int(at[max(0, int(np.searchsorted(t, near[0])) - 1)])
+        after = int(np.searchsorted(t, near[1]))
+        rows = read(low, int(at[after]) if after < len(at) else size)
+        rows = rows.section(*rows_around(rows.t, clock, start, begin, end))
+        return evened(rows, clock, start, begin, end, first)
+
+    def section(begin: int, end: int) -> Log:
+        whole = joined([block(b) for b in range(begin - begin % BLOCK, end, BLOCK)])
+        return whole.section(begin % BLOCK, begin % BLOCK + end - begin)
+
+    return section
 
 
 def log_pieces(

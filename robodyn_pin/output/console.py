@@ -81,6 +81,9 @@ def print_result(result: "Result", folder: Path) -> None:
     print_further(result, one)
     for record in result.logs:
         print(f"{record.name} ({record.use}): {record.differentiation}")
+    said = [f"{record.name}: {text}" for record in result.logs for text in (record.quality.clock, record.ends) if text]
+    for line in dict.fromkeys(said):
+        print(line)
     for name, columns in {record.name: record.quality.not_used for record in result.logs}.items():
         if columns:
             print(f"{name}: columns not used: {columns}")

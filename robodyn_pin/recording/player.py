@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.logs.log import Log, resample
+from robodyn_pin.logs.clock import between
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.units import Units
 from robodyn_pin.recording.packets import encode
 
@@ -75,5 +76,5 @@ def resampled(log: Log, rate: float) -> Log:
     """The log at another rate [Hz], straight lines between its samples."""
     t = np.arange(int((log.t[-1] - log.t[0]) * rate + 1e-9) + 1) / rate
     at = log.t - log.t[0]
-    tau = None if log.tau is None else resample(t, at, log.tau)
-    return replace(log, t=t, q=resample(t, at, log.q), tau=tau, dq=None, ddq=None)
+    tau = None if log.tau is None else between(t, at, log.tau)
+    return replace(log, t=t, q=between(t, at, log.q), tau=tau, dq=None, ddq=None)

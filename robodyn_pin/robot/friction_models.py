@@ -40,6 +40,7 @@ class EffortSpec(Strict):
 
 # At rest, sign(x') would follow the noise of the rate. So Coulomb friction is tanh(x' / width), always with a width.
 WIDTH = 0.01
+FADED = 64.0  # ratio^2 from which exp(-ratio^2), 1e-28, is no friction any more
 
 COEFFICIENTS: dict[str, tuple[str, ...]] = {
     "viscous": ("viscous",),
@@ -81,7 +82,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
         case "coulomb":
             columns = [sign]
         case "stribeck":
-            columns = [sign, sign * np.exp(-((xd / spec.speed) ** 2)), xd]
+            columns = [sign, sign * _faded(xd / spec.speed), xd]
         case "saturating":
             columns = [sign, np.tanh(xd / spec.speed)]
         case "offset":
@@ -102,7 +103,7 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
-        falling = np.exp(-((xd / spec.speed) ** 2)) if spec.model == "stribeck" else none
+        falling = _faded(xd / spec.speed) if spec.model == "stribeck" else none
         columns = {
             "coulomb": [by_width],
             "stribeck": [by_width, by_width * falling, none],
@@ -111,9 +112,14 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
     else:
         assert spec.speed is not None
         ratio = xd / spec.speed
-        rising = np.tanh(xd / (spec.width or WIDTH)) * np.exp(-(ratio**2)) * 2 * ratio**2 / spec.speed
+        rising = np.tanh(xd / (spec.width or WIDTH)) * _faded(ratio) * 2 * ratio**2 / spec.speed
         columns = {"stribeck": [none, rising, none], "saturating": [none, _slope_of_tanh(xd, spec.speed)]}
     return np.stack(columns[spec.model], axis=-1)
+
+
+def _faded(ratio: np.ndarray) -> np.ndarray:
+    """exp(-ratio^2), zero where it counts for nothing: numbers too small to be normal make factors a hundred times slower."""
+    return np.exp(-np.minimum(ratio**2, FADED)) * (ratio**2 < FADED)
 
 
 def _slope_of_tanh(x: np.ndarray, width: float) -> np.ndarray:
