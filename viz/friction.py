@@ -50,12 +50,11 @@ def draw_curves(axes: Axes, result: "FrictionResult", reach: float) -> None:
         colour, line = PENS[name]
         width, line, layer = (1.8, "-", 4) if name == result.model else (1.0, line, 3)
         drawn = w[1:] if low == 0 else w  # at rest friction has no sign
-        curve = result.columns(name, drawn, fit.shape or 1.0) @ fit.coefficients
-        label = f"{name}, rms {fit.rmse:.2g} {result.unit}"
+        curve = result.friction(name, drawn)
+        label = f"{name}, rms {fit.rmse:.2g} {result.unit.effort}"
         axes.plot(drawn, curve, line, color=colour, linewidth=width, zorder=layer, label=label)
-    turning = result.unit == "N m"
-    axes.set_xlabel("speed [rad/s]" if turning else "speed [m/s]")
-    axes.set_ylabel(f"friction [{result.unit}]")
+    axes.set_xlabel(f"speed [{result.unit.speed}]")
+    axes.set_ylabel(f"friction [{result.unit.effort}]")
     axes.legend(loc="best" if result.load is not None else "lower right")
 
 
@@ -65,7 +64,7 @@ def passages_figure(shown: "Shown", result: "FrictionResult", at: float) -> Figu
     figure = Figure(figsize=(9.5, 3.4))
     figure.subplots_adjust(left=0.09, right=0.98, top=0.9, bottom=0.14, hspace=0.14)
     upper, lower = figure.subplots(2, 1, sharex=True)
-    angle = "rad" if result.unit == "N m" else "m"
+    angle = result.unit.position
     upper.plot(shown.t, shown.q, color=MEASURED, linewidth=0.9)
     upper.axhline(at, color=MEASURED, linewidth=0.6, linestyle=":")
     lower.plot(shown.t, shown.tau, color=MEASURED, linewidth=0.6)
@@ -78,7 +77,7 @@ def passages_figure(shown: "Shown", result: "FrictionResult", at: float) -> Figu
         upper.plot(crossing, at, "o", color=colour, markersize=5)
         lower.plot(shown.t[part], np.full(part.stop - part.start, shown.tau[part].mean()), color=colour, linewidth=1.8)
     upper.set_ylabel(f"position [{angle}]")
-    lower.set_ylabel(f"{'torque' if angle == 'rad' else 'force'} [{result.unit}]")
+    lower.set_ylabel(f"{'torque' if angle == 'rad' else 'force'} [{result.unit.effort}]")
     lower.set_xlabel("time from the first crossing [s]")
     upper.legend(loc="best")
     simulated = " (SIMULATED)" if result.simulated else ""

@@ -1,5 +1,6 @@
 """Friction over speed: plan the sweeps to record, and fit curves to recorded ones."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,6 @@ from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_o
 from robodyn_pin.output.console import SIMULATED, print_table
 
 if TYPE_CHECKING:
-    from robodyn_pin.friction_tests.loaded_motor import SweepResult
     from robodyn_pin.friction_tests.result import FrictionResult
     from robodyn_pin.friction_tests.sweep_plan import Protocol
 
@@ -51,14 +51,19 @@ def friction_command(
 
         swept = measure_sweeps(settings, run.parent, robot)
         write_sweeps(swept, folder)
-        answer(as_json, swept.summary(), _print_sweeps, swept, folder)
+        title = f"Friction of {swept.robot.name}, half of the difference of both directions"
+        files = f"points, curves, pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg\n"
+        files += f"the robot with this friction: {folder / swept.robot.name}_friction.yaml"
+        answer(as_json, swept.summary(), _print_friction, swept.motors, title, swept.simulated, files)
     else:
         from robodyn_pin.friction_tests.free_motor import measure
         from robodyn_pin.output.friction import write_friction
 
         result = measure(settings, run.parent, robot)
         write_friction(result, folder)
-        answer(as_json, result.summary(), _print_curves, result, folder)
+        files = f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg"
+        title = f"Friction of {result.motor}"
+        answer(as_json, result.summary(), _print_friction, {result.motor: result}, title, result.simulated, files)
 
 
 def _print_protocol(planned: "Protocol", folder: Path) -> None:
@@ -83,49 +88,28 @@ def _print_protocol(planned: "Protocol", folder: Path) -> None:
     print(f"motion and table for a controller: {folder / 'sweeps.yaml'}, passages.csv, protocol.json")
 
 
-def _print_sweeps(swept: "SweepResult", folder: Path) -> None:
-    from robodyn_pin.friction_tests.result import friction_quantities
+def _print_friction(motors: "Mapping[str, FrictionResult]", title: str, simulated: bool, written: str) -> None:
+    """What is found of each motor, what counted as constant speed, and the other curves."""
+    from robodyn_pin.friction_tests.strokes import even_text
 
-    if swept.simulated:
+    if simulated:
         print(SIMULATED)
-    rows = []
-    for name, result in swept.motors.items():
-        fit = result.fits[result.model]
-        found = {q.name: _with_reach(q.value, q.reach) for q in friction_quantities(fit, result.model)}
-        rms = f"{fit.rmse:.2g} {result.unit}"
-        rows.append({"motor": name, **found, "rms": rms, "speeds": len(result.points.speed)})
-    model = next(iter(swept.motors.values())).model
-    print_table(f"Friction of {swept.robot.name}, {model}, with half widths of 95 % intervals [SI]", rows)
-    for name, result in swept.motors.items():
+    rows = [
+        {"motor": name if k == 0 else "", "quantity": q.name, "found, with half width of 95 %": str(q)}
+        for name, result in motors.items()
+        for k, q in enumerate(result.quantities)
+    ]
+    print_table(title, rows)
+    for name, result in motors.items():
+        curves = ", ".join(
+            f"{curve} {fit.rmse:.2g}{' (counts)' if curve == result.model else ''}"
+            for curve, fit in result.fits.items()
+        )
+        print(f"{name}: {len(result.points.speed)} points; rms of the curves [{result.unit.effort}]: {curves}")
+        for curve, why in result.left_out.items():
+            print(f"{name}: {curve}: {why}")
         for warning in result.warnings:
             print(f"note: {name}: {warning}")
-    print(f"points, curves and pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg")
-    print(f"the robot with this friction: {folder / swept.robot.name}_friction.yaml")
-
-
-def _with_reach(value: float, reach: float) -> str:
-    return f"{value:.4g} +- {reach:.2g}" if reach != float("inf") else f"{value:.4g} (not determined)"
-
-
-def _print_curves(result: "FrictionResult", folder: Path) -> None:
-    from robodyn_pin.friction_tests.result import names
-
-    if result.simulated:
-        print(SIMULATED)
-    rows = []
-    for curve, fit in result.fits.items():
-        values = zip(names(curve), fit.coefficients, fit.deviations, strict=True)
-        found = [f"{name} {x:.4g} +- {s:.1g}" for name, x, s in values]
-        if fit.shape is not None:
-            shown = f"+- {fit.shape_deviation:.1g}" if fit.shape_deviation != float("inf") else "(not determined)"
-            found.append(f"shape speed {fit.shape:.4g} {shown}")
-        chosen = " (chosen)" if curve == result.model else ""
-        rows.append(
-            {"model": curve + chosen, "found [SI]": "\n".join(found), f"rms [{result.unit}]": f"{fit.rmse:.2g}"}
-        )
-    print_table(f"Friction of {result.motor}, {len(result.points.speed)} speeds", rows)
-    for curve, why in result.left_out.items():
-        print(f"{curve}: {why}")
-    for warning in result.warnings:
-        print(f"note: {warning}")
-    print(f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg")
+    for even in dict.fromkeys(even_text(result.even, result.unit) for result in motors.values()):
+        print(even)
+    print(written)

@@ -18,11 +18,14 @@ SPACING = 3.0  # speeds stand even in their cube roots: close where friction ben
 
 
 class SteadySpec(Strict):
-    """What counts as constant speed."""
+    """What counts as constant speed: it stays within a share of itself, averaged over a time and a travel."""
 
     shortest: Positive = 0.3  # [s]
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.02  # change of speed, relative
-    slowest: Positive = 0.05  # [rad/s or m/s], slower is standing still; of motors that turn freely
+    travel: Positive | None = None  # [rad or m] default: 0.8 of the sweeps' planned travel, else 0.002
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.05  # the share of the speed
+    slowest: Positive | None = (
+        None  # [rad/s or m/s] slower is creeping, default: a thousandth of the fastest; of 'motor'
+    )
 
 
 class GridSpec(Strict):
@@ -85,8 +88,10 @@ class FrictionFile(LogKeys):
     logs: list[LogSpec] = []  # none: nothing is recorded yet, as for a protocol
     motor: str | None = None  # one that turns freely; or
     sweeps: SweepsSpec | None = None  # motors that carry a load and are limited
-    model: Curve = "saturating"  # the others are fitted for comparison
-    width: Positive | None = None  # [rad/s or m/s] of the change of sign; default: the robot file's, else 0.01
+    model: Curve | None = None  # default: the simplest that the points ask for; the others are fitted for comparison
+    width: Positive | None = (
+        None  # [rad/s or m/s] of the change of sign; default: the robot file's, else 0.01, less if slow
+    )
     steady: SteadySpec = SteadySpec()
     output: Path | None = None
 

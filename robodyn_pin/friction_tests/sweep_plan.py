@@ -15,8 +15,8 @@ from robodyn_pin.dynamics.equations import gravity
 from robodyn_pin.dynamics.loads import check_motion
 from robodyn_pin.errors import BeyondLimits, ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.files import write_json, write_text
-from robodyn_pin.friction_tests.free_motor import check_motors, unit_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile, SweepsSpec
+from robodyn_pin.friction_tests.strokes import check_motors, unit_of
 from robodyn_pin.motions.sweeps import Sweep, SweepMotion, polynomial
 from robodyn_pin.robot.limits import MOTION, limits_of, speed_limits
 from robodyn_pin.robot.robot import Robot
@@ -152,7 +152,7 @@ def _posed(robot: Robot, spec: SweepsSpec, name: str) -> Posed:
     load = float(_loads(robot, c, k, travel, k, c[k : k + 1])[0])
     others = {other: round(float(x), 4) for other, x in zip(names, c, strict=True) if other != name}
     sweep = Sweep(of=name, at=spec.at[name], speeds=spec.in_order, others=others)
-    return Posed(sweep, unit_of(robot, name), load, (min(extremes, default=load), max(extremes, default=load)))
+    return Posed(sweep, unit_of(robot, name).effort, load, (min(extremes, default=load), max(extremes, default=load)))
 
 
 def _places(robot: Robot, name: str) -> np.ndarray:

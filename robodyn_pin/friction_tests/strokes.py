@@ -1,0 +1,147 @@
+"""Where one motor of a log moves evenly and alone: the stretches that friction is read from, and those that are not."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_pin.errors import UnknownName
+from robodyn_pin.friction_tests.friction_file import FrictionFile
+from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion, own_speed, sticks
+from robodyn_pin.logs.log import Log
+from robodyn_pin.robot.axes import parallel
+from robodyn_pin.robot.friction_models import FRICTION, WIDTH
+from robodyn_pin.robot.robot import Robot
+
+ASIDE = 0.05  # of a stretch's travel: others that move more do not stand still
+TREMBLE = 3  # encoder steps that others may tremble by
+SMOOTH = 0.2  # [s] over which positions of the others are averaged, their servos' ripple with them
+TRAVEL = 2e-3  # [rad or m]
+BACK = 0.05  # of a stretch's time: a ripple that turns the motion round for less does not change the mean force
+SURE, ALIKE = 3.0, 10.0  # standard errors; samples that a ripple makes alike
+SHARP = 0.1  # of the slowest speed: a sign that changes over more is not sharp there
+
+
+class Unit(NamedTuple):
+    """Units of one motor."""
+
+    effort: str
+    position: str
+
+    @property
+    def speed(self) -> str:
+        """rad/s or m/s."""
+        return f"{self.position}/s"
+
+    @property
+    def viscous(self) -> str:
+        """N m s/rad or N s/m."""
+        return f"{self.effort} s/{self.position}"
+
+    @property
+    def stiffness(self) -> str:
+        """N m/rad or N/m."""
+        return f"{self.effort}/{self.position}"
+
+
+@dataclass(frozen=True)
+class Strokes:
+    """Even stretches of one motor, settled, in order; and how often which reason took one away."""
+
+    even: list[slice]
+    left_out: Counter[str]
+
+
+def even_motion(run: FrictionFile) -> EvenMotion:
+    """What a friction file takes for constant speed."""
+    planned = SETTLED * run.sweeps.travel if run.sweeps else TRAVEL
+    return EvenMotion(run.steady.shortest, run.steady.travel or planned, run.steady.tolerance)
+
+
+def strokes(log: Log, grain: np.ndarray, k: int, even: EvenMotion, names: tuple[str, ...]) -> Strokes:
+    """Stretches of motor k; `grain` (n,) [rad or m] are the steps of the encoders."""
+    q, kept, left_out = log.q[:, k], [], Counter[str]()
+    for part in even.parts(q, log.rate, float(grain[k])):
+        inner = settled(part)
+        moving = _moving(log.q[inner], k, grain, round(SMOOTH * log.rate))
+        if moving.any():
+            others = ", ".join(names[i] for i in np.flatnonzero(moving))
+            left_out[f"are left out because other motors move meanwhile ({others})"] += 1
+        elif sticks(q[inner], log.rate, float(grain[k])):
+            left_out["are left out because the motor sticks and slips there instead of moving evenly"] += 1
+        elif _force_turns(q[inner], log.efforts[inner, k], log.rate, float(grain[k])):
+            left_out[
+                "are left out because a ripple turns the motion round again and again and the force with it, whose mean is "
+                "then no friction"
+            ] += 1
+        else:
+            kept.append(part)
+    return Strokes(kept, left_out)
+
+
+def settled(part: slice) -> slice:
+    """A stretch without its ends, where torques settle."""
+    aside = round((1 - SETTLED) / 2 * (part.stop - part.start))
+    return slice(part.start + aside, part.stop - aside)
+
+
+def told(left_out: Counter[str]) -> list[str]:
+    """Sentences."""
+    return [f"{n} even {'stretches' if n > 1 else 'stretch'} {why}" for why, n in left_out.items()]
+
+
+def even_text(even: EvenMotion, unit: Unit) -> str:
+    """What counted as constant speed."""
+    return (
+        f"an even stretch keeps its mean speed within {100 * even.share:g} % over {even.shortest:g} s and "
+        f"{even.travel:g} {unit.position} ('steady: {{tolerance, shortest, travel}}')"
+    )
+
+
+def _moving(q: np.ndarray, k: int, grain: np.ndarray, block: int) -> np.ndarray:
+    """Which motors (n,) but k move in q (N, n), on averages that no ripple sees."""
+    pieces = np.array_split(q, max(2, len(q) // max(block, 1)))
+    moved = np.ptp([piece.mean(axis=0) for piece in pieces], axis=0)
+    moving = moved > np.maximum(ASIDE * moved[k], TREMBLE * grain)
+    moving[k] = False
+    return np.asarray(moving)
+
+
+def _force_turns(q: np.ndarray, tau: np.ndarray, rate: float, grain: float) -> bool:
+    """Whether the motion turns round within a stretch and the force is another while it is turned."""
+    speed = own_speed(q, rate, grain) * np.sign(q[-1] - q[0])
+    back = speed < 0
+    if np.mean(back) < BACK:
+        return False
+    aside = (len(q) - len(speed)) // 2
+    force = tau[aside : aside + len(speed)] * np.sign(q[-1] - q[0])
+    error = force.std() * np.sqrt(ALIKE / back.sum() + ALIKE / (~back).sum())
+    return bool(force[~back].mean() - force[back].mean() > SURE * error)
+
+
+def check_motors(robot: Robot, wanted: list[str]) -> None:
+    """Raise UnknownName for a motor that is not there."""
+    for name in wanted:
+        if name not in robot.motors.names:
+            raise UnknownName("motor", name, f"robot {robot.name!r}", robot.motors.names)
+
+
+def width_of(run: FrictionFile, robot: Robot, motor: str, slowest: float = np.inf) -> float:
+    """Of the change of sign [rad/s or m/s]: as asked, else as the robot file's friction of the motor, else 0.01, or a tenth of
+    the slowest speed if that is less: a joint that moves evenly has its sign.
+    """
+    own = robot.motors.S[robot.motors.names.index(motor)]
+    given = [
+        e.spec.width * float(np.linalg.norm(own) / np.linalg.norm(row))
+        for e in robot.efforts
+        for row in e.rows
+        if e.spec.model in FRICTION and e.spec.width is not None and parallel(row, own)
+    ]
+    return run.width or next(iter(given), min(WIDTH, float(f"{SHARP * slowest:.2g}")))
+
+
+def unit_of(robot: Robot, motor: str) -> Unit:
+    """Of a motor's effort and position."""
+    slides = bool(robot.slides(robot.motors.S)[robot.motors.names.index(motor)])
+    return Unit("N", "m") if slides else Unit("N m", "rad")
