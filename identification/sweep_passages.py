@@ -35,10 +35,10 @@ def passages(q: np.ndarray, rate: float, angle: float, parts: Sequence[slice], e
         half = min(crossing - part.start, part.stop - 1 - crossing)
         if half < FEWEST / 2:
             continue
-        crossing, slope = _line(q, slice(round(crossing - half), round(crossing + half) + 1), angle)
         short = SETTLED * half
         if 2 * half >= SETTLED * even.shortest * rate and 2 * half * abs(slope) >= SETTLED * even.travel:
             counted = slice(max(part.start, round(crossing - short)), min(part.stop, round(crossing + short) + 1))
+            crossing, slope = _line(q, counted, angle)
             found.append(Passage(crossing, counted, slope * rate))
     return found
 
