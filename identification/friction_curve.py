@@ -28,6 +28,9 @@ class Points:
     deviation: np.ndarray  # (n,) standard deviation of one sample
     error: np.ndarray  # (n,) standard deviation of the mean
     samples: np.ndarray  # (n,) how many
+    spread: np.ndarray | None = (
+        None  # (n, m) own speeds of the moments that a point is the mean of; none: all as `speed`
+    )
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,13 @@ def fit_curve(
     bounds = np.log(np.abs(w).min() / REACH), np.log(np.abs(w).max() * REACH)
     size = np.ones_like(y)
 
+    spread = w[:, None] if points.spread is None else points.spread
+
+    def averaged(shape: float) -> np.ndarray:
+        return columns(spread.ravel(), shape).reshape(*spread.shape, -1).mean(axis=1)
+
     def solved(shape: float) -> tuple[np.ndarray, np.ndarray]:
-        A = columns(w, shape)
+        A = averaged(shape)
         A = np.column_stack([A, np.ones_like(w)]) if offset else A
         both = np.column_stack([A, -A[:, -1]]) if offset else A
         x = nnls(both / size[:, None], y / size)[0]
@@ -125,9 +133,9 @@ def fit_curve(
     J = A
     if shaped:
         h, k = 1e-4 * shape, len(names)
-        J = np.column_stack([A, (columns(w, shape + h) - columns(w, shape - h)) @ x[:k] / (2 * h)])
+        J = np.column_stack([A, (averaged(shape + h) - averaged(shape - h)) @ x[:k] / (2 * h)])
     rest = (predicted - y) / size
-    covariance = _covariance(J / size[:, None], rest, relative)
+    covariance = _covariance(J / size[:, None], rest)
     if shaped and np.abs(at - bounds).min() < 1e-3:
         covariance[-1, -1] = np.inf
     rms, sizes = float(np.sqrt(np.mean((predicted - y) ** 2))), np.sqrt(np.mean(J**2, axis=0))
@@ -146,12 +154,11 @@ def _sizes(rest: np.ndarray, error: np.ndarray, freedom: int) -> np.ndarray:
     return np.hypot(error, brentq(excess, least, most, rtol=1e-3))
 
 
-def _covariance(J: np.ndarray, rest: np.ndarray, own: bool) -> np.ndarray:
+def _covariance(J: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Covariance of the unknowns from what is left (n,), infinite where the points do not show one.
 
-    Args:
-        own: each point counts with its own residual, over 1 - leverage as if it had not been fitted, because not all are
-            known alike: MacKinnon & White, Journal of Econometrics 29(3), 1985, HC3. Else one variance for all.
+    Each point counts with its own residual, over 1 - leverage as if it had not been fitted, because not all are known alike:
+    MacKinnon & White, Journal of Econometrics 29(3), 1985, HC3.
     """
     length = np.linalg.norm(J, axis=0)
     length[length <= 1e-9 * length.max()] = np.inf
@@ -160,13 +167,9 @@ def _covariance(J: np.ndarray, rest: np.ndarray, own: bool) -> np.ndarray:
     seen = stretched > 1e-6 * stretched.max()
     unseen = np.isinf(length) | (np.abs(along[~seen]) > 1e-3).any(axis=0)
     along, inverse = along[seen], 1 / stretched[seen]
-    map_ = (along.T * inverse) @ left[:, seen].T  # residuals to unknowns
-    if own:
-        leverage = np.sum(left[:, seen] ** 2, axis=1)
-        map_ = map_ * (rest / np.maximum(1 - leverage, 1e-6))
-        found = map_ @ map_.T
-    else:
-        found = float(rest @ rest) / (len(rest) - J.shape[1]) * (map_ @ map_.T)
+    leverage = np.sum(left[:, seen] ** 2, axis=1)
+    scores = (along.T * inverse) @ (left[:, seen] * (rest / np.maximum(1 - leverage, 1e-6))[:, None]).T
+    found = scores @ scores.T
     found = found / np.outer(length, length)
     found[unseen], found[:, unseen] = 0.0, 0.0
     found[unseen, unseen] = np.inf

@@ -14,8 +14,6 @@ LOOSE = 1.5  # times what the middle of a stretch is off a straight line, its en
 BENT = 1 / 24  # of half a stretch, times the share: so far it may be off a straight line anyway
 LONGER = 2.0  # times as long as what shorter windows found
 WINDOW_BLOCKS = 8  # of which the speed over a window is the mean of the last two less the mean of the first two
-SHORT, SMALLEST, COUNTS = 0.01, 5, 8  # [s], samples, encoder steps over which the own speed of a moment is judged
-SLOW, STICKING = 0.2, 1 / 3  # of its mean speed; of the time: slower for longer sticks and slips
 
 
 def still_parts(q: np.ndarray, rate: float, shortest: float) -> list[slice]:
@@ -87,20 +85,6 @@ class EvenMotion:
         beyond = np.flatnonzero(off > LOOSE * off[middle].max() + JITTER * grain + bend)
         begin = beyond[beyond < size // 2].max(initial=-1) + 1
         return slice(part.start + int(begin), part.start + int(beyond[beyond >= size // 2].min(initial=size)))
-
-
-def own_speed(q: np.ndarray, rate: float, grain: float) -> np.ndarray:
-    """The speed (N - h,) [rad/s or m/s] of q (N,) over the shortest time that its encoder's grain lets judge."""
-    mean = abs(q[-1] - q[0]) * rate / max(len(q) - 1, 1)
-    h = max(SMALLEST, round(SHORT * rate), int(np.ceil(COUNTS * grain * rate / mean)) if mean > 0 else 0)
-    h = min(h, len(q) - 1)
-    return (q[h:] - q[:-h]) * rate / h
-
-
-def sticks(q: np.ndarray, rate: float, grain: float) -> bool:
-    """Whether q (N,) stands still again and again on its way: it sticks and slips."""
-    speed = own_speed(q, rate, grain)
-    return bool(np.mean(np.abs(speed) < SLOW * abs(np.mean(speed))) > STICKING)
 
 
 def resolution(q: np.ndarray) -> np.ndarray:

@@ -65,6 +65,7 @@ class PassageSample:
     speed: float  # signed [rad/s or m/s]
     away: np.ndarray  # (k,) positions from the reference angle [rad or m], on a straight line in time
     torque: np.ndarray  # (k,) [N m or N]
+    spread: np.ndarray  # (m,) own speeds [rad/s or m/s]
 
 
 def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
@@ -83,7 +84,8 @@ def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
             alone.append((up if abs(a.speed) < abs(b.speed) else down).pop(0))
     alone += [*up, *down]
     rows = np.array([_row(a, b) for a, b in pairs]).reshape(-1, 6).T
-    return Pairs(Points(*rows[:5]), rows[5]), [s.speed for s in alone]
+    spread = np.array([np.concatenate([a.spread, -b.spread]) for a, b in pairs])
+    return Pairs(Points(*rows[:5], spread), rows[5]), [s.speed for s in alone]
 
 
 def _row(up: PassageSample, down: PassageSample) -> list[float]:

@@ -7,6 +7,7 @@ Motors that carry a load, or cannot turn freely, sweep past a reference angle in
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from robodyn_pin.friction_tests.strokes import (
 )
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log, resample, uniform
 from robodyn_pin.logs.reading import read_log, rows_of
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
@@ -50,16 +51,19 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
     _check_free(robot, run.motor)
     k, even, unit = robot.motors.names.index(run.motor), even_motion(run), unit_of(robot, run.motor)
     turn = np.inf if robot.slides(robot.motors.S)[k] else ONE_TURN
-    found: list[tuple[float, float, float, float, int]] = []
+    found: list[tuple[tuple[float, float, float, float, int], np.ndarray]] = []
     said, simulated = Counter[str](), False
     for log, grain in logs_of(run, folder, robot):
         simulated |= log.simulated
         seen = strokes(log, grain, k, even, robot.motors.names)
         said += seen.left_out
-        found += [_point(log, k, settled(part), turn) for part in seen.even]
-    fastest = max((abs(point[0]) for point in found), default=0.0)
+        for part in map(settled, seen.even):
+            whole = _whole_turns(log.q[part, k], turn)
+            spread = seen.spread(log.q[part, k][:whole], log.rate, float(grain[k]))
+            found.append((stretch_point(float(spread.mean()), log.efforts[part, k][:whole]), spread))
+    fastest = max((abs(point[0]) for point, _ in found), default=0.0)
     slowest = run.steady.slowest or CREEPING * fastest
-    kept = sorted(point for point in found if abs(point[0]) >= slowest)
+    kept = sorted((f for f in found if abs(f[0][0]) >= slowest), key=lambda f: f[0][0])
     if len(kept) < len(found):
         said[f"are slower than {slowest:.3g} {unit.speed} and taken for creeping ('steady: slowest')"] += len(
             found
@@ -70,9 +74,9 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
             f"{run.steady.shortest:g} s at a constant speed: {even_text(even, unit)}{''.join(f'; {s}' for s in told(said))}; hold each "
             "speed longer, or ask for less"
         )
-    points = Points(*np.array(kept).T)
+    points = Points(*np.array([point for point, _ in kept]).T, np.array([spread for _, spread in kept]))
     width = width_of(run, robot, run.motor, float(np.abs(points.speed).min()))
-    fits, left_out = fit_curves(run.model, points, width, swept=False)
+    fits, left_out = fit_curves(run.model, points, width, False)
     model, about = simplest(run.model, fits, points)
     warnings = (*_one_sided(points), *about, *told(said))
     return FrictionResult(robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated)
@@ -90,9 +94,21 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log
             "their log"
         )
     for named in run.logs:
-        raw = read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale)
-        log = uniform(raw)
-        yield log.section(*rows_of(named, log.size)), resolution(raw.q)
+        log = read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale)
+        log = log.section(*rows_of(named, log.size))
+        yield _fresh(log), resolution(log.q)
+
+
+def _fresh(log: Log) -> Log:
+    """The log on a uniform clock, from the samples that are new: those that repeat the one before in everything are not."""
+    new = np.append(True, np.diff(np.column_stack([log.q, log.efforts]), axis=0).any(axis=1))
+    new[-1] = True
+    if new.all():
+        return uniform(log)
+    clock = log.t[0] + np.arange(log.size) / log.rate
+    return replace(
+        log, t=clock, q=resample(clock, log.t[new], log.q[new]), tau=resample(clock, log.t[new], log.efforts[new])
+    )
 
 
 def _one_sided(points: Points) -> list[str]:
@@ -105,14 +121,11 @@ def _one_sided(points: Points) -> list[str]:
     ]
 
 
-def _point(log: Log, k: int, part: slice, turn: float) -> tuple[float, float, float, float, int]:
-    """Of one stretch; whole turns where there is one, so that what repeats averages out."""
-    q = log.q[part, k]
+def _whole_turns(q: np.ndarray, turn: float) -> int:
+    """Samples of q (N,) that are whole turns, so that what repeats averages out; all where there is not one."""
     turned = np.abs(q - q[0])
     turns = np.floor(turned[-1] / turn)
-    end = int(np.searchsorted(turned, turns * turn)) if turns else len(q)
-    speed = float(np.polyfit(np.arange(end) / log.rate, q[:end] - q[0], 1)[0])
-    return stretch_point(speed, log.efforts[part, k][:end])
+    return int(np.searchsorted(turned, turns * turn)) if turns else len(q)
 
 
 def _check_free(robot: Robot, motor: str) -> None:

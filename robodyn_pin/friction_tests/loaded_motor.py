@@ -14,6 +14,7 @@ from robodyn_pin.friction_tests.free_motor import logs_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import FrictionResult, fit_curves, simplest
 from robodyn_pin.friction_tests.strokes import (
+    Strokes,
     check_motors,
     even_motion,
     even_text,
@@ -85,7 +86,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
             said[name] += seen.left_out
             found = passages(log.q[:, k], log.rate, angle, seen.even, even)
             beside[name] += len(seen.even) - len(found)
-            samples[name] += [_sample(log, p, k) for p in found]
+            samples[name] += [_sample(log, p, k, seen, float(grain[k])) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
     for name, angle in at.items():
@@ -136,11 +137,12 @@ def _result(
     )
 
 
-def _sample(log: Log, passage: Passage, k: int) -> PassageSample:
+def _sample(log: Log, passage: Passage, k: int, seen: Strokes, grain: float) -> PassageSample:
     index = np.arange(passage.part.start, passage.part.stop)
     # A copy: what is kept of a log must not keep the log.
     tau = log.efforts[passage.part, k].copy()
-    return PassageSample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau)
+    spread = seen.spread(log.q[passage.part, k], log.rate, grain)
+    return PassageSample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau, spread)
 
 
 def _shown(log: Log, found: list[Passage], k: int) -> Shown:

@@ -28,7 +28,7 @@ EFFORTS: dict[Curve, tuple[EffortSpec, ...]] = {
 SPEEDS = ("speed", "omega_st")
 SLIGHT = 0.1  # of the friction: a term that is surely less than that is known, even where it may be zero
 EXACT = 3e-3  # of the friction: a straight line that leaves less is as good as one that bends
-CHANCE = 0.01  # that a curve that does not bend seems to
+CHANCE = 0.001  # that a curve that does not bend seems to
 TURNING = Unit("N m", "rad")
 TABLE_5: dict[str, tuple[int, ...]] = {"Fs": (0, 1), "Fc": (0,), "Fv": (2,), "omega_st": (-1,)}
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from robodyn_pin.errors import UnknownName
 from robodyn_pin.friction_tests.friction_file import FrictionFile
-from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion, own_speed, sticks
+from robodyn_pin.identification.ripple import force_turns, speed_quantiles, sticks, turned
+from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.axes import parallel
 from robodyn_pin.robot.friction_models import FRICTION, WIDTH
@@ -18,9 +19,7 @@ ASIDE = 0.05  # of a stretch's travel: others that move more do not stand still
 TREMBLE = 3  # encoder steps that others may tremble by
 SMOOTH = 0.2  # [s] over which positions of the others are averaged, their servos' ripple with them
 TRAVEL = 2e-3  # [rad or m]
-BACK = 0.05  # of a stretch's time: a ripple that turns the motion round for less does not change the mean force
-SURE, ALIKE = 3.0, 10.0  # standard errors; samples that a ripple makes alike
-SHARP = 0.1  # of the slowest speed: a sign that changes over more is not sharp there
+SHARP = 0.01  # of the slowest speed: a sign that changes over more is not sharp at the moments of a ripple
 
 
 class Unit(NamedTuple):
@@ -51,6 +50,12 @@ class Strokes:
 
     even: list[slice]
     left_out: Counter[str]
+    follows: bool  # force follows the ripple, as far as can be seen: it is a motion, not of the reading alone
+
+    def spread(self, q: np.ndarray, rate: float, grain: float) -> np.ndarray:
+        """Own speeds (m,) of an even stretch of positions q (N,)."""
+        found = speed_quantiles(q, rate, grain)
+        return found if self.follows else np.full_like(found, found.mean())
 
 
 def even_motion(run: FrictionFile) -> EvenMotion:
@@ -70,14 +75,17 @@ def strokes(log: Log, grain: np.ndarray, k: int, even: EvenMotion, names: tuple[
             left_out[f"are left out because other motors move meanwhile ({others})"] += 1
         elif sticks(q[inner], log.rate, float(grain[k])):
             left_out["are left out because the motor sticks and slips there instead of moving evenly"] += 1
-        elif _force_turns(q[inner], log.efforts[inner, k], log.rate, float(grain[k])):
-            left_out[
-                "are left out because a ripple turns the motion round again and again and the force with it, whose mean is "
-                "then no friction"
-            ] += 1
         else:
             kept.append(part)
-    return Strokes(kept, left_out)
+    back = [p for p in kept if turned(q[settled(p)], log.rate, float(grain[k]))]
+    follows = force_turns([(q[settled(p)], log.efforts[settled(p), k]) for p in back], log.rate, float(grain[k]))
+    if back and follows:
+        kept = [p for p in kept if p not in back]
+        left_out[
+            "are left out because a ripple turns the motion round again and again and the force with it: its mean is "
+            "no friction at one speed"
+        ] += len(back)
+    return Strokes(kept, left_out, follows)
 
 
 def settled(part: slice) -> slice:
@@ -108,18 +116,6 @@ def _moving(q: np.ndarray, k: int, grain: np.ndarray, block: int) -> np.ndarray:
     return np.asarray(moving)
 
 
-def _force_turns(q: np.ndarray, tau: np.ndarray, rate: float, grain: float) -> bool:
-    """Whether the motion turns round within a stretch and the force is another while it is turned."""
-    speed = own_speed(q, rate, grain) * np.sign(q[-1] - q[0])
-    back = speed < 0
-    if np.mean(back) < BACK:
-        return False
-    aside = (len(q) - len(speed)) // 2
-    force = tau[aside : aside + len(speed)] * np.sign(q[-1] - q[0])
-    error = force.std() * np.sqrt(ALIKE / back.sum() + ALIKE / (~back).sum())
-    return bool(force[~back].mean() - force[back].mean() > SURE * error)
-
-
 def check_motors(robot: Robot, wanted: list[str]) -> None:
     """Raise UnknownName for a motor that is not there."""
     for name in wanted:
@@ -128,7 +124,7 @@ def check_motors(robot: Robot, wanted: list[str]) -> None:
 
 
 def width_of(run: FrictionFile, robot: Robot, motor: str, slowest: float = np.inf) -> float:
-    """Of the change of sign [rad/s or m/s]: as asked, else as the robot file's friction of the motor, else 0.01, or a tenth of
+    """Of the change of sign [rad/s or m/s]: as asked, else as the robot file's friction of the motor, else 0.01, or a hundredth of
     the slowest speed if that is less: a joint that moves evenly has its sign.
     """
     own = robot.motors.S[robot.motors.names.index(motor)]
