@@ -46,7 +46,7 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
         BadLog: nowhere a constant speed.
     """
     if run.motor is None:
-        raise BadFile("the friction file names 'sweeps', not a 'motor' that turns freely; see sweeps.measure_sweeps")
+        raise BadFile("the friction file names no 'motor' that turns freely")
     check_motors(robot, [run.motor])
     _check_free(robot, run.motor)
     k, even, unit = robot.motors.names.index(run.motor), even_motion(run), unit_of(robot, run.motor)

@@ -71,7 +71,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
         RobodynError: too few speeds for the model.
     """
     if run.sweeps is None:
-        raise BadFile("the friction file names a 'motor' that turns freely, no 'sweeps'; see free.measure")
+        raise BadFile("the friction file names no 'sweeps'")
     at, names, even = run.sweeps.at, robot.motors.names, even_motion(run)
     check_motors(robot, list(at))
     samples: dict[str, list[PassageSample]] = {name: [] for name in at}

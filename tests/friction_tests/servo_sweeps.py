@@ -76,3 +76,65 @@ def robot_files(folder: Path, turns: bool) -> Path:
     (folder / "axis.urdf").write_text(URDF.format(kind="revolute" if turns else "prismatic"))
     (folder / "axis.yaml").write_text("{urdf: axis.urdf, motors: [x]}")
     return folder / "axis.yaml"
+
+
+@dataclass(frozen=True)
+class Sticking:
+    """The truth of an axis that breaks away: a spring up to static friction, then Coulomb friction and a mass."""
+
+    static: float = 3.0
+    coulomb: float = 2.0
+    viscous: float = 8.0
+    load: float = -0.6
+    stiffness: float = 5e4
+    inertia: float = 1.0
+    grain: float = 1.3e-6
+    noise: float = 0.05
+    scatter: float = 0.02  # of static friction, from one break to the next
+    rising: float = 1.0  # effort per second
+    slip: float = 1e-3
+    places: tuple[float, ...] = (0.05, 0.1, 0.15)
+    turns: bool = False
+
+    def static_at(self, place: float) -> float:
+        """It changes along the axis."""
+        return self.static * (1 + 0.2 * np.sin(40 * place))
+
+
+STUCK_SLIDE = Sticking()
+STUCK_HINGE = Sticking(4.0, 3.0, 1.5, 0.7, 800.0, 0.1, 2e-5, 0.05, 0.02, 1.0, 0.05, (-0.5, 0.2, 0.9), True)
+
+
+def ramps(axis: Sticking, seed: int, repeats: int = 4, rate: float = 500.0) -> dict[str, np.ndarray]:
+    """Columns of a log: at each place, ramps to both sides until the axis slips; a servo brings it back."""
+    rng, dt, every = np.random.default_rng(seed), 1e-4, round(1e4 / rate)
+    q, tau = [], []
+    for place in axis.places:
+        for sign in [1, -1] * repeats:
+            static = axis.static_at(place) * (1 + axis.scatter * rng.normal())
+            rest = round(0.6 / dt)
+            rising = np.arange(rest, rest + round(static / axis.rising / dt)) - rest
+            stuck = sign * axis.rising * rising * dt
+            q += [np.full(rest, place), place + stuck / axis.stiffness]
+            tau += [np.full(rest, axis.load), axis.load + stuck]
+            x, v, slid, pushed = place + sign * static / axis.stiffness, 0.0, [], []
+            push = static
+            while abs(x - place) < axis.slip:
+                push += axis.rising * dt
+                v += sign * (push - axis.coulomb - axis.viscous * abs(v)) / axis.inertia * dt
+                x += v * dt
+                slid.append(x)
+                pushed.append(axis.load + sign * push)
+            time = np.linspace(0, 1, round(0.8 / dt))  # the servo catches it and moves it back
+            tangent = v * 0.8
+            back = x + tangent * time * (1 - time) ** 2 + (place - x) * time**2 * (3 - 2 * time)
+            q += [np.array(slid), back]
+            speed = np.gradient(back) / dt
+            tau += [np.array(pushed), axis.load + axis.coulomb * np.tanh(speed / 1e-3) + axis.viscous * speed]
+    where, effort = np.concatenate(q)[::every], np.concatenate(tau)[::every]
+    t = np.arange(len(where)) / rate + 0.1 / rate * rng.uniform(-1, 1, len(where))
+    measured = effort + axis.noise * rng.normal(size=len(t))
+    stale = rng.random(len(t)) < 0.1
+    stale[0] = False
+    fresh = np.maximum.accumulate(np.where(stale, 0, np.arange(len(t))))
+    return {"t": t, "q_x": (np.round(where / axis.grain) * axis.grain)[fresh], "tau_x": measured[fresh]}
