@@ -43,8 +43,13 @@ class FrictionQuantity(NamedTuple):
     unit: str = ""
     shown: bool = True  # false: what it may be, at worst, is as large as what is measured
 
+    @property
+    def bare(self) -> str:
+        """With its interval, without its unit."""
+        return f"{self.value:.4g} +- {self.reach:.2g}" if self.shown else "not shown"
+
     def __str__(self) -> str:
-        return f"{self.value:.4g} +- {self.reach:.2g} {self.unit}" if self.shown else "the log does not show it"
+        return f"{self.bare} {self.unit}" if self.shown else "the log does not show it"
 
     def summary(self) -> dict[str, object]:
         """As JSON has it; what the log does not show has no value."""

@@ -5,10 +5,12 @@ from pathlib import Path
 import polars as pl
 
 from robodyn_pin.files import write_json, write_text
+from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult
 from robodyn_pin.friction_tests.loaded_motor import SweepResult
 from robodyn_pin.friction_tests.result import FrictionResult
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.robot.export import robot_with_friction
+from robodyn_pin.viz.breakaway import breakaway_figure
 from robodyn_pin.viz.friction import friction_figure, passages_figure
 from robodyn_pin.viz.plots import svg
 
@@ -38,3 +40,11 @@ def write_sweeps(result: SweepResult, folder: Path) -> None:
     write_text(folder / f"{name}.urdf", result.robot.urdf_xml)
     write_text(folder / f"{name}.yaml", robot_with_friction(result.robot, result.efforts, result.simulated))
     write_json(folder / "friction.json", result.summary())
+
+
+def write_breakaway(result: BreakawayResult, folder: Path) -> None:
+    """Write `breakaway.csv` (every ramp), for each motor `breakaway_M.svg` and, last, `breakaway.json`."""
+    write_table(folder / "breakaway.csv", result.table(), NOTE if result.simulated else "")
+    for name in result.places:
+        write_text(folder / f"breakaway_{name}.svg", svg(breakaway_figure(result, name), f"breakaway_{name}"))
+    write_json(folder / "breakaway.json", result.summary())
