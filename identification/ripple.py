@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 SHORT, COUNTS = 2, 8  # samples, encoder steps over which the own speed of a moment is judged
-STUCK_FOR = 0.01  # [s] likewise, of what stands still
+STUCK_FOR, STUCK_COUNTS = 0.01, 2  # [s], encoder steps, likewise, of what stands still
 QUANTILES = 24
 SLOW, STICKING = 0.2, 1 / 3  # of its mean speed; of the time: slower for longer sticks and slips
 BACK = 3e-4  # of the time: turned round for less, the motion is even enough
 SURE, ALIKE = 3.0, 10.0  # standard errors; samples that a ripple makes alike
-FOLLOWS = 0.2  # of the force: what follows the turns by less is no friction
+FOLLOWS = 0.2  # of half the difference of both directions: what follows the turns by less is no friction
 
 
 def sticks(q: np.ndarray, rate: float, grain: float) -> bool:
     """Whether q (N,) stands still again and again on its way: it sticks and slips; `grain` is the encoder's step."""
-    speed = own_speed(q, rate, grain, round(STUCK_FOR * rate))
+    speed = own_speed(q, rate, grain * STUCK_COUNTS / COUNTS, round(STUCK_FOR * rate))
     return bool(np.mean(np.abs(speed) < SLOW * abs(np.mean(speed))) > STICKING)
 
 
@@ -28,8 +28,6 @@ def own_speed(q: np.ndarray, rate: float, grain: float, shortest: int = 0) -> np
     """The speed (N - h,) [rad/s or m/s] of q (N,) over the shortest time h that its encoder's grain lets judge."""
     mean = abs(q[-1] - q[0]) / max(len(q) - 1, 1)
     h = max(SHORT, shortest, int(np.ceil(COUNTS * grain / mean)) if mean > 0 else 0)
-    if h == SHORT and len(q) > 2 * SHORT:  # true to the fourth order: fast ripple keeps its height
-        return (8 * (q[3:-1] - q[1:-3]) - (q[4:] - q[:-4])) * rate / 12
     h = min(h + h % 2, len(q) - 1)
     return (q[h:] - q[:-h]) * rate / h
 
@@ -63,5 +61,6 @@ def force_turns(stretches: Sequence[tuple[np.ndarray, np.ndarray]], rate: float,
     A, y = np.concatenate(rows), np.concatenate(forces)
     x, *_ = np.linalg.lstsq(A, y, rcond=None)
     variance = np.mean((y - A @ x) ** 2) * np.linalg.pinv(A.T @ A)[0, 0] * ALIKE
-    level = np.median([abs(tau.mean()) for _, tau in stretches])
+    means = {way: [tau.mean() for q, tau in stretches if (q[-1] - q[0]) * way > 0] for way in (1, -1)}
+    level = (np.median(means[1]) - np.median(means[-1])) / 2 if means[1] and means[-1] else 0.0
     return bool(x[0] > max(SURE * np.sqrt(variance), FOLLOWS * level))

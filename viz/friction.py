@@ -19,13 +19,13 @@ SLOW = 0.15  # [rad/s or m/s] up to where Obal & Gierlak (IRB 2400), Fig. 9, sho
 
 @matplotlib.rc_context(STYLE)
 def friction_figure(result: "FrictionResult") -> Figure:
-    """Points and all curves of a motor, the chosen one thicker; for sweeps again up to 0.15 rad/s."""
+    """Points and all curves of a motor, the chosen one thicker; for sweeps again the slow third, at most up to 0.15 rad/s."""
     swept = result.load is not None
     figure = Figure(figsize=(9.5, 3.4) if swept else (6.2, 3.4))
     figure.subplots_adjust(left=0.07 if swept else 0.11, right=0.98, top=0.9, bottom=0.14, wspace=0.16)
     axes = figure.subplots(1, 2 if swept else 1, squeeze=False)[0]
     reach = 1.03 * np.abs(result.points.speed).max()
-    draw_curves(axes[0], result, min(SLOW, reach) if swept else reach)
+    draw_curves(axes[0], result, min(SLOW, reach / 3) if swept else reach)
     if swept:
         draw_curves(axes[1], result, reach)
         axes[1].get_legend().remove()
@@ -39,11 +39,9 @@ def draw_curves(axes: Axes, result: "FrictionResult", reach: float) -> None:
     """Points and curves up to a speed."""
     p = result.points
     inside = np.abs(p.speed) <= reach
-    deviation, label = p.deviation, "constant speed, deviation of one sample"
-    if result.load is not None:
-        deviation, label = p.error, "both directions, deviation of the mean"
-    axes.errorbar(p.speed[inside], p.effort[inside], yerr=deviation[inside], fmt="o", color=MEASURED, markersize=3,
-                  elinewidth=0.6, label=label)  # fmt: skip
+    label = "constant speed" if result.load is None else "half the difference of both directions"
+    axes.errorbar(p.speed[inside], p.effort[inside], yerr=p.error[inside], fmt="o", color=MEASURED, markersize=3,
+                  elinewidth=0.6, label=f"{label}, deviation of the mean")  # fmt: skip
     low, high = -reach if p.speed.min() < 0 else 0.0, reach if p.speed.max() > 0 else 0.0
     w = np.linspace(low, high, 1001)
     for name, fit in result.fits.items():
@@ -54,7 +52,7 @@ def draw_curves(axes: Axes, result: "FrictionResult", reach: float) -> None:
         label = f"{name}, rms {fit.rmse:.2g} {result.unit.effort}"
         axes.plot(drawn, curve, line, color=colour, linewidth=width, zorder=layer, label=label)
     axes.set_xlabel(f"speed [{result.unit.speed}]")
-    axes.set_ylabel(f"friction [{result.unit.effort}]")
+    axes.set_ylabel(f"{'friction' if result.load is not None else 'friction and offset'} [{result.unit.effort}]")
     axes.legend(loc="best" if result.load is not None else "lower right")
 
 

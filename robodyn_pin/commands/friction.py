@@ -75,7 +75,10 @@ def friction_command(
         write_sweeps(swept, folder)
         title = f"Friction of {swept.robot.name}, half of the difference of both directions"
         files = f"points, curves, pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg\n"
-        files += f"the robot with this friction: {folder / swept.robot.name}_friction.yaml"
+        if swept.known:
+            files += f"the robot with this friction: {folder / swept.robot.name}_friction.yaml"
+        else:
+            files += "no robot file is written, as the logs show no friction; sweep slower and faster, and longer"
         answer(as_json, swept.summary(), _print_friction, swept.motors, title, swept.simulated, files)
     else:
         from robodyn_pin.friction_tests.free_motor import measure

@@ -18,9 +18,11 @@ from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import FrictionResult, fit_curves, simplest
 from robodyn_pin.friction_tests.strokes import (
     check_motors,
+    check_travel,
     even_motion,
     even_text,
     settled,
+    span_of,
     strokes,
     told,
     unit_of,
@@ -28,9 +30,8 @@ from robodyn_pin.friction_tests.strokes import (
 )
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
-from robodyn_pin.logs.log import Log, resample, uniform
+from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.logs.reading import read_log, rows_of
-from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
 ONE_TURN = 2 * np.pi
@@ -65,9 +66,9 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
     slowest = run.steady.slowest or CREEPING * fastest
     kept = sorted((f for f in found if abs(f[0][0]) >= slowest), key=lambda f: f[0][0])
     if len(kept) < len(found):
-        said[f"are slower than {slowest:.3g} {unit.speed} and taken for creeping ('steady: slowest')"] += len(
-            found
-        ) - len(kept)
+        said[f"because they are slower than {slowest:.3g} {unit.speed} and taken for creeping ('steady: slowest')"] += (
+            len(found) - len(kept)
+        )
     if not kept:
         raise BadLog(
             f"{', '.join(str(named.file) for named in run.logs)}: motor {run.motor!r} moves nowhere for "
@@ -76,7 +77,11 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
         )
     points = Points(*np.array([point for point, _ in kept]).T, np.array([spread for _, spread in kept]))
     width = width_of(run, robot, run.motor, float(np.abs(points.speed).min()))
-    fits, left_out = fit_curves(run.model, points, width, False)
+    try:
+        fits, left_out = fit_curves(run.model, points, width, swept=False)
+    except RobodynError as error:
+        files = ", ".join(str(named.file) for named in run.logs)
+        raise RobodynError(f"{files}: motor {run.motor!r}: {'; '.join([str(error), *told(said)])}") from None
     model, about = simplest(run.model, fits, points)
     warnings = (*_one_sided(points), *about, *told(said))
     return FrictionResult(robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated)
@@ -96,19 +101,22 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log
     for named in run.logs:
         log = read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale)
         log = log.section(*rows_of(named, log.size))
+        check_travel(robot, log, run.units)
         yield _fresh(log), resolution(log.q)
 
 
 def _fresh(log: Log) -> Log:
-    """The log on a uniform clock, from the samples that are new: those that repeat the one before in everything are not."""
-    new = np.append(True, np.diff(np.column_stack([log.q, log.efforts]), axis=0).any(axis=1))
-    new[-1] = True
+    """The log on a uniform clock, each motor from samples that are new: those that repeat position and effort are not."""
+    new = np.ones(log.q.shape, bool)
+    new[1:-1] = (np.diff(log.q, axis=0) != 0)[:-1] | (np.diff(log.efforts, axis=0) != 0)[:-1]
     if new.all():
         return uniform(log)
     clock = log.t[0] + np.arange(log.size) / log.rate
-    return replace(
-        log, t=clock, q=resample(clock, log.t[new], log.q[new]), tau=resample(clock, log.t[new], log.efforts[new])
+    q, tau = (
+        np.stack([np.interp(clock, log.t[n], column[n]) for n, column in zip(new.T, x.T, strict=True)], axis=1)
+        for x in (log.q, log.efforts)
     )
+    return replace(log, t=clock, q=q, tau=tau)
 
 
 def _one_sided(points: Points) -> list[str]:
@@ -129,21 +137,10 @@ def _whole_turns(q: np.ndarray, turn: float) -> int:
 
 
 def _check_free(robot: Robot, motor: str) -> None:
-    span = _span(robot, motor)
+    span = span_of(robot, motor)
     if span < ONE_TURN and unit_of(robot, motor).position == "rad":
         raise RobodynError(
             f"motor {motor!r} of robot {robot.name!r} cannot turn freely: its limits are {span:.3g} rad apart, so that it "
             "holds no speed for long and carries more than friction; sweep it past a reference angle ('sweeps: {at: {"
             f"{motor}: ANGLE}}}}'), or `robodyn identify` finds its friction from a rich motion"
         )
-
-
-def _span(robot: Robot, motor: str) -> float:
-    """How far a motor may turn by its own limits and those of a joint that it turns alone; infinite without."""
-    row, span = robot.motors.S[robot.motors.names.index(motor)], np.inf
-    for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
-        for axis, half in zip(bounds.S, bounds.half.tolist(), strict=True):
-            share = float(axis @ row) / float(axis @ axis)
-            if np.allclose(share * axis, row):
-                span = min(span, 2 * half * abs(share))
-    return span

@@ -56,6 +56,11 @@ class SweepResult:
         """Entries for the robot file's `efforts:`."""
         return [entry for result in self.motors.values() for entry in result.efforts]
 
+    @property
+    def known(self) -> bool:
+        """Whether the logs show any friction."""
+        return any(entry["known"] for entry in self.efforts)
+
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
         found = {name: result.summary() | {"reference": self.at[name]} for name, result in self.motors.items()}
@@ -91,7 +96,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
                 shown[name] = _shown(log, found, k)
     for name, angle in at.items():
         if not samples[name]:
-            said[name][f"do not pass the reference angle {angle:g}, as far to both sides"] = beside[name]
+            said[name][f"because they do not pass the reference angle {angle:g}, as far to both sides"] = beside[name]
     results = {name: _result(run, robot, name, samples[name], even, told(said[name]), simulated) for name in at}
     return SweepResult(robot, at, results, shown, simulated)
 
@@ -124,7 +129,7 @@ def _result(
     try:
         fits, left_out = fit_curves(run.model, pairs.friction, width, swept=True)
     except RobodynError as error:
-        raise RobodynError(f"{files}: motor {motor!r}: {error}") from None
+        raise RobodynError(f"{files}: motor {motor!r}: {'; '.join([str(error), *said])}") from None
     model, warnings = simplest(run.model, fits, pairs.friction)
     if alone:
         listed = ", ".join(f"{w:.4g}" for w in alone[:5]) + (", ..." if len(alone) > 5 else "")

@@ -6,18 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.errors import UnknownName
+from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.identification.ripple import force_turns, speed_quantiles, sticks, turned
 from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.units import Units
 from robodyn_pin.robot.axes import parallel
 from robodyn_pin.robot.friction_models import FRICTION, WIDTH
+from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
 ASIDE = 0.05  # of a stretch's travel: others that move more do not stand still
 TREMBLE = 3  # encoder steps that others may tremble by
 SMOOTH = 0.2  # [s] over which positions of the others are averaged, their servos' ripple with them
+BEYOND = 2.0  # times as far as limits are apart: no controller does that
 TRAVEL = 2e-3  # [rad or m]
 SHARP = 0.01  # of the slowest speed: a sign that changes over more is not sharp at the moments of a ripple
 
@@ -72,9 +75,9 @@ def strokes(log: Log, grain: np.ndarray, k: int, even: EvenMotion, names: tuple[
         moving = _moving(log.q[inner], k, grain, round(SMOOTH * log.rate))
         if moving.any():
             others = ", ".join(names[i] for i in np.flatnonzero(moving))
-            left_out[f"are left out because other motors move meanwhile ({others})"] += 1
+            left_out[f"because other motors move meanwhile ({others})"] += 1
         elif sticks(q[inner], log.rate, float(grain[k])):
-            left_out["are left out because the motor sticks and slips there instead of moving evenly"] += 1
+            left_out["because the motor sticks and slips there instead of moving evenly"] += 1
         else:
             kept.append(part)
     back = [p for p in kept if turned(q[settled(p)], log.rate, float(grain[k]))]
@@ -82,7 +85,7 @@ def strokes(log: Log, grain: np.ndarray, k: int, even: EvenMotion, names: tuple[
     if back and follows:
         kept = [p for p in kept if p not in back]
         left_out[
-            "are left out because a ripple turns the motion round again and again and the force with it: its mean is "
+            "because a ripple turns the motion round again and again and the force with it: its mean is "
             "no friction at one speed"
         ] += len(back)
     return Strokes(kept, left_out, follows)
@@ -96,7 +99,7 @@ def settled(part: slice) -> slice:
 
 def told(left_out: Counter[str]) -> list[str]:
     """Sentences."""
-    return [f"{n} even {'stretches' if n > 1 else 'stretch'} {why}" for why, n in left_out.items()]
+    return [f"even stretches left out: {n}, {why}" for why, n in left_out.items() if n]
 
 
 def even_text(even: EvenMotion, unit: Unit) -> str:
@@ -141,3 +144,27 @@ def unit_of(robot: Robot, motor: str) -> Unit:
     """Of a motor's effort and position."""
     slides = bool(robot.slides(robot.motors.S)[robot.motors.names.index(motor)])
     return Unit("N", "m") if slides else Unit("N m", "rad")
+
+
+def span_of(robot: Robot, motor: str) -> float:
+    """How far a motor may turn by its own limits and those of a joint that it turns alone; infinite without."""
+    row, span = robot.motors.S[robot.motors.names.index(motor)], np.inf
+    for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
+        for axis, half in zip(bounds.S, bounds.half.tolist(), strict=True):
+            share = float(axis @ row) / float(axis @ axis)
+            if np.allclose(share * axis, row):
+                span = min(span, 2 * half * abs(share))
+    return span
+
+
+def check_travel(robot: Robot, log: Log, units: Units) -> None:
+    """Raise BadLog for a motor that moves farther than its limits are apart: its positions have another unit."""
+    slides = robot.slides(robot.motors.S)
+    for k, name in enumerate(robot.motors.names):
+        moved, span = float(np.ptp(log.q[:, k])), span_of(robot, name)
+        if moved > BEYOND * span:
+            kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
+            raise BadLog(
+                f"{log.name}: motor {name!r} moves over {moved:.4g} {unit_of(robot, name).position}, its limits are {span:.4g} apart; are "
+                f"its {kind}s in another unit than {unit!r}? Declare 'units: {{{kind}: {usual}}}', or 'scale: {{position: ...}}'"
+            )
