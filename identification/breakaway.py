@@ -104,7 +104,7 @@ def _leaving(x: np.ndarray, grain: float) -> tuple[int, int, int]:
             far = np.flatnonzero(x > NEAR * max(float(x[max(0, at - 5) : at + 1].mean()), 0.0) + MANY * grain)
             x = x[: int(far[0]) + 1] if len(far) and far[0] > at + 5 else x
         low, high = (max(3, early), min(len(x) - 3, late)) if k == 2 else (len(x) // 5, len(x) - 3)
-        step, time = max(1, len(x) // 1000), np.linspace(0, 1, len(x))
+        step, time = max(1, len(x) // 400), np.linspace(0, 1, len(x))
         tried = np.unique(np.linspace(low, high, TRIED).astype(int))
         left = np.array([_left(time[::step], x[::step], time[i]) for i in tried])
         at = int(tried[np.argmin(left)])
