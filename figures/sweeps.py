@@ -24,7 +24,6 @@ def study() -> Section:
     rows = []
     for what, axis in (("slide", SLIDE), ("hinge", HINGE)):
         rows += _curve_rows(f"{what}, ripple {1e3 * axis.ripple:.2g} m{_unit(axis)}", axis)
-        rows += _curve_rows(f"{what}, ripple {1e3 * calm.ripple:.2g} m{_unit(axis)}", calm)
         rows += _curve_rows(f"{what} with Stribeck friction", BENT[what])
         rows += _curve_rows(f"{what}, past its middle both ways", axis, FEWER, swept=True)
     for what, stuck in (("slide", STUCK_SLIDE), ("hinge", STUCK_HINGE)):
