@@ -29,7 +29,7 @@ def study() -> Section:
     for what, stuck in (("slide", STUCK_SLIDE), ("hinge", STUCK_HINGE)):
         rows += _break_rows(what, stuck)
     note = (
-        f"SIMULATED by a simulator of its own (`tests/friction_tests/servo_sweeps.py`, plain NumPy), {SEEDS} seeds, {FEWER} of passages and of ramps. A slide of "
+        f"SIMULATED by a simulator of its own (`tests/servo_sweeps.py`, plain NumPy), {SEEDS} seeds, {FEWER} of passages and of ramps. A slide of "
         "1 kg, strokes of 0.1 m at 5 to 160 mm/s, and a hinge, strokes of 1 rad at 0.05 to 1.5 rad/s, eight speeds back and forth: 16 "
         "strokes. Two ripples of 5 to 60 Hz, together of the amplitude said, an encoder of 1.3 um (4 urad), white noise of "
         "0.1 N (0.05 N m), a clock that jitters by 10 % of 2 ms, 10 % of the rows repeat the one before. Where the ripple turns "
