@@ -9,12 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.identification.friction_curve import SAME, Points, mean_error
-from robodyn_pin.identification.steady_motion import resolution
+from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion
 
-JITTER = 3  # encoder steps that a position may be off an even motion
 FEWEST = 8  # samples of a passage
-GROWTH = 1.15  # from one half length that is tried to the next
-SETTLED = 0.8  # part of a passage that counts: at its ends torques settle
 
 
 @dataclass(frozen=True)
@@ -26,46 +23,31 @@ class Passage:
     speed: float  # [rad/s or m/s], signed
 
 
-def passages(q: np.ndarray, rate: float, angle: float, shortest: float, tolerance: float) -> list[Passage]:
-    """Every passage of q (N,) through `angle` that keeps its speed for `shortest` [s] or longer.
+def passages(q: np.ndarray, rate: float, angle: float, parts: Sequence[slice], even: EvenMotion) -> list[Passage]:
+    """Every even stretch of q (N,) that passes `angle`, as far as it is even to both sides.
 
     Args:
-        rate: samples a second. tolerance: how much the speed may change within a passage, relative.
+        rate: samples a second. parts: `even.parts` of q.
     """
-    grain = float(resolution(q[:, None])[0])
     found = []
-    for low, high in _crossings(q - angle, grain):
-        passage = _even(q - angle, (low + high) / 2, high - low, rate, JITTER * grain, tolerance)
-        if passage is not None and passage.part.stop - passage.part.start >= SETTLED * shortest * rate:
-            found.append(passage)
+    for part in parts:
+        crossing, slope = _line(q, part, angle)
+        half = min(crossing - part.start, part.stop - 1 - crossing)
+        if half < FEWEST / 2:
+            continue
+        short = SETTLED * half
+        if 2 * half >= SETTLED * even.shortest * rate and 2 * half * abs(slope) >= SETTLED * even.travel:
+            counted = slice(max(part.start, round(crossing - short)), min(part.stop, round(crossing + short) + 1))
+            crossing, slope = _line(q, counted, angle)
+            found.append(Passage(crossing, counted, slope * rate))
     return found
 
 
-def _crossings(away: np.ndarray, grain: float) -> list[tuple[int, int]]:
-    """Last sample on one side and first on the other; trembling by the encoder's grain is no crossing."""
-    outside = np.flatnonzero(np.abs(away) > grain)
-    change = np.flatnonzero(np.diff(np.sign(away[outside])))
-    return [(int(outside[k]), int(outside[k + 1])) for k in change]
-
-
-def _even(away: np.ndarray, middle: float, gap: int, rate: float, jitter: float, tolerance: float) -> Passage | None:
-    """The longest stretch about a crossing that a straight line in time describes."""
-    kept = None
-    half = max(FEWEST / 2, gap)
-    while middle - half >= 0 and middle + half <= len(away) - 1:
-        begin, end = round(middle - half), round(middle + half) + 1
-        time = np.arange(begin, end) - middle
-        slope, offset = np.polyfit(time, away[begin:end], 1)
-        bend = tolerance * abs(slope) * half / 8  # a speed that changes evenly by the tolerance
-        if slope == 0 or np.abs(away[begin:end] - offset - slope * time).max() > jitter + bend:
-            break
-        kept = middle - offset / slope, half, slope
-        half = max(half + 1, half * GROWTH)
-    if kept is None:
-        return None
-    crossing, half, slope = kept
-    short = SETTLED * max(half - abs(crossing - middle), 0)
-    return Passage(crossing, slice(round(crossing - short), round(crossing + short) + 1), slope * rate)
+def _line(q: np.ndarray, part: slice, angle: float) -> tuple[float, float]:
+    """Where [samples] the straight line through a part of q passes an angle, and its slope per sample."""
+    centre = (part.start + part.stop - 1) / 2
+    slope, offset = np.polyfit(np.arange(part.start, part.stop) - centre, q[part] - angle, 1)
+    return (centre - offset / slope, float(slope)) if slope else (np.inf, 0.0)
 
 
 @dataclass(frozen=True)
@@ -83,6 +65,7 @@ class PassageSample:
     speed: float  # signed [rad/s or m/s]
     away: np.ndarray  # (k,) positions from the reference angle [rad or m], on a straight line in time
     torque: np.ndarray  # (k,) [N m or N]
+    spread: np.ndarray  # (m,) own speeds [rad/s or m/s]
 
 
 def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
@@ -101,7 +84,8 @@ def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
             alone.append((up if abs(a.speed) < abs(b.speed) else down).pop(0))
     alone += [*up, *down]
     rows = np.array([_row(a, b) for a, b in pairs]).reshape(-1, 6).T
-    return Pairs(Points(*rows[:5]), rows[5]), [s.speed for s in alone]
+    spread = np.array([np.concatenate([a.spread, -b.spread]) for a, b in pairs])
+    return Pairs(Points(*rows[:5], spread), rows[5]), [s.speed for s in alone]
 
 
 def _row(up: PassageSample, down: PassageSample) -> list[float]:

@@ -19,13 +19,13 @@ SLOW = 0.15  # [rad/s or m/s] up to where Obal & Gierlak (IRB 2400), Fig. 9, sho
 
 @matplotlib.rc_context(STYLE)
 def friction_figure(result: "FrictionResult") -> Figure:
-    """Points and all curves of a motor, the chosen one thicker; for sweeps again up to 0.15 rad/s."""
+    """Points and all curves of a motor, the chosen one thicker; for sweeps again the slow third, at most up to 0.15 rad/s."""
     swept = result.load is not None
     figure = Figure(figsize=(9.5, 3.4) if swept else (6.2, 3.4))
     figure.subplots_adjust(left=0.07 if swept else 0.11, right=0.98, top=0.9, bottom=0.14, wspace=0.16)
     axes = figure.subplots(1, 2 if swept else 1, squeeze=False)[0]
     reach = 1.03 * np.abs(result.points.speed).max()
-    draw_curves(axes[0], result, min(SLOW, reach) if swept else reach)
+    draw_curves(axes[0], result, min(SLOW, reach / 3) if swept else reach)
     if swept:
         draw_curves(axes[1], result, reach)
         axes[1].get_legend().remove()
@@ -39,23 +39,20 @@ def draw_curves(axes: Axes, result: "FrictionResult", reach: float) -> None:
     """Points and curves up to a speed."""
     p = result.points
     inside = np.abs(p.speed) <= reach
-    deviation, label = p.deviation, "constant speed, deviation of one sample"
-    if result.load is not None:
-        deviation, label = p.error, "both directions, deviation of the mean"
-    axes.errorbar(p.speed[inside], p.effort[inside], yerr=deviation[inside], fmt="o", color=MEASURED, markersize=3,
-                  elinewidth=0.6, label=label)  # fmt: skip
+    label = "constant speed" if result.load is None else "half the difference of both directions"
+    axes.errorbar(p.speed[inside], p.effort[inside], yerr=p.error[inside], fmt="o", color=MEASURED, markersize=3,
+                  elinewidth=0.6, label=f"{label}, deviation of the mean")  # fmt: skip
     low, high = -reach if p.speed.min() < 0 else 0.0, reach if p.speed.max() > 0 else 0.0
     w = np.linspace(low, high, 1001)
     for name, fit in result.fits.items():
         colour, line = PENS[name]
         width, line, layer = (1.8, "-", 4) if name == result.model else (1.0, line, 3)
         drawn = w[1:] if low == 0 else w  # at rest friction has no sign
-        curve = result.columns(name, drawn, fit.shape or 1.0) @ fit.coefficients
-        label = f"{name}, rms {fit.rmse:.2g} {result.unit}"
+        curve = result.friction(name, drawn)
+        label = f"{name}, rms {fit.rmse:.2g} {result.unit.effort}"
         axes.plot(drawn, curve, line, color=colour, linewidth=width, zorder=layer, label=label)
-    turning = result.unit == "N m"
-    axes.set_xlabel("speed [rad/s]" if turning else "speed [m/s]")
-    axes.set_ylabel(f"friction [{result.unit}]")
+    axes.set_xlabel(f"speed [{result.unit.speed}]")
+    axes.set_ylabel(f"{'friction' if result.load is not None else 'friction and offset'} [{result.unit.effort}]")
     axes.legend(loc="best" if result.load is not None else "lower right")
 
 
@@ -65,7 +62,7 @@ def passages_figure(shown: "Shown", result: "FrictionResult", at: float) -> Figu
     figure = Figure(figsize=(9.5, 3.4))
     figure.subplots_adjust(left=0.09, right=0.98, top=0.9, bottom=0.14, hspace=0.14)
     upper, lower = figure.subplots(2, 1, sharex=True)
-    angle = "rad" if result.unit == "N m" else "m"
+    angle = result.unit.position
     upper.plot(shown.t, shown.q, color=MEASURED, linewidth=0.9)
     upper.axhline(at, color=MEASURED, linewidth=0.6, linestyle=":")
     lower.plot(shown.t, shown.tau, color=MEASURED, linewidth=0.6)
@@ -78,7 +75,7 @@ def passages_figure(shown: "Shown", result: "FrictionResult", at: float) -> Figu
         upper.plot(crossing, at, "o", color=colour, markersize=5)
         lower.plot(shown.t[part], np.full(part.stop - part.start, shown.tau[part].mean()), color=colour, linewidth=1.8)
     upper.set_ylabel(f"position [{angle}]")
-    lower.set_ylabel(f"{'torque' if angle == 'rad' else 'force'} [{result.unit}]")
+    lower.set_ylabel(f"{'torque' if angle == 'rad' else 'force'} [{result.unit.effort}]")
     lower.set_xlabel("time from the first crossing [s]")
     upper.legend(loc="best")
     simulated = " (SIMULATED)" if result.simulated else ""

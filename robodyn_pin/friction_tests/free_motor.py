@@ -5,25 +5,37 @@ turn and longer), while the other motors stand still. `robodyn simulate` takes s
 Motors that carry a load, or cannot turn freely, sweep past a reference angle instead: sweeps.py.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import resolve
-from robodyn_pin.friction_tests.friction_file import FrictionFile, SteadySpec
-from robodyn_pin.friction_tests.result import FrictionResult, bend_warning, fit_curves
-from robodyn_pin.identification.friction_curve import Points, friction_points
-from robodyn_pin.identification.steady_motion import steady_parts
+from robodyn_pin.friction_tests.friction_file import FrictionFile
+from robodyn_pin.friction_tests.result import FrictionResult, fit_curves, simplest
+from robodyn_pin.friction_tests.strokes import (
+    check_motors,
+    check_travel,
+    even_motion,
+    even_text,
+    settled,
+    span_of,
+    strokes,
+    told,
+    unit_of,
+    width_of,
+)
+from robodyn_pin.identification.friction_curve import Points, stretch_point
+from robodyn_pin.identification.steady_motion import resolution
 from robodyn_pin.logs.log import Log, uniform
 from robodyn_pin.logs.reading import read_log, rows_of
-from robodyn_pin.robot.axes import parallel
-from robodyn_pin.robot.friction_models import FRICTION, WIDTH
-from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
 ONE_TURN = 2 * np.pi
+CREEPING = 1e-3  # of the fastest speed
 
 
 def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
@@ -35,32 +47,48 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
         BadLog: nowhere a constant speed.
     """
     if run.motor is None:
-        raise BadFile("the friction file names 'sweeps', not a 'motor' that turns freely; see sweeps.measure_sweeps")
+        raise BadFile("the friction file names no 'motor' that turns freely")
     check_motors(robot, [run.motor])
     _check_free(robot, run.motor)
-    speeds: list[float] = []
-    efforts: list[np.ndarray] = []
-    simulated = False
-    for log in logs_of(run, folder, robot):
+    k, even, unit = robot.motors.names.index(run.motor), even_motion(run), unit_of(robot, run.motor)
+    turn = np.inf if robot.slides(robot.motors.S)[k] else ONE_TURN
+    found: list[tuple[tuple[float, float, float, float, int], np.ndarray]] = []
+    said, simulated = Counter[str](), False
+    for log, grain in logs_of(run, folder, robot):
         simulated |= log.simulated
-        found = _steady(log, robot.motors.names.index(run.motor), run.steady)
-        speeds += [speed for speed, _ in found]
-        efforts += [effort for _, effort in found]
-    if not speeds:
-        raise BadLog(
-            f"{', '.join(str(named.file) for named in run.logs)}: motor {run.motor!r} turns nowhere for "
-            f"{run.steady.shortest:g} s at a constant speed above {run.steady.slowest:g} per second (change below "
-            f"{100 * run.steady.tolerance:g} %); hold each speed longer, or set 'steady: {{shortest, tolerance, slowest}}'"
+        seen = strokes(log, grain, k, even, robot.motors.names)
+        said += seen.left_out
+        for part in map(settled, seen.even):
+            whole = _whole_turns(log.q[part, k], turn)
+            spread = seen.spread(log.q[part, k][:whole], log.rate, float(grain[k]))
+            found.append((stretch_point(float(spread.mean()), log.efforts[part, k][:whole]), spread))
+    fastest = max((abs(point[0]) for point, _ in found), default=0.0)
+    slowest = run.steady.slowest or CREEPING * fastest
+    kept = sorted((f for f in found if abs(f[0][0]) >= slowest), key=lambda f: f[0][0])
+    if len(kept) < len(found):
+        said[f"because they are slower than {slowest:.3g} {unit.speed} and taken for creeping ('steady: slowest')"] += (
+            len(found) - len(kept)
         )
-    points, width = friction_points(speeds, efforts), width_of(run, robot, run.motor)
-    fits, left_out = fit_curves(run.model, points, width, relative=False)
-    warnings = (*_one_sided(points), *bend_warning(fits[run.model]))
-    unit = unit_of(robot, run.motor)
-    return FrictionResult(robot.name, run.motor, unit, run.model, width, points, fits, left_out, warnings, simulated)
+    if not kept:
+        raise BadLog(
+            f"{', '.join(str(named.file) for named in run.logs)}: motor {run.motor!r} moves nowhere for "
+            f"{run.steady.shortest:g} s at a constant speed: {even_text(even, unit)}{''.join(f'; {s}' for s in told(said))}; hold each "
+            "speed longer, or ask for less"
+        )
+    points = Points(*np.array([point for point, _ in kept]).T, np.array([spread for _, spread in kept]))
+    width = width_of(run, robot, run.motor, float(np.abs(points.speed).min()))
+    try:
+        fits, left_out = fit_curves(run.model, points, width, swept=False)
+    except RobodynError as error:
+        files = ", ".join(str(named.file) for named in run.logs)
+        raise RobodynError(f"{files}: motor {run.motor!r}: {'; '.join([str(error), *told(said)])}") from None
+    model, about = simplest(run.model, fits, points)
+    warnings = (*_one_sided(points), *about, *told(said))
+    return FrictionResult(robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated)
 
 
-def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[Log]:
-    """The rows of the logs that a file names, on uniform clocks.
+def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log, np.ndarray]]:
+    """The rows of the logs that a file names, on uniform clocks, and the steps of the motors' encoders (n,).
 
     Raises:
         BadFile: it names none. BadLog: as `read_log`.
@@ -71,33 +99,24 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[Log]:
             "their log"
         )
     for named in run.logs:
-        path = resolve(folder, named.file)
-        log = uniform(read_log(path, robot, run.columns, run.units, scale=run.scale, rate=run.rate))
-        yield log.section(*rows_of(named, log.size))
+        log = read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale, rate=run.rate)
+        log = log.section(*rows_of(named, log.size))
+        check_travel(robot, log, run.units)
+        yield _fresh(log), resolution(log.q)
 
 
-def check_motors(robot: Robot, wanted: list[str]) -> None:
-    """Raise UnknownName for a motor that is not there."""
-    for name in wanted:
-        if name not in robot.motors.names:
-            raise UnknownName("motor", name, f"robot {robot.name!r}", robot.motors.names)
-
-
-def width_of(run: FrictionFile, robot: Robot, motor: str) -> float:
-    """Of the change of sign [rad/s or m/s]: as asked, else as the robot file's friction of the motor, else 0.01."""
-    own = robot.motors.S[robot.motors.names.index(motor)]
-    given = [
-        e.spec.width * float(np.linalg.norm(own) / np.linalg.norm(row))
-        for e in robot.efforts
-        for row in e.rows
-        if e.spec.model in FRICTION and e.spec.width is not None and parallel(row, own)
-    ]
-    return run.width or next(iter(given), WIDTH)
-
-
-def unit_of(robot: Robot, motor: str) -> str:
-    """Of a motor's effort."""
-    return "N" if _joint_kind(robot, motor) == "prismatic" else "N m"
+def _fresh(log: Log) -> Log:
+    """The log on a uniform clock, each motor from samples that are new: those that repeat position and effort are not."""
+    new = np.ones(log.q.shape, bool)
+    new[1:-1] = (np.diff(log.q, axis=0) != 0)[:-1] | (np.diff(log.efforts, axis=0) != 0)[:-1]
+    if new.all():
+        return uniform(log)
+    clock = log.t[0] + np.arange(log.size) / log.rate
+    q, tau = (
+        np.stack([np.interp(clock, log.t[n], column[n]) for n, column in zip(new.T, x.T, strict=True)], axis=1)
+        for x in (log.q, log.efforts)
+    )
+    return replace(log, t=clock, q=q, tau=tau)
 
 
 def _one_sided(points: Points) -> list[str]:
@@ -110,40 +129,18 @@ def _one_sided(points: Points) -> list[str]:
     ]
 
 
-def _steady(log: Log, k: int, spec: SteadySpec) -> list[tuple[float, np.ndarray]]:
-    """Mean speed and torques of each steady part; whole turns where there is one, so that what repeats averages out."""
-    q, tau, found = log.q[:, k], log.efforts[:, k], []
-    for part in steady_parts(q, log.rate, spec.shortest, spec.tolerance, spec.slowest):
-        turned = np.abs(q[part] - q[part.start])
-        turns = np.floor(turned[-1] / ONE_TURN)
-        end = part.start + int(np.searchsorted(turned, turns * ONE_TURN)) if turns else part.stop
-        count = end - part.start
-        found.append((float(q[end - 1] - q[part.start]) * log.rate / (count - 1), tau[part.start : end].copy()))
-    return found
+def _whole_turns(q: np.ndarray, turn: float) -> int:
+    """Samples of q (N,) that are whole turns, so that what repeats averages out; all where there is not one."""
+    turned = np.abs(q - q[0])
+    turns = np.floor(turned[-1] / turn)
+    return int(np.searchsorted(turned, turns * turn)) if turns else len(q)
 
 
 def _check_free(robot: Robot, motor: str) -> None:
-    span = _span(robot, motor)
-    if _joint_kind(robot, motor) == "revolute" and span < ONE_TURN:
+    span = span_of(robot, motor)
+    if span < ONE_TURN and unit_of(robot, motor).position == "rad":
         raise RobodynError(
             f"motor {motor!r} of robot {robot.name!r} cannot turn freely: its limits are {span:.3g} rad apart, so that it "
-            "holds no speed for long and carries more than friction; `robodyn identify` finds its friction from a rich motion"
+            "holds no speed for long and carries more than friction; sweep it past a reference angle ('sweeps: {at: {"
+            f"{motor}: ANGLE}}}}'), or `robodyn identify` finds its friction from a rich motion"
         )
-
-
-def _span(robot: Robot, motor: str) -> float:
-    """How far a motor may turn by its own limits and those of a joint that it turns alone; infinite without."""
-    row, span = robot.motors.S[robot.motors.names.index(motor)], np.inf
-    for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
-        for axis, half in zip(bounds.S, bounds.half.tolist(), strict=True):
-            share = float(axis @ row) / float(axis @ axis)
-            if np.allclose(share * axis, row):
-                span = min(span, 2 * half * abs(share))
-    return span
-
-
-def _joint_kind(robot: Robot, motor: str) -> str:
-    """revolute or prismatic, of the first joint that the motor moves."""
-    row = robot.motors.S[robot.motors.names.index(motor)]
-    joint = robot.model.joints[1 + int(np.argmax(np.abs(row)))]
-    return "prismatic" if "JointModelP" in joint.shortname() else "revolute"

@@ -18,11 +18,14 @@ SPACING = 3.0  # speeds stand even in their cube roots: close where friction ben
 
 
 class SteadySpec(Strict):
-    """What counts as constant speed."""
+    """What counts as constant speed: it stays within a share of itself, averaged over a time and a travel."""
 
     shortest: Positive = 0.3  # [s]
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.02  # change of speed, relative
-    slowest: Positive = 0.05  # [rad/s or m/s], slower is standing still; of motors that turn freely
+    travel: Positive | None = None  # [rad or m] default: 0.8 of the sweeps' planned travel, else 0.002
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.05  # the share of the speed
+    slowest: Positive | None = (
+        None  # [rad/s or m/s] slower is creeping, default: a thousandth of the fastest; of 'motor'
+    )
 
 
 class GridSpec(Strict):
@@ -78,22 +81,47 @@ class SweepsSpec(Strict):
         return self
 
 
+class BreakawaySpec(Strict):
+    """Ramps of effort at standstill until a motor breaks away, at several places, to both sides."""
+
+    at: dict[str, list[float]] = Field(min_length=1)  # places of each motor [rad or m]
+    slip: Positive = 1e-3  # [rad or m] a motor that is farther from where it stood has broken away
+    within: Positive = 0.01  # [rad or m] of a place: ramps there are its ramps
+    repeats: Annotated[int, Field(ge=1)] = 4  # ramps to each side, at each place
+    seconds: Positive = 5.0  # [s] of a ramp
+    rest: Positive = 1.0  # [s] before it
+    push: Positive | None = None  # [rad or m] of a servo's reference over the ramp; default: five times 'slip'
+    pose: dict[str, float] = {}  # where the others wait; default: home
+    rate: Positive = 250.0  # [Hz] of the motion
+
+    @model_validator(mode="after")
+    def _places(self) -> Self:
+        for motor, places in self.at.items():
+            if not places:
+                raise ValueError(f"'breakaway: at: {motor}' lists no place; name one or more, [0.1, 0.2]")
+        return self
+
+
 class FrictionFile(LogKeys):
     """Friction over speed: from logs of constant speeds to coefficients."""
 
     robot: str
     logs: list[LogSpec] = []  # none: nothing is recorded yet, as for a protocol
     motor: str | None = None  # one that turns freely; or
-    sweeps: SweepsSpec | None = None  # motors that carry a load and are limited
-    model: Curve = "saturating"  # the others are fitted for comparison
-    width: Positive | None = None  # [rad/s or m/s] of the change of sign; default: the robot file's, else 0.01
+    sweeps: SweepsSpec | None = None  # motors that carry a load and are limited; or
+    breakaway: BreakawaySpec | None = None  # static friction and stiffness before it
+    model: Curve | None = None  # default: the simplest that the points ask for; the others are fitted for comparison
+    width: Positive | None = (
+        None  # [rad/s or m/s] of the change of sign; default: the robot file's, else 0.01, less if slow
+    )
     steady: SteadySpec = SteadySpec()
     output: Path | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        if (self.motor is None) == (self.sweeps is None):
+        if [self.motor, self.sweeps, self.breakaway].count(None) != 2:
             raise ValueError(
-                "a friction file names either 'motor', one that turns freely, or 'sweeps', those that pass a reference angle"
+                "a friction file names either 'motor', one that turns freely, or 'sweeps', those that pass a reference angle, or "
+                "'breakaway', those whose effort rises at standstill"
             )
         return self

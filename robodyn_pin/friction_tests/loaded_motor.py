@@ -3,21 +3,30 @@
 Source: Obal & Gierlak (IRB 2400), section 7: eqs. (70)-(73), Table 5, Figs. 8 and 9.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
-from robodyn_pin.friction_tests.free_motor import check_motors, logs_of, unit_of, width_of
+from robodyn_pin.friction_tests.free_motor import logs_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile
-from robodyn_pin.friction_tests.result import FrictionResult, bend_warning, fit_curves
-from robodyn_pin.identification.steady_motion import resolution
-from robodyn_pin.identification.sweep_passages import JITTER, Passage, PassageSample, pair_up, passages
+from robodyn_pin.friction_tests.result import FrictionResult, fit_curves, simplest
+from robodyn_pin.friction_tests.strokes import (
+    Strokes,
+    check_motors,
+    even_motion,
+    even_text,
+    strokes,
+    told,
+    unit_of,
+    width_of,
+)
+from robodyn_pin.identification.steady_motion import EvenMotion
+from robodyn_pin.identification.sweep_passages import Passage, PassageSample, pair_up, passages
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import Robot
-
-ASIDE = 0.05  # of a passage's travel: others that move more do not stand still
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,11 @@ class SweepResult:
         """Entries for the robot file's `efforts:`."""
         return [entry for result in self.motors.values() for entry in result.efforts]
 
+    @property
+    def known(self) -> bool:
+        """Whether the logs show any friction."""
+        return any(entry["known"] for entry in self.efforts)
+
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
         found = {name: result.summary() | {"reference": self.at[name]} for name, result in self.motors.items()}
@@ -62,34 +76,46 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
         RobodynError: too few speeds for the model.
     """
     if run.sweeps is None:
-        raise BadFile("the friction file names a 'motor' that turns freely, no 'sweeps'; see free.measure")
-    at, names = run.sweeps.at, robot.motors.names
+        raise BadFile("the friction file names no 'sweeps'")
+    at, names, even = run.sweeps.at, robot.motors.names, even_motion(run)
     check_motors(robot, list(at))
     samples: dict[str, list[PassageSample]] = {name: [] for name in at}
+    said, beside = {name: Counter[str]() for name in at}, dict.fromkeys(at, 0)
     shown: dict[str, Shown] = {}
     simulated = False
-    for log in logs_of(run, folder, robot):
+    for log, grain in logs_of(run, folder, robot):
         simulated |= log.simulated
-        trembling = JITTER * resolution(log.q)
         for name, angle in at.items():
             k = names.index(name)
-            found = passages(log.q[:, k], log.rate, angle, run.steady.shortest, run.steady.tolerance)
-            found = [p for p in found if _alone(log.q[p.part], k, trembling)]
-            samples[name] += [_sample(log, p, k) for p in found]
+            seen = strokes(log, grain, k, even, names)
+            said[name] += seen.left_out
+            found = passages(log.q[:, k], log.rate, angle, seen.even, even)
+            beside[name] += len(seen.even) - len(found)
+            samples[name] += [_sample(log, p, k, seen, float(grain[k])) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
-    results = {name: _result(run, robot, name, angle, samples[name], simulated) for name, angle in at.items()}
+    for name, angle in at.items():
+        if not samples[name]:
+            said[name][f"because they do not pass the reference angle {angle:g}, as far to both sides"] = beside[name]
+    results = {name: _result(run, robot, name, samples[name], even, told(said[name]), simulated) for name in at}
     return SweepResult(robot, at, results, shown, simulated)
 
 
 def _result(
-    run: FrictionFile, robot: Robot, motor: str, angle: float, samples: list[PassageSample], simulated: bool
+    run: FrictionFile,
+    robot: Robot,
+    motor: str,
+    samples: list[PassageSample],
+    even: EvenMotion,
+    said: list[str],
+    simulated: bool,
 ) -> FrictionResult:
-    files = ", ".join(str(named.file) for named in run.logs)
+    assert run.sweeps is not None
+    files, angle, unit = ", ".join(str(named.file) for named in run.logs), run.sweeps.at[motor], unit_of(robot, motor)
     if not samples:
         raise BadLog(
-            f"{files}: motor {motor!r} nowhere passes its reference angle {angle:g} at constant speed for "
-            f"{run.steady.shortest:g} s, the others standing still; look at 'sweeps: at' and 'steady: {{shortest, tolerance}}'"
+            f"{files}: motor {motor!r} nowhere passes its reference angle {angle:g} at constant speed, the others standing still: "
+            f"{even_text(even, unit)}{''.join(f'; {s}' for s in said)}"
         )
     pairs, alone = pair_up(samples)
     if len(pairs.load) == 0:
@@ -99,34 +125,29 @@ def _result(
             f"{files}: motor {motor!r} passes its reference angle {angle:g} {way}; gravity falls out of the "
             "difference of both directions, so sweep each speed back and forth"
         )
-    width = width_of(run, robot, motor)
+    width = width_of(run, robot, motor, float(pairs.friction.speed.min()))
     try:
-        fits, left_out = fit_curves(run.model, pairs.friction, width, relative=True)
+        fits, left_out = fit_curves(run.model, pairs.friction, width, swept=True)
     except RobodynError as error:
-        raise RobodynError(f"{files}: motor {motor!r}: {error}") from None
-    warnings = bend_warning(fits[run.model])
+        raise RobodynError(f"{files}: motor {motor!r}: {'; '.join([str(error), *said])}") from None
+    model, warnings = simplest(run.model, fits, pairs.friction)
     if alone:
         listed = ", ".join(f"{w:.4g}" for w in alone[:5]) + (", ..." if len(alone) > 5 else "")
         warnings.append(
-            f"{len(alone)} passages have no partner in the other direction and are left out: {listed} per second"
+            f"{len(alone)} passages have no partner in the other direction and are left out: {listed} {unit.speed}"
         )
-    unit, said = unit_of(robot, motor), tuple(warnings)
+    about = (*warnings, *said)
     return FrictionResult(
-        robot.name, motor, unit, run.model, width, pairs.friction, fits, left_out, said, simulated, pairs.load
+        robot.name, motor, unit, model, width, pairs.friction, fits, left_out, about, even, simulated, pairs.load
     )
 
 
-def _alone(q: np.ndarray, k: int, trembling: np.ndarray) -> bool:
-    """Whether all motors but k stand still in q (N, n), but for how much their encoders tremble (n,)."""
-    moved = np.ptp(q, axis=0)
-    return bool(np.delete(moved <= np.maximum(ASIDE * moved[k], trembling), k).all())
-
-
-def _sample(log: Log, passage: Passage, k: int) -> PassageSample:
+def _sample(log: Log, passage: Passage, k: int, seen: Strokes, grain: float) -> PassageSample:
     index = np.arange(passage.part.start, passage.part.stop)
     # A copy: what is kept of a log must not keep the log.
     tau = log.efforts[passage.part, k].copy()
-    return PassageSample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau)
+    spread = seen.spread(log.q[passage.part, k], log.rate, grain)
+    return PassageSample(passage.speed, passage.speed * (index - passage.crossing) / log.rate, tau, spread)
 
 
 def _shown(log: Log, found: list[Passage], k: int) -> Shown:

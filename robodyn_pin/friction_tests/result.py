@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.stats import f as f_distribution
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.friction_tests.friction_file import Curve
+from robodyn_pin.friction_tests.strokes import Unit
 from robodyn_pin.identification.friction_curve import CurveFit, Points, fit_curve
+from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, basis, coefficient_names
 
@@ -21,8 +24,13 @@ EFFORTS: dict[Curve, tuple[EffortSpec, ...]] = {
     "stribeck": (EffortSpec.model_validate({"model": "stribeck"} | BENT),),
     "saturating": (EffortSpec.model_validate({"model": "saturating"} | BENT),),
 }
-# Obal & Gierlak (IRB 2400), Table 5: which of coulomb (0), stribeck (1), viscous (2) and the speed (3) add up to what.
-TABLE_5: dict[str, tuple[int, ...]] = {"Fs": (0, 1), "Fc": (0,), "Fv": (2,), "omega_st": (3,)}
+# Obal & Gierlak (IRB 2400), Table 5: which of coulomb (0), stribeck (1), viscous (2) and the speed (last) add up to what.
+SPEEDS = ("speed", "omega_st")
+SLIGHT = 0.1  # of the friction: a term that is surely less than that is known, even where it may be zero
+EXACT = 3e-3  # of the friction: a straight line that leaves less is as good as one that bends
+CHANCE = 0.001  # that a curve that does not bend seems to
+TURNING = Unit("N m", "rad")
+TABLE_5: dict[str, tuple[int, ...]] = {"Fs": (0, 1), "Fc": (0,), "Fv": (2,), "omega_st": (-1,)}
 
 
 class FrictionQuantity(NamedTuple):
@@ -32,6 +40,22 @@ class FrictionQuantity(NamedTuple):
     value: float
     deviation: float  # standard; infinite: the points do not show it
     reach: float  # half width of its 95 % interval
+    unit: str = ""
+    shown: bool = True  # false: what it may be, at worst, is as large as what is measured
+
+    @property
+    def bare(self) -> str:
+        """With its interval, without its unit."""
+        return f"{self.value:.4g} +- {self.reach:.2g}" if self.shown else "not shown"
+
+    def __str__(self) -> str:
+        return f"{self.bare} {self.unit}" if self.shown else "the log does not show it"
+
+    def summary(self) -> dict[str, object]:
+        """As JSON has it; what the log does not show has no value."""
+        about = {"shown": self.shown, "value": self.value if self.shown else None, "unit": self.unit}
+        about |= {"deviation": self.deviation, "half width of 95 %": self.reach}
+        return about | {"interval": [self.value - self.reach, self.value + self.reach]}
 
 
 @dataclass(frozen=True)
@@ -40,61 +64,81 @@ class FrictionResult:
 
     robot: str
     motor: str
-    unit: str  # of the effort
-    model: Curve
+    unit: Unit
+    model: Curve  # of the fits, the one that counts
     width: float  # of the change of sign [rad/s or m/s]
     points: Points
     fits: dict[Curve, CurveFit]
     left_out: dict[Curve, str]  # curves for comparison that the points do not give, and why
     warnings: tuple[str, ...]
+    even: EvenMotion  # what counted as constant speed
     simulated: bool
     load: np.ndarray | None = None  # (n,) what else the motor holds at each point: gravity, an offset
 
     @property
+    def quantities(self) -> list[FrictionQuantity]:
+        """The parameters of the curve that counts, and the load at the reference where both directions were swept."""
+        found = friction_quantities(self.fits[self.model], self.model, self.unit)
+        if self.load is None:
+            return found
+        deviation = float(self.load.std(ddof=1) / np.sqrt(len(self.load)))
+        reach = quantile(len(self.load) - 1) * deviation
+        return [*found, FrictionQuantity("load", float(self.load.mean()), deviation, reach, self.unit.effort)]
+
+    @property
     def efforts(self) -> list[dict[str, object]]:
-        """Entries for the robot file's `efforts:`."""
+        """Entries for the robot file's `efforts:`; what the log does not show is left to be identified."""
         fit, found, k = self.fits[self.model], [], 0
+        shown = [q.shown for q in _coefficients(fit, self.model, self.unit)]
         for spec in EFFORTS[self.model]:
             count = len(coefficient_names(spec))
             values = [float(f"{x:.6g}") for x in fit.coefficients[k : k + count]]
+            known = all(shown[k : k + count])
             entry: dict[str, object] = {"of": self.motor, "model": spec.model}
-            entry["initial"] = values if count > 1 else values[0]
+            entry |= {"initial": values if count > 1 else values[0]} if known else {}
             if spec.width is not None:
                 entry["width"] = self.width
             if spec.speed is not None and fit.shape is not None:
                 entry["speed"] = float(f"{fit.shape:.6g}")
-            found.append(entry)
+            found.append(entry | {"known": known})
             k += count
         return found
 
-    def columns(self, curve: Curve, w: np.ndarray, shape: float) -> np.ndarray:
-        """Columns (n, k) of a curve at speeds w (n,) that bends at the speed `shape`."""
-        return curve_columns(curve, w, shape, self.width)
+    def friction(self, curve: Curve, w: np.ndarray) -> np.ndarray:
+        """A curve (n,) at speeds w (n,), its offset included."""
+        fit, bare = self.fits[curve], curve_columns(curve, w, self.fits[curve].shape or 1.0, self.width)
+        return bare @ fit.coefficients[: bare.shape[1]] + (fit.coefficients[-1] if fit.has_offset else 0.0)
 
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
-        found = {
-            name: {
-                "coefficients": dict(zip(names(name), fit.coefficients.tolist(), strict=True)),
-                "deviations": dict(zip(names(name), fit.deviations.tolist(), strict=True)),
+        found, fits = self.quantities, {}
+        for name, fit in self.fits.items():
+            heads = [*names(name), *(["offset"] if fit.has_offset else [])]
+            fits[name] = {
+                "coefficients": dict(zip(heads, fit.coefficients.tolist(), strict=True)),
+                "deviations": dict(zip(heads, fit.deviations.tolist(), strict=True)),
                 "speed": fit.shape,
                 "speed_deviation": fit.shape_deviation,
                 "rmse": fit.rmse,
             }
-            for name, fit in self.fits.items()
-        }
-        about = {name: getattr(self, name) for name in ("robot", "motor", "simulated", "unit", "model")}
+        about = {name: getattr(self, name) for name in ("robot", "motor", "simulated", "model")}
+        even = {"tolerance": self.even.share, "travel": self.even.travel, "shortest": self.even.shortest}
         return about | {
+            "unit": self.unit.effort,
+            "unit of speeds": self.unit.speed,
+            "steady": even,
             "points": len(self.points.speed),
             "warnings": list(self.warnings),
-            "fits": found,
-            "table": {
-                q.name: {"value": q.value, "deviation": q.deviation, "half width of 95 %": q.reach}
-                for q in friction_quantities(self.fits[self.model], self.model)
-            },
+            "fits": fits,
+            "table": {q.name: q.summary() for q in found if q.name != "load"},
             "left out": {**self.left_out},
             "efforts": self.efforts,
-            **({} if self.load is None else {"load at the reference": float(self.load.mean())}),
+            **{
+                key: x
+                for q in found
+                if q.name == "load"
+                for key, x in (("load", q.summary()), ("load at the reference", q.value))
+            },
         }
 
     def table(self) -> pl.DataFrame:
@@ -107,17 +151,30 @@ class FrictionResult:
         return pl.DataFrame(named | {str(name): fit.predicted for name, fit in self.fits.items()})
 
 
-def friction_quantities(fit: CurveFit, curve: Curve) -> list[FrictionQuantity]:
+def friction_quantities(fit: CurveFit, curve: Curve, unit: Unit = TURNING) -> list[FrictionQuantity]:
     """The parameters as they are published: of Stribeck friction those of Table 5, else the coefficients and the speed."""
+    if curve != "stribeck":
+        return _coefficients(fit, curve, unit)
+    heads = [*TABLE_5, *(["offset"] if fit.has_offset else [])]
+    sums = [*TABLE_5.values(), *([(3,)] if fit.has_offset else [])]
+    return [_quantity(fit, name, summed, unit) for name, summed in zip(heads, sums, strict=True)]
+
+
+def _coefficients(fit: CurveFit, curve: Curve, unit: Unit) -> list[FrictionQuantity]:
+    heads = [*names(curve), *(["offset"] if fit.has_offset else []), *(["speed"] if fit.shape is not None else [])]
+    return [_quantity(fit, name, (k,), unit) for k, name in enumerate(heads)]
+
+
+def _quantity(fit: CurveFit, name: str, summed: tuple[int, ...], unit: Unit) -> FrictionQuantity:
+    """The sum of some unknowns, last the shape; shown where it is not zero, or so surely small that it does not count."""
     values = np.append(fit.coefficients, [] if fit.shape is None else [fit.shape])
-    heads = [*names(curve), *(["speed"] if fit.shape is not None else [])]
-    sums = TABLE_5 if curve == "stribeck" else {name: (k,) for k, name in enumerate(heads)}
-    found = []
-    for name, summed in sums.items():
-        used = list(summed)
-        deviation = float(np.sqrt(fit.covariance[np.ix_(used, used)].sum()))
-        found.append(FrictionQuantity(name, float(values[used].sum()), deviation, quantile(fit.freedom) * deviation))
-    return found
+    used = list(summed)
+    value, deviation = float(values[used].sum()), float(np.sqrt(fit.covariance[np.ix_(used, used)].sum()))
+    reach = quantile(fit.freedom) * deviation
+    size = np.sqrt(np.mean(fit.friction**2))
+    shown = reach < abs(value) or (name not in SPEEDS and reach * fit.sizes[used].max() < SLIGHT * size)
+    units = {"viscous": unit.viscous, "Fv": unit.viscous} | dict.fromkeys(SPEEDS, unit.speed)
+    return FrictionQuantity(name, value, deviation, reach, units.get(name, unit.effort), bool(shown))
 
 
 def names(curve: Curve) -> list[str]:
@@ -133,12 +190,12 @@ def curve_columns(curve: Curve, w: np.ndarray, shape: float, width: float = WIDT
 
 
 def fit_curves(
-    model: Curve, points: Points, width: float, relative: bool
+    asked: Curve | None, points: Points, width: float, swept: bool
 ) -> tuple[dict[Curve, CurveFit], dict[Curve, str]]:
     """The model that was asked for, which must fit, and the others where the points give them; else why not.
 
     Args:
-        relative: errors of the points grow with the effort.
+        swept: the points are of both directions, free of an offset, and their errors grow with the effort.
     """
     fits: dict[Curve, CurveFit] = {}
     left_out: dict[Curve, str] = {}
@@ -146,16 +203,36 @@ def fit_curves(
         bends = any(spec.speed is not None for spec in specs)
         columns = partial(curve_columns, curve, width=width)
         try:
-            fits[curve] = fit_curve(points, columns, bends, names(curve), relative)
+            fits[curve] = fit_curve(points, columns, bends, names(curve), swept, not swept)
         except RobodynError as error:
-            if curve == model:
+            if curve == (asked or "linear"):
                 raise
             left_out[curve] = str(error)
     return fits, left_out
 
 
-def bend_warning(fit: CurveFit) -> list[str]:
-    """What to say where no speed shows the bend."""
-    if fit.shape is None or np.isfinite(fit.shape_deviation or 0.0):
-        return []
-    return ["the points do not show at which speed the curve bends; hold slower or faster speeds"]
+def simplest(asked: Curve | None, fits: dict[Curve, CurveFit], points: Points) -> tuple[Curve, list[str]]:
+    """The curve that counts, and what is to be said of it: one that bends only where the points show that it does."""
+    line = fits.get("linear")
+    if line is None:
+        return asked or next(iter(fits)), []
+    bent = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
+    if asked is None:
+        return min(bent, key=lambda c: bent[c].rmse, default="linear"), []
+    if asked == "linear" or asked in bent:
+        return asked, []
+    return "linear", [
+        f"the points do not show a curve that bends ({asked}: rms {fits[asked].rmse:.3g}, linear: {line.rmse:.3g}), nor at which speed; "
+        "linear friction counts. Hold slower and faster speeds, or more of them"
+    ]
+
+
+def _bends(fit: CurveFit, curve: Curve, line: CurveFit, effort: np.ndarray) -> bool:
+    """Whether the bend of a curve is there: its height is not zero and it explains more than chance would (F test)."""
+    height, speed = (_quantity(fit, name, (k,), TURNING) for name, k in (("height", 1), ("speed", -1)))
+    exact = line.rmse < EXACT * np.sqrt(np.mean(line.friction**2))
+    if exact or not (np.isfinite(speed.reach) and height.reach < height.value):
+        return False
+    rest, of_line = (float(np.sum(((f.predicted - effort) / fit.error) ** 2)) for f in (fit, line))
+    more = line.freedom - fit.freedom
+    return of_line - rest > rest * more / fit.freedom * float(f_distribution.isf(CHANCE, more, fit.freedom))

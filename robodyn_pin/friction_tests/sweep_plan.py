@@ -15,12 +15,13 @@ from robodyn_pin.dynamics.equations import gravity
 from robodyn_pin.dynamics.loads import check_motion
 from robodyn_pin.errors import BeyondLimits, ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.files import write_json, write_text
-from robodyn_pin.friction_tests.free_motor import check_motors, unit_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile, SweepsSpec
+from robodyn_pin.friction_tests.strokes import check_motors, unit_of
 from robodyn_pin.motions.sweeps import Sweep, SweepMotion, polynomial
 from robodyn_pin.robot.limits import MOTION, limits_of, speed_limits
 from robodyn_pin.robot.robot import Robot
 
+Course = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 TRIED = 49  # places of each waiting coordinate
 AS_GOOD = 0.02  # of the range of loads that is found: nearer to where it waits beats less gravity by less than that
 AS_LOW = 0.01  # likewise, of the least load
@@ -152,7 +153,7 @@ def _posed(robot: Robot, spec: SweepsSpec, name: str) -> Posed:
     load = float(_loads(robot, c, k, travel, k, c[k : k + 1])[0])
     others = {other: round(float(x), 4) for other, x in zip(names, c, strict=True) if other != name}
     sweep = Sweep(of=name, at=spec.at[name], speeds=spec.in_order, others=others)
-    return Posed(sweep, unit_of(robot, name), load, (min(extremes, default=load), max(extremes, default=load)))
+    return Posed(sweep, unit_of(robot, name).effort, load, (min(extremes, default=load), max(extremes, default=load)))
 
 
 def _places(robot: Robot, name: str) -> np.ndarray:
@@ -186,12 +187,21 @@ def _check_limits(robot: Robot, motion: SweepMotion, what: str) -> None:
     """Raise RobodynError where a motion leaves the robot's limits, and which."""
     profile = polynomial(motion, robot.coordinates.names)
     t = np.unique(np.linspace(profile.x[:-1], profile.x[1:], DENSE))
+    check_course(robot, (t, profile(t), profile(t, 1), profile(t, 2)), what, "'sweeps: at'")
+
+
+def check_course(robot: Robot, course: Course, what: str, key: str) -> None:
+    """Raise RobodynError where time (N,) and coordinates, rates, accelerations (N, d) leave the robot's limits, and which."""
+    t, c, cd, cdd = course
     try:
-        state = robot.close(profile(t), profile(t, 1), profile(t, 2), label=lambda i: f"{what}, t = {t[i]:.4g} s")
+        state = robot.close(c, cd, cdd, label=lambda i: f"{what}, t = {t[i]:.4g} s")
     except ClosureFailed as error:
-        raise RobodynError(f"{what} is out of reach: {error}; choose another 'sweeps: at' or 'pose'") from None
+        raise RobodynError(f"{what} is out of reach: {error}; choose another {key} or 'pose'") from None
     moving = limits_of(robot, {}, 0.0).of(MOTION)
     try:
         check_motion(robot, moving, state, {}, lambda i: f"{what}, t = {t[i]:.4g} s")
     except BeyondLimits as error:
-        raise BeyondLimits(f"{error}; choose another 'sweeps: at', 'pose' or 'speeds', or a longer 'ramp'") from None
+        more = (
+            ", 'pose' or 'speeds', or a longer 'ramp'" if key == "'sweeps: at'" else " or 'pose', or a longer 'seconds'"
+        )
+        raise BeyondLimits(f"{error}; choose another {key}{more}") from None

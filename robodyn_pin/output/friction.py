@@ -4,11 +4,13 @@ from pathlib import Path
 
 import polars as pl
 
-from robodyn_pin.files import write_json, write_text
+from robodyn_pin.files import remove, write_json, write_text
+from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult
 from robodyn_pin.friction_tests.loaded_motor import SweepResult
 from robodyn_pin.friction_tests.result import FrictionResult
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.robot.export import robot_with_friction
+from robodyn_pin.viz.breakaway import breakaway_figure
 from robodyn_pin.viz.friction import friction_figure, passages_figure
 from robodyn_pin.viz.plots import svg
 
@@ -25,7 +27,7 @@ def write_friction(result: FrictionResult, folder: Path) -> None:
 
 def write_sweeps(result: SweepResult, folder: Path) -> None:
     """Write `friction.csv`, for each motor `friction_M.svg` and `passages_M.svg`, the robot with this friction
-    (`ROBOT_friction.yaml` and its URDF) and, last, `friction.json`.
+    (`ROBOT_friction.yaml` and its URDF) if the logs show any, and, last, `friction.json`.
     """
     tables = [one.table().insert_column(0, pl.lit(name).alias("motor")) for name, one in result.motors.items()]
     write_table(folder / "friction.csv", pl.concat(tables, how="diagonal"), NOTE if result.simulated else "")
@@ -35,6 +37,18 @@ def write_sweeps(result: SweepResult, folder: Path) -> None:
             picture = passages_figure(result.shown[name], one, result.at[name])
             write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
     name = f"{result.robot.name}_friction"
-    write_text(folder / f"{name}.urdf", result.robot.urdf_xml)
-    write_text(folder / f"{name}.yaml", robot_with_friction(result.robot, result.efforts, result.simulated))
+    if not result.known:
+        for old in (folder / f"{name}.urdf", folder / f"{name}.yaml"):
+            remove(old)
+    else:
+        write_text(folder / f"{name}.urdf", result.robot.urdf_xml)
+        write_text(folder / f"{name}.yaml", robot_with_friction(result.robot, result.efforts, result.simulated))
     write_json(folder / "friction.json", result.summary())
+
+
+def write_breakaway(result: BreakawayResult, folder: Path) -> None:
+    """Write `breakaway.csv` (every ramp), for each motor `breakaway_M.svg` and, last, `breakaway.json`."""
+    write_table(folder / "breakaway.csv", result.table(), NOTE if result.simulated else "")
+    for name in result.places:
+        write_text(folder / f"breakaway_{name}.svg", svg(breakaway_figure(result, name), f"breakaway_{name}"))
+    write_json(folder / "breakaway.json", result.summary())

@@ -104,11 +104,11 @@ def identified_robot(robot: Robot, layout: Layout, values: np.ndarray, eigenvalu
 
 
 def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated: bool) -> str:
-    """The text of NAME_friction.yaml: the robot file with measured friction, known from now on, on the motors that it is of."""
+    """The text of NAME_friction.yaml: the robot file with measured friction on the motors that it is of, known from now on unless it says otherwise."""
     motors = robot.motors
     replaced = motors.S[[motors.names.index(str(entry["of"])) for entry in found]]
     kept = [spec for effort in robot.efforts if (spec := _elsewhere(effort, replaced)) is not None]
-    measured = [EffortSpec.model_validate(entry | {"known": True}) for entry in found]
+    measured = [EffortSpec.model_validate({"known": True} | entry) for entry in found]
     origin = "simulated" if simulated else "measured"
     sources = {"friction that is known: true": f"derived: from {origin} logs of constant speeds"} | robot.file.sources
     file = robot.file.model_copy(

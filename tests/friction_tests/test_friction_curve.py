@@ -12,8 +12,9 @@ from robodyn_pin.files import parse_yaml
 from robodyn_pin.friction_tests.free_motor import measure
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import curve_columns, names
-from robodyn_pin.identification.friction_curve import Points, fit_curve, friction_points
-from robodyn_pin.identification.steady_motion import steady_parts
+from robodyn_pin.friction_tests.strokes import settled
+from robodyn_pin.identification.friction_curve import Points, fit_curve, stretch_point
+from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.motions.steps import StepMotion, stepped
@@ -51,9 +52,9 @@ def measured(tmp_path, log, **update):
 
 def test_steady_parts_lie_inside_the_holds_and_miss_none():
     log = sweep()
-    parts = steady_parts(log.q[:, 3], log.rate, 0.3, 0.02, 0.05)
+    parts = EvenMotion(0.3, 2e-3, 0.05).parts(log.q[:, 3], log.rate, 2 * np.pi / 2**15 / 11)
     assert len(parts) == len(SPEEDS)
-    for k, part in enumerate(parts):
+    for k, part in enumerate(map(settled, parts)):
         begin = 1.1 * (k + 1)  # the first 0.8 s stand still, then a ramp of 0.3 s
         assert begin - 0.02 <= log.t[part.start] < begin + 0.15
         assert begin + 0.65 < log.t[part.stop - 1] <= begin + 0.82
@@ -62,14 +63,15 @@ def test_steady_parts_lie_inside_the_holds_and_miss_none():
 @pytest.mark.parametrize("accelerate", [5.0, 50.0])
 def test_a_slow_ramp_holds_no_speed(accelerate):
     t = np.arange(0, 55 / accelerate, 1e-3)
-    assert steady_parts(accelerate * t**2 / 2, 1000, 0.3, 0.02, 0.05) == []
+    assert EvenMotion(0.3, 2e-3, 0.02).parts(accelerate * t**2 / 2, 1000, 1e-9) == []
 
 
 def test_model_48_is_found_from_a_sweep_that_another_formula_made(tmp_path):
     result = measured(tmp_path, sweep())
     fit = result.fits["saturating"]
     # The ends of the holds let a little of the ramps in: 1e-4 of the effort.
-    np.testing.assert_allclose([*fit.coefficients, fit.shape], GNAD, rtol=2e-3)
+    np.testing.assert_allclose([*fit.coefficients[:2], fit.shape], GNAD, rtol=2e-3)
+    assert abs(fit.coefficients[2]) < 1e-4  # no offset was put in
     assert fit.rmse < 1e-3 < 0.05 < result.fits["linear"].rmse
     assert result.warnings == ()
 
@@ -86,24 +88,29 @@ def test_deviations_say_how_far_noisy_fits_are_off():
     assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.3  # 12 points, 3 unknowns: Student's t has 1.13
 
 
-def test_deviations_are_those_of_a_general_fit():
-    w = np.array(SPEEDS)
+def test_deviations_are_those_of_points_left_out_one_by_one():
+    """HC3 is the jackknife but for a factor near one; the fits of the jackknife are SciPy's."""
+    w = np.repeat(np.array(SPEEDS), 8)
     y = published(w) + 0.01 * np.random.default_rng(1).normal(size=len(w))
     points = Points(w, y, np.ones_like(w), np.ones_like(w), np.ones_like(w))
     fit = fit_curve(points, lambda w, s: curve_columns("saturating", w, s), True, names("saturating"))
-    _, covariance = curve_fit(lambda w, a, b, s: a * np.tanh(100 * w) + b * np.tanh(w / s), w, y, GNAD)
-    np.testing.assert_allclose([*fit.deviations, fit.shape_deviation], np.sqrt(np.diag(covariance)), rtol=2e-2)
+
+    def model(w, a, b, s):
+        return a * np.tanh(100 * w) + b * np.tanh(w / s)
+
+    without = [curve_fit(model, np.delete(w, i), np.delete(y, i), GNAD)[0] for i in range(len(w))]
+    jackknife = np.sqrt((len(w) - 1) * np.var(without, axis=0))
+    np.testing.assert_allclose([*fit.deviations, fit.shape_deviation], jackknife, rtol=2e-2)
 
 
 def test_the_error_of_a_point_is_that_of_its_mean():
     noise = np.random.default_rng(0).normal(size=(400, 500))
-    points = [friction_points([1.0], [sample]) for sample in noise]
-    assert np.mean([p.error[0] for p in points]) == pytest.approx(1 / np.sqrt(500), rel=0.1)
+    assert np.mean([stretch_point(1.0, sample)[3] for sample in noise]) == pytest.approx(1 / np.sqrt(500), rel=0.1)
 
 
 def test_linear_friction_is_found_exactly():
     w = np.array([-4.0, -1, 1, 2, 4])
-    points = friction_points(list(w), [np.full(20, 0.4 * np.sign(x) + 0.01 * x) for x in w])
+    points = Points(w, 0.4 * np.sign(w) + 0.01 * w, *np.zeros((3, 5)))
     fit = fit_curve(points, lambda w, s: curve_columns("linear", w, s), False, names("linear"))
     np.testing.assert_allclose(fit.coefficients, [0.4, 0.01], rtol=1e-9)
 
@@ -111,16 +118,10 @@ def test_linear_friction_is_found_exactly():
 @pytest.mark.parametrize("relative", [True, False])
 def test_a_joint_without_friction_has_none(relative):
     """Efforts against the motion are noise: the nearest friction that is not negative is zero."""
-    points = friction_points([0.1, 0.2, 0.4], [np.full(20, -0.001 * k) for k in (3, 2, 4)])
+    points = Points(np.array([0.1, 0.2, 0.4]), np.array([-3e-3, -2e-3, -4e-3]), *np.zeros((3, 3)))
     fit = fit_curve(points, lambda w, s: curve_columns("linear", w, s), False, names("linear"), relative)
     np.testing.assert_array_equal(fit.coefficients, 0)
     assert np.isfinite(fit.covariance).all()
-
-
-def test_parts_of_one_speed_are_one_point():
-    points = friction_points([2.0, 1.0, 1.001], [np.full(50, 3.0), np.full(10, 1.0), np.full(30, 2.0)])
-    np.testing.assert_allclose(points.speed, [(10 * 1.0 + 30 * 1.001) / 40, 2.0])
-    np.testing.assert_allclose(points.effort, [1.75, 3.0])
 
 
 def test_what_is_wrong_is_said(tmp_path):
@@ -141,8 +142,12 @@ def test_one_direction_says_what_stays_unknown(tmp_path):
 
 
 def test_a_bend_beyond_the_speeds_is_not_claimed(tmp_path):
-    result = measured(tmp_path, sweep([s * w for w in (30, 35, 40, 45, 50, 55) for s in (1, -1)]))
-    assert any("do not show" in w for w in result.warnings)
+    log = sweep([s * w for w in (30, 35, 40, 45, 50, 55) for s in (1, -1)])
+    asked = measured(tmp_path, log, model="saturating")
+    assert any("do not show" in w for w in asked.warnings)
+    for result in (asked, measured(tmp_path, log)):
+        assert result.model == "linear"
+        assert {e["model"] for e in result.efforts} == {"coulomb", "viscous"}
 
 
 def test_the_command_writes_points_curves_and_picture(robodyn, tmp_path):

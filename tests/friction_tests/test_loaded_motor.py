@@ -9,12 +9,13 @@ import pytest
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import parse_yaml
-from robodyn_pin.friction_tests.free_motor import width_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile, GridSpec
 from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
 from robodyn_pin.friction_tests.result import curve_columns, friction_quantities, names
+from robodyn_pin.friction_tests.strokes import width_of
 from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 from robodyn_pin.identification.friction_curve import Points, fit_curve
+from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.identification.sweep_passages import passages
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.writing import write_log
@@ -83,7 +84,8 @@ def test_motion_holds_each_speed_about_its_angle_in_both_directions_without_a_ju
 def test_steady_parts_and_crossings_are_found_where_they_are():
     log = swept_log("m2", 0.1)
     _, c, cd, _ = swept(SweepMotion(rate=250, sweeps=[Sweep(of="m2", at=0.1, speeds=SPEEDS)]), tuple(TABLE_5))
-    found = passages(log.q[:, 1], log.rate, 0.1, 0.3, 0.02)
+    even = EvenMotion(0.3, 1.6e-3, 0.05)
+    found = passages(log.q[:, 1], log.rate, 0.1, even.parts(log.q[:, 1], log.rate, GRAIN), even)
     assert len(found) == 2 * len(SPEEDS)
     for passage, w in zip(found, np.repeat(SPEEDS, 2) * np.tile([1, -1], len(SPEEDS)), strict=True):
         np.testing.assert_allclose(passage.speed, w, rtol=2e-3)
