@@ -19,6 +19,7 @@ from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.stops_used import with_used_stops
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
@@ -81,6 +82,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     Raises:
         BadLog: nothing left after the edges are cut.
     """
+    robot, left = with_used_stops(robot, logs, run.choose.folds)
     choices = []
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
     rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
@@ -110,7 +112,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    return replace(best, choices=tuple(choices), noticed=(*noticed, *shaped.noticed))
+    return replace(best, choices=tuple(choices), noticed=(*left, *noticed, *shaped.noticed))
 
 
 Change = Callable[[RunFile, float], RunFile]

@@ -10,11 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 
 Model = Literal[
-    "viscous", "coulomb", "stribeck", "saturating", "offset", "armature", "spring", "lever_spring", "polynomial"
-]
+    "viscous", "coulomb", "stribeck", "saturating", "maxwell_slip",
+    "offset", "armature", "spring", "lever_spring", "polynomial",
+]  # fmt: skip
 Shape = Literal["width", "speed"]
 
 
@@ -28,6 +29,8 @@ class EffortSpec(Strict):
     known: bool = False  # given, not to be identified
     width: float | None = Field(None, gt=0)  # coulomb, stribeck, saturating: tanh(x' / width) [rad/s or m/s]
     speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
+    # maxwell_slip: radii of its stops, [rad or m]; default: identification takes some in parts of the axis' spread of position
+    stops: list[Positive] | None = Field(None, min_length=1)
     fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
     rest: float = 0.0  # spring: x without force
     coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
@@ -57,6 +60,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "saturating": ("width", "speed"),
 }
 FRICTION = ("viscous", "coulomb", "stribeck", "saturating")  # odd functions of the rate alone
+MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
 FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
 
 DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients that no machine has negative
@@ -64,6 +68,8 @@ DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients t
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     """Names of a model's coefficients, in the order of its columns."""
+    if spec.model == MEMORY:
+        return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
     return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
 
@@ -133,6 +139,10 @@ def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
 def check_effort(spec: EffortSpec, where: str) -> None:
     """Raise BadFile where an effort lacks what its model needs, or asks for what it has not."""
     what = f"effort {spec.model!r} on {spec.of!r}"
+    if spec.stops is not None and spec.model != MEMORY:
+        raise BadFile(f"{where}: {what} has no stops; 'stops' goes with the model {MEMORY!r}")
+    if spec.model == MEMORY and spec.stops is None and (spec.known or spec.initial is not None):
+        raise BadFile(f"{where}: {what} needs the radii of its stops, 'stops: [...]', for its coefficients to count")
     needs = {"stribeck": "speed", "saturating": "speed", "lever_spring": "radii"}.get(spec.model)
     if needs and getattr(spec, needs) is None:
         raise BadFile(f"{where}: {what} needs the key {needs!r}")
@@ -163,14 +173,14 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
     for spec in specs:
         given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
         axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
-        for name, value in zip(COEFFICIENTS.get(spec.model, ()), given, strict=False):
-            if value < 0 and name in DISSIPATIVE:
+        for name, value in zip(coefficient_names(spec), given, strict=False):
+            if value < 0 and (name in DISSIPATIVE or spec.model == MEMORY):
                 raise ValueError(
                     f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
                     "it would drive itself"
                 )
-        for axis in dict.fromkeys(axes) if spec.model in FRICTION else ():
-            for name in COEFFICIENTS[spec.model]:
+        for axis in dict.fromkeys(axes) if spec.model in (*FRICTION, MEMORY) else ():
+            for name in COEFFICIENTS.get(spec.model, (MEMORY,)):
                 part = (axis, name, *((spec.width, spec.speed) if name != "viscous" else ()))
                 if part in seen:
                     raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
