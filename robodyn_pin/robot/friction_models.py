@@ -13,7 +13,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
 
 Model = Literal[
-    "viscous", "coulomb", "stribeck", "saturating", "maxwell_slip",
+    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "directional", "maxwell_slip",
     "offset", "armature", "spring", "lever_spring", "polynomial",
 ]  # fmt: skip
 Shape = Literal["width", "speed"]
@@ -49,6 +49,8 @@ COEFFICIENTS: dict[str, tuple[str, ...]] = {
     "coulomb": ("coulomb",),
     "stribeck": ("coulomb", "stribeck", "viscous"),
     "saturating": ("coulomb", "saturating"),
+    "quadratic": ("quadratic",),
+    "directional": ("coulomb_forward", "coulomb_back", "viscous_forward", "viscous_back"),
     "offset": ("offset",),
     "armature": ("armature",),
     "spring": ("stiffness",),
@@ -58,12 +60,21 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "coulomb": ("width",),
     "stribeck": ("width", "speed"),
     "saturating": ("width", "speed"),
+    "directional": ("width",),
 }
-FRICTION = ("viscous", "coulomb", "stribeck", "saturating")  # odd functions of the rate alone
+FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic")  # odd functions of the rate alone
 MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
+RUBBING = (*FRICTION, "directional", MEMORY)  # all friction along an axis
 FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
 
-DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients that no machine has negative
+DISSIPATIVE = (
+    "viscous",
+    "coulomb",
+    "armature",
+    "saturating",
+    "quadratic",
+    *COEFFICIENTS["directional"],
+)  # coefficients that no machine has negative
 
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
@@ -78,6 +89,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
     """Columns (..., k) of one effort model along x (...).
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
+    directional: Coulomb and viscous friction with other coefficients each way.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
     sign = np.tanh(xd / (spec.width or WIDTH))
@@ -90,6 +102,10 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
             columns = [sign, sign * np.exp(-((xd / spec.speed) ** 2)), xd]
         case "saturating":
             columns = [sign, np.tanh(xd / spec.speed)]
+        case "quadratic":
+            columns = [xd * np.abs(xd)]
+        case "directional":
+            columns = [part for f in (sign, xd) for part in (np.maximum(f, 0), np.minimum(f, 0))]
         case "offset":
             columns = [np.ones_like(x)]
         case "armature":
@@ -113,6 +129,7 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
             "coulomb": [by_width],
             "stribeck": [by_width, by_width * falling, none],
             "saturating": [by_width, none],
+            "directional": [np.where(xd > 0, by_width, none), np.where(xd < 0, by_width, none), none, none],
         }
     else:
         assert spec.speed is not None
@@ -179,9 +196,9 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
                     f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
                     "it would drive itself"
                 )
-        for axis in dict.fromkeys(axes) if spec.model in (*FRICTION, MEMORY) else ():
+        for axis in dict.fromkeys(axes) if spec.model in RUBBING else ():
             for name in COEFFICIENTS.get(spec.model, (MEMORY,)):
-                part = (axis, name, *((spec.width, spec.speed) if name != "viscous" else ()))
+                part = (axis, name, *((spec.width, spec.speed) if name not in ("viscous", "quadratic") else ()))
                 if part in seen:
                     raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
                 seen.add(part)

@@ -12,11 +12,14 @@ from robodyn_pin.robot.robot import Robot
 
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
 # Of a coefficient along something that turns, along something that slides.
-COEFFICIENT_UNITS = dict.fromkeys(("coulomb", "stribeck", "saturating", "offset"), ("N m", "N")) | {
-    "viscous": ("N m s/rad", "N s/m"),
+COEFFICIENT_UNITS = dict.fromkeys(
+    ("coulomb", "coulomb_forward", "coulomb_back", "stribeck", "saturating", "offset"), ("N m", "N")
+) | {
+    "quadratic": ("N m s²/rad²", "N s²/m²"),
     "armature": ("kg m²", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
+COEFFICIENT_UNITS |= dict.fromkeys(("viscous", "viscous_forward", "viscous_back"), ("N m s/rad", "N s/m"))
 
 
 def effort_unit(model: pin.Model, row: np.ndarray) -> str:
