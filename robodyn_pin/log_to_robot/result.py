@@ -16,6 +16,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.cross_validation import Choice
+from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, worth_it
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
@@ -60,6 +61,7 @@ class Result:
     simulated: bool
     # What was estimated.
     choices: tuple[Choice, ...]
+    friction: tuple[FrictionChoice, ...]  # of each axis, where the run file lets it be chosen
     shapes: tuple[FittedShape, ...]  # of friction; robot_before has them
     ols: BaseEstimate
     wls: BaseEstimate
@@ -92,6 +94,11 @@ class Result:
             f"held-out error of the torques below {lowpass.cutoff:g} Hz, as scored, {found.held_out.by(measure):.3g} %, at full "
             f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.choices else "")
         )
+
+    @property
+    def friction_told(self) -> str:
+        """Where richer friction is worth it, and where the log cannot tell; empty where none was chosen."""
+        return worth_it(self.friction)
 
     @property
     def variables(self) -> int:

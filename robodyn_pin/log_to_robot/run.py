@@ -175,7 +175,8 @@ def estimate(
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     return Result(
         robot_before=robot, run=run, layout=layout, initial=fitted.initial, ols=ols, wls=wls, feasible=feasible, further=further,
-        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, shapes=fitted.shapes, logs=records,
+        bounds=bounds, prior=prior, scored=scored, choices=fitted.choices, friction=fitted.friction,
+        shapes=fitted.shapes, logs=records,
         simulated=any(s.log.simulated for s in [*fit, *held_out]),
         verdict=judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed), diagnosis=found,
         accuracy=looked_at,

@@ -85,5 +85,5 @@ def _sliding(robot: Robot, logs: Sequence[AnyLog], efforts: Sequence[Effort], se
                 y = trace.outputs(begin, end)
                 seen[:, segment] |= np.stack([(y >= SLIDING).any(axis=0), (y <= -SLIDING).any(axis=0)])
     ends = np.cumsum([r * k for r, k in counts])[:-1]
-    parts = np.split(seen.all(axis=(0, 1)), ends)
+    parts = np.split(np.asarray(seen.all(axis=(0, 1))), ends)
     return [part.reshape(shape).any(axis=0) for part, shape in zip(parts, counts, strict=True)]

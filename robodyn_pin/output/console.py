@@ -64,6 +64,8 @@ def print_result(result: "Result", folder: Path) -> None:
         print(
             f"feasible estimate: error {of[0]:.3g} {of[2]} of moving samples, {of[1]:.3g} {of[2]} of samples at standstill"
         )
+    if result.friction_told:
+        print(result.friction_told)
     if result.bandwidths:
         print(result.bandwidths)
     if payload := result.robot_before.payload:

@@ -112,6 +112,10 @@ def summary_of(result: Result) -> dict[str, object]:
         "accuracy": result.accuracy.table(d),
         "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
         "chosen": [c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.choices],
+        "friction_chosen": [
+            c.__dict__ | {key: list(getattr(c, key)) for key in ("tried", "percent", "deviation")}
+            for c in result.friction
+        ],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),

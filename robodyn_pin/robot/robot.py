@@ -45,7 +45,8 @@ class State:
     def __getitem__(self, samples: slice) -> "State":
         """Some of the samples."""
         stops = self.stops and {effort: y[samples] for effort, y in self.stops.items()}
-        return State(*(x[samples] for x in (self.q, self.v, self.a, self.T, self.g)), stops)
+        q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
+        return State(q, v, a, T, g, stops)
 
     def accelerated(self, cdd: np.ndarray) -> "State":
         """The same positions and rates with other accelerations c'' (N, d)."""
