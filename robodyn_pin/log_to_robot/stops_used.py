@@ -1,4 +1,4 @@
-"""Which stops of friction with memory an identification uses: those that slide both ways in every part of the fit logs."""
+"""Which stops of friction with memory an identification uses: those that slide in every part of the fit logs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ SLIDING = 1 - 1e-9  # of its radius, where a stop slides
 def with_used_stops(robot: Robot, logs: Sequence[AnyLog], segments: int) -> tuple[Robot, tuple[str, ...]]:
     """The robot with the stops that its unknown friction can have, and a sentence on those left out.
 
-    Radii that the robot file does not give are parts of the axis' spread of position. A stop that does not slide both ways in
+    Radii that the robot file does not give are parts of the axis' spread of position. A stop that does not slide in
     every segment of the logs is a spring there, whose force depends on how the log began; it is left out.
     """
     asked = [k for k, e in enumerate(robot.efforts) if e.memory and not e.spec.known]
@@ -45,7 +45,7 @@ def _left_out(lost: Sequence[str]) -> tuple[str, ...]:
         ()
         if not lost
         else (
-            f"stops left out of 'maxwell_slip': {'; '.join(lost)} rad (or m); the fit logs do not make them slide both ways in each of "
+            f"stops left out of 'maxwell_slip': {'; '.join(lost)} rad (or m); the fit logs do not make them slide in each of "
             "their parts: a stop that does not slide is a spring, whose force depends on how the log began",
         )
     )
@@ -74,16 +74,15 @@ def _spreads(robot: Robot, logs: Sequence[AnyLog], efforts: Sequence[Effort]) ->
 
 
 def _sliding(robot: Robot, logs: Sequence[AnyLog], efforts: Sequence[Effort], segments: int) -> list[np.ndarray]:
-    """Whether each stop (k,) of each effort slides both ways in every segment, along one of the effort's axes and in one of the logs."""
+    """Whether each stop (k,) of each effort slides in every segment, along one of the effort's axes and in one of the logs."""
     counts = [(len(e.rows), len(e.radii)) for e in efforts]
-    seen = np.zeros((2, segments, sum(r * k for r, k in counts)), bool)
+    seen = np.zeros((segments, sum(r * k for r, k in counts)), bool)
     for log in logs:
         trace = trace_of(robot, log, efforts)
         for segment in range(segments):
             for begin in range(segment * log.size // segments, (segment + 1) * log.size // segments, CHUNK):
                 end = min(begin + CHUNK, (segment + 1) * log.size // segments)
-                y = trace.outputs(begin, end)
-                seen[:, segment] |= np.stack([(y >= SLIDING).any(axis=0), (y <= -SLIDING).any(axis=0)])
+                seen[segment] |= (np.abs(trace.outputs(begin, end)) >= SLIDING).any(axis=0)
     ends = np.cumsum([r * k for r, k in counts])[:-1]
-    parts = np.split(np.asarray(seen.all(axis=(0, 1))), ends)
+    parts = np.split(np.asarray(seen.all(axis=0)), ends)
     return [part.reshape(shape).any(axis=0) for part, shape in zip(parts, counts, strict=True)]
