@@ -24,6 +24,7 @@ from robodyn_pin.logs.quality import GAP, IRREGULAR
 from robodyn_pin.robot.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
 from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure
+from robodyn_pin.viz.residual_over import residual_pictures
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.uncertainty import uncertainty_of
 
@@ -39,6 +40,7 @@ def write_report(result: Result, path: Path) -> None:
     """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
     torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
+    residuals = residual_pictures(result.robot_before, result.check.samples[0], units)
     choices = [(choice, _choice_plot(choice)) for choice in result.settings.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
@@ -48,6 +50,7 @@ def write_report(result: Result, path: Path) -> None:
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
+        residuals=[plot.svg for plot in residuals],
         choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
         base=_base_rows(result, result.wls),
         essential=_base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
@@ -57,7 +60,12 @@ def write_report(result: Result, path: Path) -> None:
         scene=_scene(result),
     )  # fmt: skip
     write_text(path, text)
-    drawn = [*(plot for _, plots in torques for plot in plots), *(plot for _, plot in choices), *uncertainty.pictures]
+    drawn = [
+        *(plot for _, plots in torques for plot in plots),
+        *residuals,
+        *(plot for _, plot in choices),
+        *uncertainty.pictures,
+    ]
     write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
 
 

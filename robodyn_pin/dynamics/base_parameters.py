@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robodyn_pin.dynamics.memory import anyhow
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.base_parameters import BaseSet, bodies_base_set
@@ -43,7 +44,7 @@ def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
         except ClosureFailed:
             around /= 2
             continue
-        W = state_regressor(robot, state) * gear[:, None]
+        W = state_regressor(robot, anyhow(robot, state, rng)) * gear[:, None]
         return W.reshape(-1, W.shape[2])
 
 

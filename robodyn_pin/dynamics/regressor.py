@@ -169,7 +169,7 @@ def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, i
 
 def projected(effort: Effort, state: State) -> np.ndarray:
     """Columns of one effort on the coordinates, T' times those of the tree: (N, d, k)."""
-    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a)
+    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a, state.stops)
 
 
 def known_efforts(robot: Robot, state: State) -> np.ndarray:

@@ -39,7 +39,7 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
         Y[:, :, group : group + width] += tree[:, :, joint : joint + width]
     for effort in robot.efforts:
         if not effort.spec.known:
-            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(state.q, state.v, state.a)
+            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(state.q, state.v, state.a, state.stops)
             begin += len(effort.labels)
     return Y
 

@@ -44,8 +44,8 @@ class ExcitationModel:
         state, n = self.robot.state(self._closed(c), cd, cdd), len(c)
         moved = list(self._moved(state, c, cd, cdd))
         states = [state, *(m for m, _ in moved)]
-        parts = (np.concatenate([getattr(s, key) for s in states]) for key in ("q", "v", "a", "T", "g"))
-        all_of = self._sampled(State(*parts))
+        q, v, a, T, g = (np.concatenate([getattr(s, key) for s in states]) for key in ("q", "v", "a", "T", "g"))
+        all_of = self._sampled(State(q, v, a, T, g))
         steps = np.array([h for _, h in moved])
 
         def slope(x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.closures.kinds import KINDS, Closure
-from robodyn_pin.dynamics.from_motors import along_log
+from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.logs.differentiation import Preparation

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import along_log
+from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import RobodynError

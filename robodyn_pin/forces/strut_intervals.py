@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import along_log
+from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
 from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history

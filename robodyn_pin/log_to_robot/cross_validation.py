@@ -14,14 +14,17 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
+from robodyn_pin.log_to_robot.friction_choice import FoldedFriction, FrictionChoice, choose_friction, offered
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.stops_used import with_used_stops
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import SHAPES, WIDTH
@@ -67,6 +70,7 @@ class Settings:
     layout: Layout
     initial: np.ndarray  # (p,) values of the robot's files
     choices: tuple[Choice, ...] = ()
+    friction: tuple[FrictionChoice, ...] = ()
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     noticed: tuple[str, ...] = ()  # cautions
     compared: str = ""  # rates, by the torques that they predict
@@ -92,15 +96,17 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         BadLog: nothing left after the edges are cut.
     """
     choices: list[Choice] = []
+    rubbing: tuple[FrictionChoice, ...] = ()
+    robot, left = with_used_stops(offered(robot, run.choose.friction), logs, run.choose.folds)
+    run, compared = _choose_rates(robot, run, logs, progress)
+    if run.choose.friction:
+        robot, rubbing = _choose_friction(robot, run, logs, progress)
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
     rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
         return _fold(robot, candidate, logs, rates)
 
-    run, compared = rates_by_torques(
-        run, logs, lambda candidate, parts: _least_squares_error(_fold(robot, candidate, parts, rates)), progress
-    )
     best: Fitted | None = None
     for key, values, change in _candidates(run):
         found = []
@@ -125,22 +131,37 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    noticed = (*noticed, *shaped.noticed)
-    settled = replace(best.settings, choices=tuple(choices), shapes=shaped.shapes, noticed=noticed, compared=compared)
+    noticed = (*left, *noticed, *shaped.noticed)
+    settled = replace(
+        best.settings,
+        choices=tuple(choices),
+        friction=rubbing,
+        shapes=shaped.shapes,
+        noticed=noticed,
+        compared=compared,
+    )
     return replace(best, settings=settled)
 
 
-def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> str:
-    """A sentence on other rates that explain the torques of the fit logs clearly better; empty if none do."""
-    rates = np.ones(len(robot.efforts))
+def _choose_rates(
+    robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]
+) -> tuple[RunFile, str]:
+    """The run file with the rates that predict the torques of the fit logs best; raises as `choose`."""
+    rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else _rms_rates(robot, run, logs)
 
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
         return _least_squares_error(_fold(robot, candidate, parts, rates))
 
-    chosen, _ = rates_by_torques(run.model_copy(update={"preparation": Preparation()}), logs, error, progress)
+    return rates_by_torques(run, logs, error, progress)
+
+
+def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> str:
+    """A sentence on other rates that explain the torques of the fit logs clearly better; empty if none do."""
+    chosen, _ = _choose_rates(robot, run.model_copy(update={"preparation": Preparation()}), logs, progress)
     if chosen.preparation == run.preparation:
         return ""
-    now, then = error(run, logs), error(chosen, logs)
+    rates = np.ones(len(robot.efforts))
+    now, then = (_least_squares_error(_fold(robot, each, logs, rates)) for each in (run, chosen))
     if then > CLEARLY * now:
         return ""
     settings = ", ".join(
@@ -150,6 +171,19 @@ def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Ca
         f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "
         f"of {now:.3g} %"
     )
+
+
+def _choose_friction(
+    robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]
+) -> tuple[Robot, tuple[FrictionChoice, ...]]:
+    """Which friction each axis has, with the settings that the run file gives before others are chosen."""
+    progress("choosing friction")
+    wide = run if run.coulomb_width else _changed(run, coulomb_width=USUAL_WIDTH)
+    whole = _fold(robot, wide, logs, _rms_rates(robot, run, logs), by_phase=True)
+    folded = FoldedFriction(whole.robot, run, whole.rows, _judged(whole), whole.weigh)
+    found, choices = choose_friction(folded, run.choose.friction, progress)
+    kept = {(e.name, e.spec.model) for e in found.efforts}
+    return replace(robot, efforts=tuple(e for e in robot.efforts if (e.name, e.spec.model) in kept)), choices
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -228,7 +262,8 @@ def _judged(fitted: Fitted) -> Folded:
     return fitted.whole if fitted.settings.run.choose.use == "simulation" else fitted.scored
 
 
-def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray) -> Fitted:
+def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray, by_phase: bool = False) -> Fitted:
+    """The fit logs in segments; `by_phase`: of the period, where a log repeats, so that no motion is in two of them."""
     alike = np.full(len(rates), WIDTH)
     robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
     named = columns(robot)
@@ -238,8 +273,9 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray)
         n = log.size
         if n - 2 * run.rows.cut < segments:
             raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
-        jobs = [fitted_rows(robot, run, log), _segmented(robot, run, log, run.score.filter, 1)]
-        jobs += [_segmented(robot, run, log, None, 1)] if run.score.filter else []
+        period = period_of(log) if by_phase else None
+        jobs = [fitted_rows(robot, run, log, period), _segmented(robot, run, log, run.score.filter, 1, period)]
+        jobs += [_segmented(robot, run, log, None, 1, period)] if run.score.filter else []
         parts.append(fold_log(robot, log, run.preparation, jobs))
     rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
     whole = rest[0] if rest else scored
@@ -256,20 +292,23 @@ def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
     return pooled(total)
 
 
-def fitted_rows(robot: Robot, run: RunFile, log: AnyLog) -> Job:
+def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = None) -> Job:
     """Which rows of a fit log are fitted, and in which segment each lies."""
-    job = _segmented(robot, run, log, run.rows.filter, run.rows.every)
+    job = _segmented(robot, run, log, run.rows.filter, run.rows.every, period)
     return replace(job, noise=motor_noise(run, robot))
 
 
-def _segmented(robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int) -> Job:
-    """Fold a log's samples by segment of the log, the ends cut, one sample of `every` kept."""
+def _segmented(
+    robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int, period: float | None = None
+) -> Job:
+    """Fold a log's samples by segment of the log, or of its period [s], the ends cut, one sample of `every` kept."""
     n, cut, segments = log.size, run.rows.cut, run.choose.folds
     dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
 
     def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
         kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
-        segment = np.where(kept, (index - cut) * segments // (n - 2 * cut), -1)
+        at = (index - cut) / (n - 2 * cut) if period is None else index / log.rate / period % 1
+        segment = np.where(kept, (at * segments).astype(int), -1)
         return np.repeat(segment[:, None], rates.shape[1], axis=1)
 
     return Job(lowpass, label, segments)

@@ -8,6 +8,7 @@ import numpy as np
 from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
+from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.dynamics.regressor import columns, state_regressor
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.fold import Factor, triangle, weighted
@@ -75,7 +76,9 @@ def motions(
     kinds["all coordinates fast at once"] = moving.accelerated(rng.uniform(-1, 1, cd.shape) * sharp)
     rows = {}
     for name, state in kinds.items():
-        rows[name] = whitened(state_regressor(robot, state, log.loaded), motor_map(robot, state), noise)
+        rows[name] = whitened(
+            state_regressor(robot, saturated(robot, state), log.loaded), motor_map(robot, state), noise
+        )
     return rows
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures.singularity import lever
+from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.equations import internal_torques, motor_map
-from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot, State

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
+from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.log_to_robot.instruments import LOOKED_AT, band
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -107,7 +108,8 @@ class PickedRows:
 
 def picked_rows(robot: Robot, samples: Picked) -> PickedRows:
     """Raises ClosureFailed where the loops cannot close at these positions."""
-    state = close_motors(robot, samples.q, samples.dq, samples.ddq)
+    # Samples apart from each other do not know the motion between them.
+    state = saturated(robot, close_motors(robot, samples.q, samples.dq, samples.ddq))
     W = state_regressor(robot, state)
     W[~samples.loaded, :, robot.payload_columns] = 0.0
     off = state.q @ robot.motors.S.T + robot.motors.offset - samples.q

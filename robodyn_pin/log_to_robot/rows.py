@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.equations import along, motor_map
-from robodyn_pin.dynamics.from_motors import along_log
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.identification.fold import Factor, empty, fold, merge
 from robodyn_pin.identification.whitening import whitened

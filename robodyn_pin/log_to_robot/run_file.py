@@ -12,6 +12,7 @@ from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, read_log
 from robodyn_pin.logs.units import LogKeys
+from robodyn_pin.robot.offered_friction import check_offered
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.shapes import ShapeSpec
 
@@ -103,9 +104,15 @@ class ChooseSpec(Strict):
     cutoff: list[Positive] = []  # of the filter on positions [Hz]
     coulomb_width: list[Positive] = []
     prior_weight: list[Positive] = []
+    friction: list[str] = []  # models of each axis that has friction, simplest first; those after a plus come on top
     # Of what: `control`, torques as they are scored, through its filter; `simulation`, torques at full bandwidth.
     use: Literal["control", "simulation"] = "control"
     folds: Annotated[int, Field(ge=2)] = 5
+
+    @model_validator(mode="after")
+    def _friction_known(self) -> Self:
+        check_offered(self.friction)
+        return self
 
 
 class ScoreSpec(Strict):

@@ -54,10 +54,10 @@ class SampleRows:
             along = (stack.rows @ T).T[:, :, None] * stack.basis(state.q, state.v, state.a)
             W[:, columns] = np.add.reduceat(along, stack.first, axis=1).reshape(len(W), -1)
         for effort, columns in self._others:
-            W[:, columns] = T.T @ effort.columns(state.q, state.v, state.a)[0]
+            W[:, columns] = T.T @ effort.columns(state.q, state.v, state.a, state.stops)[0]
         known = W @ self._tracked.structure.offset
         for effort in self._known:
-            known += T.T @ (effort.columns(state.q, state.v, state.a)[0] @ effort.initial)
+            known += T.T @ (effort.columns(state.q, state.v, state.a, state.stops)[0] @ effort.initial)
         return W @ self._tracked.parameter_map, known
 
     def _inertial(self, state: State) -> np.ndarray:

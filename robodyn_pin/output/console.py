@@ -63,6 +63,8 @@ def print_result(result: "Result", folder: Path) -> None:
         print(
             f"feasible estimate: error {of[0]:.3g} {of[2]} of moving samples, {of[1]:.3g} {of[2]} of samples at standstill"
         )
+    if result.friction_found:
+        print(result.friction_found)
     if result.bandwidths:
         print(result.bandwidths)
     if payload := result.robot_before.payload:

@@ -122,6 +122,10 @@ def summary_of(result: Result) -> dict[str, object]:
         "chosen": [
             c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.settings.choices
         ],
+        "friction_chosen": [
+            c.__dict__ | {key: list(getattr(c, key)) for key in ("tried", "percent", "deviation")}
+            for c in result.settings.friction
+        ],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),

@@ -9,6 +9,7 @@ import numpy as np
 from robodyn_pin.closures.singularity import determinant_signs
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import loads
+from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.families.reduced_delta import ReducedModel, reduced_model, tree_forces
 from robodyn_pin.planning.path import Geometry
@@ -115,7 +116,8 @@ class RobotDynamics:
 
     def loads(self, s: np.ndarray, state: State) -> dict[str, np.ndarray]:
         """Return the limited loads (N, m) by kind; s (N,) is not needed."""
-        found = loads(self.robot, state, self.kinds - {"force"} if self.reduced_struts else self.kinds)
+        kinds = self.kinds - {"force"} if self.reduced_struts else self.kinds
+        found = loads(self.robot, saturated(self.robot, state), kinds)
         if self.reduced is not None:
             forces = tree_forces(self.reduced, state.q, state.v, state.a)
             found["end_effector"] = forces.end_effector

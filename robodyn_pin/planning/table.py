@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import BadFile, BadLog
@@ -90,7 +91,7 @@ def _motion_at(dynamics: RobotDynamics, path: Path, law: TimeLaw, t: np.ndarray)
     _, s1, s2, s3 = s.T[:, :, None]
     joint_path = joint_path_at(dynamics, path, s[:, 0], third=True)
     state, S = joint_path.state(s[:, 1], s[:, 2]), robot.motors.S
-    found = Loads(robot, state)
+    found = Loads(robot, saturated(robot, state))
     return PlannedMotion(
         t, s, c, cd, cdd, state.q @ S.T + robot.motors.offset, state.v @ S.T, state.a @ S.T,
         (joint_path.q1 * s3 + 3 * joint_path.q2 * s1 * s2 + joint_path.q3 * s1**3) @ S.T, found.tau, (state.q, state.v, state.a),

@@ -8,6 +8,7 @@ import pinocchio as pin
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics.equations import Wrench
+from robodyn_pin.dynamics.memory import relaxed
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.struts import StrutLoads
 from robodyn_pin.errors import ClosureFailed, WrongMobility
@@ -79,7 +80,7 @@ def jogged(robot: Robot, pose: Pose, c: np.ndarray) -> Pose:
 
 def _pose(robot: Robot, c: np.ndarray, start: np.ndarray) -> Pose:
     rest = np.zeros((1, len(c)))
-    state = robot.close(c[None], rest, rest, start, lambda _: "these coordinates")
+    state = relaxed(robot, robot.close(c[None], rest, rest, start, lambda _: "these coordinates"))
     rows, S = robot.loops.evaluate(state.q), robot.coordinates.S
     K = np.concatenate([rows.J[0], S])
     side = float(np.linalg.slogdet(K)[0]) if K.shape[0] == K.shape[1] else 0.0

@@ -4,7 +4,7 @@ Along a joint, a motor or a combination of joints with rate x' = k'v the tree ge
 the balls and pins of loops, cut joints whose members turn against each other with w = J_w v, it gets J_w' w/|w| f(|w|).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.axes import Axes, as_motor, resolve_axes
 from robodyn_pin.robot.friction_models import (
     FRICTION,
+    MEMORY,
     EffortSpec,
     Shape,
     basis,
@@ -55,9 +56,39 @@ class Effort:
             values[:] = given
         return values
 
-    def columns(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """What coefficients of one ask of the tree's joints (N, nv, k) at N samples of q, v, a (N, nv)."""
+    @property
+    def memory(self) -> bytes:
+        """What its stops run along and their radii; empty where it needs nothing but the present state."""
+        return self.rows.tobytes() + np.array(self.spec.stops or []).tobytes() if self.spec.model == MEMORY else b""
+
+    @property
+    def radii(self) -> np.ndarray:
+        """Radii (k,) of its stops [rad or m].
+
+        Raises:
+            BadFile: the robot file names none.
+        """
+        if self.spec.stops is None:
+            raise BadFile(
+                f"effort {MEMORY!r} on {self.name!r} has no radii: give 'stops: [...]' [rad or m], or identify the robot, "
+                "whose file then says them"
+            )
+        return np.array(self.spec.stops)
+
+    def columns(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, stops: Mapping[bytes, np.ndarray] | None = None
+    ) -> np.ndarray:
+        """What coefficients of one ask of the tree's joints (N, nv, k) at N samples of q, v, a (N, nv).
+
+        Args:
+            stops: of the state, where it has them.
+
+        Raises:
+            BadFile: friction with memory, and the motion before is not known.
+        """
         rows = self.rows
+        if self.memory:
+            return np.einsum("nrk,rj->njk", self._remembered(stops), rows)
         total = np.einsum("nrk,rj->njk", self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T), rows)
         if self.closures:
             axes = self.loops.axes(q)
@@ -90,6 +121,14 @@ class Effort:
         """w (N, 3) of each closure."""
         return [np.einsum("nij,nj->ni", axes, self.loops.turning(name) * v) for name in self.closures]
 
+    def _remembered(self, stops: Mapping[bytes, np.ndarray] | None) -> np.ndarray:
+        if stops is None:
+            raise BadFile(
+                f"friction {MEMORY!r} of {self.name!r} depends on the motion before: identify, predict, forces, joints, simulate, "
+                "plan and pose follow it; for anything else give the robot 'coulomb' friction there instead"
+            )
+        return stops[self.memory]
+
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
         return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
 
@@ -115,11 +154,11 @@ class Stack:
 
 
 def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
-    """Efforts on axes, those of one model together, and the places of the others: in closures, or derivatives."""
+    """Efforts on axes, those of one model together, and the places of the others: in closures, derivatives, or with memory."""
     alike: dict[str, list[int]] = {}
     others = []
     for i, effort in enumerate(efforts):
-        if effort.closures or effort.slope:
+        if effort.closures or effort.slope or effort.memory:
             others.append(i)
             continue
         model = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})

@@ -11,7 +11,7 @@ from robodyn_pin.errors import NotPhysical
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
 from robodyn_pin.robot.axes import parallel
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import FRICTION, EffortSpec
+from robodyn_pin.robot.friction_models import RUBBING, EffortSpec
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.urdf_tree import body_joints, body_name, parse_urdf
@@ -122,7 +122,7 @@ def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated:
 def _elsewhere(effort: Effort, rows: np.ndarray) -> EffortSpec | None:
     """What is left of an effort without friction along rows (k, nv), whatever it calls them and whatever the gear."""
     spec = effort.spec
-    if spec.model not in FRICTION or effort.closures:
+    if spec.model not in RUBBING or effort.closures:
         return spec
     stays = [k for k, row in enumerate(effort.rows) if not any(parallel(row, other) for other in rows)]
     if len(stays) == len(effort.rows):

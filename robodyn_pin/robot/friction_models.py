@@ -10,11 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 
 Model = Literal[
-    "viscous", "coulomb", "stribeck", "saturating", "offset", "armature", "spring", "lever_spring", "polynomial"
-]
+    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "directional", "maxwell_slip",
+    "offset", "armature", "spring", "lever_spring", "polynomial",
+]  # fmt: skip
 Shape = Literal["width", "speed"]
 
 
@@ -28,6 +29,8 @@ class EffortSpec(Strict):
     known: bool = False  # given, not to be identified
     width: float | None = Field(None, gt=0)  # coulomb, stribeck, saturating: tanh(x' / width) [rad/s or m/s]
     speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
+    # maxwell_slip: radii of its stops, [rad or m]; default: identification takes some in parts of the axis' spread of position
+    stops: list[Positive] | None = Field(None, min_length=1)
     fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
     rest: float = 0.0  # spring: x without force
     coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
@@ -47,6 +50,8 @@ COEFFICIENTS: dict[str, tuple[str, ...]] = {
     "coulomb": ("coulomb",),
     "stribeck": ("coulomb", "stribeck", "viscous"),
     "saturating": ("coulomb", "saturating"),
+    "quadratic": ("quadratic",),
+    "directional": ("coulomb_forward", "coulomb_back", "viscous_forward", "viscous_back"),
     "offset": ("offset",),
     "armature": ("armature",),
     "spring": ("stiffness",),
@@ -56,15 +61,27 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "coulomb": ("width",),
     "stribeck": ("width", "speed"),
     "saturating": ("width", "speed"),
+    "directional": ("width",),
 }
-FRICTION = ("viscous", "coulomb", "stribeck", "saturating")  # odd functions of the rate alone
+FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic")  # odd functions of the rate alone
+MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
+RUBBING = (*FRICTION, "directional", MEMORY)  # all friction along an axis
 FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
 
-DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients that no machine has negative
+DISSIPATIVE = (
+    "viscous",
+    "coulomb",
+    "armature",
+    "saturating",
+    "quadratic",
+    *COEFFICIENTS["directional"],
+)  # coefficients that no machine has negative
 
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     """Names of a model's coefficients, in the order of its columns."""
+    if spec.model == MEMORY:
+        return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
     return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
 
@@ -73,6 +90,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
     """Columns (..., k) of one effort model along x (...).
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
+    directional: Coulomb and viscous friction with other coefficients each way.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
     sign = np.tanh(xd / (spec.width or WIDTH))
@@ -85,6 +103,10 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
             columns = [sign, sign * _faded(xd / spec.speed), xd]
         case "saturating":
             columns = [sign, np.tanh(xd / spec.speed)]
+        case "quadratic":
+            columns = [xd * np.abs(xd)]
+        case "directional":
+            columns = [part for f in (sign, xd) for part in (np.maximum(f, 0), np.minimum(f, 0))]
         case "offset":
             columns = [np.ones_like(x)]
         case "armature":
@@ -108,6 +130,7 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
             "coulomb": [by_width],
             "stribeck": [by_width, by_width * falling, none],
             "saturating": [by_width, none],
+            "directional": [np.where(xd > 0, by_width, none), np.where(xd < 0, by_width, none), none, none],
         }
     else:
         assert spec.speed is not None
@@ -139,6 +162,10 @@ def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
 def check_effort(spec: EffortSpec, where: str) -> None:
     """Raise BadFile where an effort lacks what its model needs, or asks for what it has not."""
     what = f"effort {spec.model!r} on {spec.of!r}"
+    if spec.stops is not None and spec.model != MEMORY:
+        raise BadFile(f"{where}: {what} has no stops; 'stops' goes with the model {MEMORY!r}")
+    if spec.model == MEMORY and spec.stops is None and (spec.known or spec.initial is not None):
+        raise BadFile(f"{where}: {what} needs the radii of its stops, 'stops: [...]', for its coefficients to count")
     needs = {"stribeck": "speed", "saturating": "speed", "lever_spring": "radii"}.get(spec.model)
     if needs and getattr(spec, needs) is None:
         raise BadFile(f"{where}: {what} needs the key {needs!r}")
@@ -169,15 +196,15 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
     for spec in specs:
         given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
         axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
-        for name, value in zip(COEFFICIENTS.get(spec.model, ()), given, strict=False):
-            if value < 0 and name in DISSIPATIVE:
+        for name, value in zip(coefficient_names(spec), given, strict=False):
+            if value < 0 and (name in DISSIPATIVE or spec.model == MEMORY):
                 raise ValueError(
                     f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
                     "it would drive itself"
                 )
-        for axis in dict.fromkeys(axes) if spec.model in FRICTION else ():
-            for name in COEFFICIENTS[spec.model]:
-                part = (axis, name, *((spec.width, spec.speed) if name != "viscous" else ()))
+        for axis in dict.fromkeys(axes) if spec.model in RUBBING else ():
+            for name in COEFFICIENTS.get(spec.model, (MEMORY,)):
+                part = (axis, name, *((spec.width, spec.speed) if name not in ("viscous", "quadratic") else ()))
                 if part in seen:
                     raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
                 seen.add(part)

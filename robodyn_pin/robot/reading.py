@@ -10,7 +10,11 @@ from robodyn_pin.robot.mjcf import read_mjcf
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 from robodyn_pin.robot.urdf_tree import read_xml
 
-CONTAINED = {"stribeck": ("viscous", "coulomb"), "saturating": ("viscous", "coulomb")}  # friction that is both
+CONTAINED = {
+    "stribeck": ("viscous", "coulomb"),
+    "saturating": ("viscous", "coulomb"),
+    "directional": ("viscous", "coulomb"),
+}  # friction that is both
 
 
 def describe(path: Path) -> tuple[RobotFile, str, Path]:

@@ -1,6 +1,6 @@
 """A robot: a tree in Pinocchio, the loops that close it, its motors and its independent coordinates."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -40,10 +40,13 @@ class State:
     a: np.ndarray  # (N, nv)
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
+    stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
 
     def __getitem__(self, samples: slice) -> "State":
         """Some of the samples."""
-        return State(*(x[samples] for x in (self.q, self.v, self.a, self.T, self.g)))
+        stops = self.stops and {effort: y[samples] for effort, y in self.stops.items()}
+        q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
+        return State(q, v, a, T, g, stops)
 
     def accelerated(self, cdd: np.ndarray) -> "State":
         """The same positions and rates with other accelerations c'' (N, d)."""
@@ -217,7 +220,7 @@ class Robot:
 
     @cached_property
     def effort_stacks(self) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
-        """Efforts on joints and motors, those of one model together, and those in closures."""
+        """Efforts on joints and motors, those of one model together, and those in closures or with memory."""
         found, others = stacks(self.efforts)
         return found, tuple(self.efforts[i] for i in others)
 

@@ -7,15 +7,19 @@ import pinocchio as pin
 
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.friction_models import MEMORY
 from robodyn_pin.robot.robot import Robot
 
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
 # Of a coefficient along something that turns, along something that slides.
-COEFFICIENT_UNITS = dict.fromkeys(("coulomb", "stribeck", "saturating", "offset"), ("N m", "N")) | {
-    "viscous": ("N m s/rad", "N s/m"),
+COEFFICIENT_UNITS = dict.fromkeys(
+    ("coulomb", "coulomb_forward", "coulomb_back", "stribeck", "saturating", "offset"), ("N m", "N")
+) | {
+    "quadratic": ("N m s²/rad²", "N s²/m²"),
     "armature": ("kg m²", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
+COEFFICIENT_UNITS |= dict.fromkeys(("viscous", "viscous_forward", "viscous_back"), ("N m s/rad", "N s/m"))
 
 
 def effort_unit(model: pin.Model, row: np.ndarray) -> str:
@@ -61,7 +65,9 @@ def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
 def _coefficient_unit(name: str, model: str, along: str) -> str:
     if model == "lever_spring":  # of the spring itself, between its two ends
         return "N/m"
-    if name.startswith("x^"):
+    if model == MEMORY:
+        turning, sliding = "N m", "N"
+    elif name.startswith("x^"):
         power = int(name[2:])
         tail = raised(f"^{power}") if power > 1 else ""
         turning, sliding = ("N m", "N") if power == 0 else (f"N m/rad{tail}", f"N/m{tail}")

@@ -44,11 +44,25 @@ def test_stribeck_friction_is_the_published_equation_with_its_static_level():
     np.testing.assert_allclose(curve(spec)[moving], published[moving], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("model", "shape"), [("coulomb", "width"), ("stribeck", "width"), ("stribeck", "speed"), ("saturating", "width"), ("saturating", "speed")])  # fmt: skip
+@pytest.mark.parametrize(("model", "shape"), [("coulomb", "width"), ("stribeck", "width"), ("stribeck", "speed"), ("saturating", "width"), ("saturating", "speed"), ("directional", "width")])  # fmt: skip
 def test_slopes_are_the_differences_of_the_columns(model, shape):
     spec = EffortSpec(of="j", model=model, width=0.3, speed=2.0)
     at = [basis(spec.model_copy(update={shape: getattr(spec, shape) + h}), RATES, RATES, RATES) for h in (1e-6, -1e-6)]
     np.testing.assert_allclose(slopes(spec, shape, RATES), (at[0] - at[1]) / 2e-6, atol=1e-9)
+
+
+def test_quadratic_and_directional_friction_are_their_formulas():
+    quadratic = curve(EffortSpec(of="j", model="quadratic", initial=[0.3]))
+    np.testing.assert_allclose(quadratic, [0.3 * r**2 if r > 0 else -0.3 * r**2 for r in RATES], rtol=1e-12)
+    given = EffortSpec(of="j", model="directional", initial=[1.0, 2.0, 0.1, 0.2], width=0.01)
+    expected = [np.tanh(r / 0.01) * (1.0 if r > 0 else 2.0) + r * (0.1 if r > 0 else 0.2) for r in RATES]
+    np.testing.assert_allclose(curve(given), expected, rtol=1e-12)
+
+
+def test_units_of_quadratic_and_directional_friction():
+    robot = irb360({"of": "phi1", "model": "quadratic"}, {"of": "phi1", "model": "directional"})
+    found = [unit for effort in robot.efforts for unit in coefficient_units(robot, effort)]
+    assert found == ["N m s²/rad²", "N m", "N m", "N m s/rad", "N m s/rad"]
 
 
 # Cut joints -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,45 @@
+"""Identified stops: strengths put into simulated robots are found; stops that never slide are left out."""
+
+import numpy as np
+import pytest
+from test_friction_shapes import identified, with_friction
+
+from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.stops_used import with_used_stops
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
+
+STOPS, STRENGTHS = [0.004, 0.02, 0.05, 0.12], [1.0, 0.8, 0.6, 0.9]
+NAMES = ("phi1", "phi2", "phi3", "psi")
+MOTION = FourierMotion(
+    rate=200, duration=20, period=2.5, centre=dict.fromkeys(NAMES, 0.3),
+    sin={name: (0.12 * np.roll([1.0, -0.4, 0.8, 0.2, -0.5], k)).tolist() for k, name in enumerate(NAMES)},
+)  # fmt: skip
+RUN = RunFile.model_validate({"robot": "irb360_arms", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}})
+
+
+def test_strengths_of_four_stops_are_found_through_loops_and_the_identified_file_predicts_them(tmp_path):
+    truth = with_friction("irb360_arms", {"of": "phi1", "model": "maxwell_slip", "stops": STOPS, "initial": STRENGTHS})
+    log = simulate(truth, MOTION, Noise(np.full(4, 0.02), None, 0))
+    asked = with_friction("irb360_arms", {"of": "phi1", "model": "maxwell_slip", "stops": [*STOPS, 40.0]})
+    result = identified(asked, RUN, log)
+    labels = list(result.layout.labels)
+    found = [result.feasible.values[labels.index(f"stop_{k}(phi1)")] for k in (1, 2, 3, 4)]
+    np.testing.assert_allclose(found, STRENGTHS, rtol=0.05)
+    assert any("left out of 'maxwell_slip': phi1 40 rad" in text for text in result.verdict.cautions)
+    again = load(result.write(tmp_path / "result", report=False))
+    assert predict(again, log, RUN.preparation) == pytest.approx(predict(result.robot, log, RUN.preparation), abs=1e-6)
+
+
+def test_radii_that_nobody_gives_are_parts_of_the_axis_own_spread():
+    robot = with_friction("irb360_arms", {"of": "phi2", "model": "maxwell_slip"})
+    log = simulate(load("irb360_arms"), MOTION, Noise(np.zeros(4), None, 0))
+    used, said = with_used_stops(robot, [log], 5)
+    spread = np.std(log.q[:, NAMES.index("phi2")])
+    (effort,) = [e for e in used.efforts if e.memory]
+    np.testing.assert_allclose(
+        effort.radii, np.array([0.01, 0.03, 0.1, 0.3, 1.0])[: len(effort.radii)] * spread, rtol=1e-3
+    )
+    assert not said or "phi2" in said[0]

@@ -1,0 +1,44 @@
+"""What a model leaves of each torque, over position and over speed: friction that it lacks shows here as a curve."""
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from robodyn_pin.log_to_robot.held_out import Sample
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.viz.figure_files import Picture, picture
+from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE
+
+BINS = 40  # of equally many samples
+
+
+def residual_pictures(robot: Robot, sample: Sample, units: list[str]) -> list[Picture]:
+    """The held-out residual of each coordinate over its position and its speed."""
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    c = sample.q @ S.T + offset
+    left, speed = sample.measured - sample.predicted["feasible"], np.gradient(c, sample.t, axis=0)
+    found = []
+    for j, (name, unit) in enumerate(zip(robot.coordinates.names, units, strict=True)):
+        length = "m" if robot.slides(S)[j] else "rad"
+        over = {f"position [{length}]": c[:, j], f"speed [{length}/s]": speed[:, j]}
+        columns = {"residual [" + unit + "]": left[:, j]} | over
+        found.append(picture(residual_figure(over, left[:, j], name, unit), f"residual_over_{name}", columns))
+    return found
+
+
+@matplotlib.rc_context(STYLE)
+def residual_figure(over: dict[str, np.ndarray], left: np.ndarray, title: str, unit: str) -> Figure:
+    """Mean of a residual (n,) and its middle four fifths, over each of some quantities (n,)."""
+    figure = Figure(figsize=(4.6, 1.9))
+    figure.subplots_adjust(left=0.15, right=0.98, top=0.87, bottom=0.22, wspace=0.12)
+    for axes, (label, x) in zip(figure.subplots(1, len(over), sharey=True), over.items(), strict=True):
+        parts = np.array_split(np.argsort(x), min(BINS, len(x)))
+        middle, mean = (np.array([y[part].mean() for part in parts]) for y in (x, left))
+        low, high = np.array([np.quantile(left[part], [0.1, 0.9]) for part in parts]).T
+        axes.fill_between(middle, low, high, color="#cfe3f1", linewidth=0)
+        axes.plot(middle, mean, color=FEASIBLE, linewidth=1.0)
+        axes.axhline(0, color=MEASURED, linewidth=0.6)
+        axes.set_xlabel(label)
+    figure.axes[0].set_ylabel(f"residual [{unit}]")
+    figure.axes[0].set_title(title)
+    return figure
