@@ -170,8 +170,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 def _why(error: Exception) -> str:
     """The first line of what the system says."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return said.splitlines()[0][:200]
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return reason.splitlines()[0][:200]
 
 
 def remove(path: Path) -> None:

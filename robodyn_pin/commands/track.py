@@ -124,7 +124,7 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
     print_table(
         f"Directions of the parameters, best excited first; the estimate moves along {summary['excited directions']} of {len(summary['directions'])}",
         [
-            {"known to [%]": "not at all" if d["told to"] is None or d["told to"] > 10 else f"{100 * d['told to']:.2g}",
+            {"known to [%]": "not at all" if d["relative deviation"] is None or d["told to"] > 10 else f"{100 * d['relative deviation']:.2g}",
              "estimate moves": "yes" if d["excited"] else "", "mostly along": d["mostly"]}
             for d in summary["directions"]
         ],

@@ -92,7 +92,7 @@ def directions_of(tracker: Tracker) -> list[dict[str, Any]]:
         largest = np.argsort(-np.abs(v))[:NAMED]
         mostly = [f"{v[i]:+.2f} {tracker.tracked.labels[i]}" for i in largest if abs(v[i]) > 0.1]
         deviation = eigenvalue**-0.5 if eigenvalue > 0 else None
-        found.append({"told to": deviation, "excited": k < moving, "mostly": " ".join(mostly)})
+        found.append({"relative deviation": deviation, "excited": k < moving, "mostly": " ".join(mostly)})
     return found
 
 

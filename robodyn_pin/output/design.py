@@ -70,7 +70,7 @@ def design_summary(design: Design) -> dict[str, object]:
         "reached": [float(x) for x in design.start_sizes],
         "expected_deviations": after.tolist(),
         "prior_deviations": before.tolist(),
-        "untold": design.undetermined,
+        "undetermined": design.undetermined,
         "measurements": [
             {
                 "orientation": g + 1,

@@ -45,7 +45,7 @@ def stiffness_table(result: StiffnessResult) -> list[dict[str, Any]]:
     columns = (e.names, e.stiffness, np.sqrt(np.diag(e.covariance)), e.interval(), result.campaigns[-1].stiffness)
     return [
         {"spring": name, "stiffness": float(k), "standard_deviation": float(s), "low": float(low),
-         "high": float(high) if np.isfinite(high) else None, "prior": float(prior), "untold": e.undetermined.get(name, "")}
+         "high": float(high) if np.isfinite(high) else None, "prior": float(prior), "undetermined": e.undetermined.get(name, "")}
         for name, k, s, (low, high), prior in zip(*columns, strict=True)
     ]  # fmt: skip
 
@@ -92,7 +92,7 @@ def _sampling_check(e: StiffnessEstimate) -> dict[str, object] | None:
 def _campaign_summary(c: Campaign) -> dict[str, object]:
     return {
         "name": c.name, "rows": list(c.rows), "stiffness": c.stiffness.tolist(), "covariance": c.covariance.tolist(), "trace": c.trace,
-        "untold": c.undetermined, "rms_error": c.rms,
+        "undetermined": c.undetermined, "rms_error": c.rms,
     }  # fmt: skip
 
 

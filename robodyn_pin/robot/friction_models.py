@@ -63,13 +63,13 @@ DISSIPATIVE = ("viscous", "coulomb", "armature", "saturating")  # coefficients t
 
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
-    """Names of a model's coefficients, in the order of its columns."""
+    """Return the names of a model's coefficients, in the order of its columns."""
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
     return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
 
 
 def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
-    """Columns (..., k) of one effort model along x (...).
+    """Return the columns (..., k) of one effort model along x (...).
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
@@ -98,7 +98,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
 
 
 def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
-    """Derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
+    """Return the derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
@@ -117,12 +117,12 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
 
 
 def _slope_of_tanh(x: np.ndarray, width: float) -> np.ndarray:
-    """d tanh(x / width) / d width."""
+    """Return d tanh(x / width) / d width."""
     return -x / width**2 * (1 - np.tanh(x / width) ** 2)
 
 
 def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
-    """dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
+    """Return dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
     assert spec.radii is not None
     r, h = spec.radii
     angle = spec.angle + spec.turn * x
@@ -154,7 +154,7 @@ def check_effort(spec: EffortSpec, where: str) -> None:
 
 
 def check_efforts(specs: Sequence[EffortSpec]) -> None:
-    """What a file may not say of efforts.
+    """Check that friction of a file brakes, and that no axis has the same part of it twice.
 
     Raises:
         ValueError: friction that drives itself, or that stands twice on one axis with the same shape.
