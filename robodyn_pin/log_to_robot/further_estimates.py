@@ -73,6 +73,18 @@ def _base_parameters(estimate: BaseEstimate, names: list[str]) -> list[dict[str,
     ]
 
 
+@dataclass(frozen=True)
+class Estimates:
+    """What was estimated, and what it was held to."""
+
+    ols: BaseEstimate
+    wls: BaseEstimate
+    feasible: FeasibleEstimate
+    further: Further  # estimates that the run file asked for
+    bounds: Bounds
+    prior: Prior
+
+
 def further_estimates(
     fitted: Fitted, logs: Sequence[AnyLog], groups: Sequence[Factor], wls: BaseEstimate, feasible: FeasibleEstimate,
     bounds: Bounds, prior: Prior,
