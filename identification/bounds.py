@@ -90,8 +90,8 @@ def _entry(name: str) -> int:
 def check_met(name: str, own: Sequence[Equality], found: np.ndarray, b: np.ndarray) -> None:
     """Raise RobodynError where the values `found` (k,) of a body's equalities are not b (k,)."""
     if np.abs(found - b).max() > EXACT * max(1.0, np.abs(b).max()):
-        text = ", ".join(e.text for e in own)
-        raise RobodynError(f"the equalities of body {name!r} contradict each other: {text}")
+        entries = ", ".join(e.text for e in own)
+        raise RobodynError(f"the equalities of body {name!r} contradict each other: {entries}")
 
 
 def reduction(

@@ -29,8 +29,10 @@ def posterior(estimate: BaseEstimate, values: np.ndarray, prior: Prior, bounds: 
     bodies = _given(np.diag(np.append(sizes, 0 * scalars) ** 2), bounds)
     friction = np.diag(np.append(0 * sizes, scalars) ** 2)
     off = estimate.values - B @ np.append(prior.bodies.ravel(), values[first:])
-    alone = np.abs(B[:, first:]).max(axis=1, initial=0.0) == 0  # of bodies alone: these say how far bodies are off
-    spread = _most_likely(off[alone], C[np.ix_(alone, alone)], (B @ bodies @ B.T)[np.ix_(alone, alone)])
+    of_bodies = np.abs(B[:, first:]).max(axis=1, initial=0.0) == 0  # of bodies alone: these say how far bodies are off
+    spread = _most_likely(
+        off[of_bodies], C[np.ix_(of_bodies, of_bodies)], (B @ bodies @ B.T)[np.ix_(of_bodies, of_bodies)]
+    )
     D = spread**2 * bodies + friction
     M = C + B @ D @ B.T
     size = np.sqrt(np.diag(M))

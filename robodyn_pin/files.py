@@ -188,8 +188,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 def _why(error: Exception) -> str:
     """The first line of what the system says."""
-    text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    return text.splitlines()[0][:200]
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return reason.splitlines()[0][:200]
 
 
 def remove(path: Path) -> None:

@@ -75,7 +75,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
 def asked_home(robot: Robot) -> np.ndarray:
     """Joint positions (nv,) that the files ask for: zero or `home`, and what couplings make of them.
 
-    A coupling with an offset moves a joint as it is told to; a loop that closes somewhere else may be mistyped.
+    A coupling with an offset moves a joint by that offset; a loop that closes somewhere else may be mistyped.
     """
     q = np.array([robot.file.home.get(name, 0.0) for name in list(robot.model.names)[1:]])
     couplings = [closure for closure in robot.loops.closures if isinstance(closure, Coupling)]

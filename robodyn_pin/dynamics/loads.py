@@ -7,7 +7,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BeyondLimits
-from robodyn_pin.robot.limits import AxisLimits, Limits, in_words, limits_of
+from robodyn_pin.robot.limits import AxisLimits, Limits, described, limits_of
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.robot_file import Limit
 
@@ -63,7 +63,7 @@ class Beyond:
     def __str__(self) -> str:
         """`the velocity of 'phi1' is 25.1 rad/s, outside its limits -18.99 to 18.99 rad/s`."""
         return (
-            f"{in_words((self.kind, self.name))} is {self.value:.5g} {self.unit}, outside its limits {self.low:.6g} to {self.high:.6g} "
+            f"{described((self.kind, self.name))} is {self.value:.5g} {self.unit}, outside its limits {self.low:.6g} to {self.high:.6g} "
             f"{self.unit}"
         )
 

@@ -117,9 +117,9 @@ def write_corrected_path(path: Path, correction: PathCorrection, springs: Spring
     columns |= {f"f{axis}": loaded.force[:, i] for i, axis in enumerate(AXES)}
     columns |= {f"planned_{axis}": correction.planned.point[:, i] for i, axis in enumerate(AXES)}
     columns |= {f"expected_d{axis}": correction.deviation[:, i] for i, axis in enumerate(AXES)}
-    columns |= {"remaining_deviation": correction.remaining_deviation}
+    columns |= {"uncertainty": correction.remaining_deviation}
     note = (
         f"corrected path of {springs.robot.name}: q [rad or m] motor positions from which the force f [N] pulls the tool to the planned point "
-        "[m]; expected_d [m] deviation without correction; remaining_deviation [m] standard deviation after correction; axes of the base"
+        "[m]; expected_d [m] deviation without correction; uncertainty [m] standard deviation after correction; axes of the base"
     )
     write_table(path, columns, note)

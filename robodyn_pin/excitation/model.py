@@ -21,7 +21,7 @@ STEP = 1e-5  # [rad, m or per s] of differences: the loops stay closed to 1e-15,
 
 
 def noisy(robot: Robot) -> Axes:
-    """What has noise of its own: the motors where these are more than the coordinates, else the coordinates."""
+    """Return what has noise of its own: the motors where these are more than the coordinates, else the coordinates."""
     return robot.motors if len(robot.motors.names) > len(robot.coordinates.names) else robot.coordinates
 
 
@@ -36,11 +36,11 @@ class ExcitationModel:
     columns: np.ndarray  # (p,) of the base parameters
 
     def at(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Sampled:
-        """Values for a motion of the coordinates (N, d)."""
+        """Return the values for a motion of the coordinates (N, d)."""
         return self._sampled(self.robot.state(self._closed(c), cd, cdd))
 
     def slopes(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> tuple[Sampled, Sampled]:
-        """Values, and derivatives along c, c', c'' by forward differences on the loops."""
+        """Return the values, and their derivatives along c, c', c'' by forward differences on the loops."""
         state, n = self.robot.state(self._closed(c), cd, cdd), len(c)
         moved = list(self._moved(state, c, cd, cdd))
         states = [state, *(m for m, _ in moved)]
@@ -56,7 +56,7 @@ class ExcitationModel:
         return values, Sampled(slope(all_of.rows), slope(all_of.loads))
 
     def _moved(self, state: State, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Iterator[tuple[State, float]]:
-        """The state with each of c, c', c'' moved a little, and by how much."""
+        """Yield the state with each of c, c', c'' moved a little, and by how much it was moved."""
         robot, axes, still = self.robot, np.eye(c.shape[1]), np.zeros_like(cdd)
         for axis in axes:  # along the loops to second order: what is left open is below round-off
             bend = robot.state(state.q, np.broadcast_to(axis, cd.shape), still).g
@@ -67,7 +67,7 @@ class ExcitationModel:
             yield replace(state, a=state.a + state.T @ axis), 1.0
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
-        """All joints (N, nv). Out of reach is what a search tries often: it is found out without naming the closure."""
+        """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""
         robot, axes = self.robot, self.robot.coordinates
         q, closed = reachable(robot.loops, axes.S, axes.offset, c, robot.home)
         if not closed.all():
@@ -76,7 +76,7 @@ class ExcitationModel:
         return q
 
     def every(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of all columns (N, d, p) in units of the noise, and limited quantities (N, m) in their own."""
+        """Return the rows of all columns (N, d, p) in units of the noise, and limited quantities (N, m) in their own units."""
         robot = self.identified
         if robot is not self.robot:  # T of the coordinates that are fitted
             state = state.along(robot.coordinates.S)

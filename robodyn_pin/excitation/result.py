@@ -28,7 +28,7 @@ class Dense:
     R: np.ndarray  # (p, p) triangular factor of all columns, in units of the noise
 
     def load(self, limits: Limits) -> np.ndarray:
-        """Largest part of each limit that is used (m,)."""
+        """Return the largest part of each limit that is used (m,)."""
         centre, half = limits.scale
         return np.asarray(np.abs((self.quantities - centre) / half).max(axis=0))
 
@@ -56,7 +56,7 @@ class Excitation:
 
     @property
     def unknown(self) -> list[str]:
-        """What the log will not determine: combinations without excitation, and requests that cannot be met."""
+        """Say what the log will not determine: combinations that the motion does not excite, and requests that cannot be met."""
         found = [f"{self.labels[k]} stays unknown: the motion does not excite it" for k in self.shown.dropped]
         for name, wanted in self.run.asked.items():
             rows = [k for k, label in enumerate(self.labels) if _mentions(label, name)]
@@ -75,7 +75,7 @@ class Excitation:
 
     @property
     def gained(self) -> str:
-        """A sentence about the gain over random motions."""
+        """Return a sentence about the gain over random motions."""
         text = f"the log determinant of the information is {self.gain:.1f} above that of the best of {len(self.random)} random motions"
         if self.gain < LITTLE:
             return f"{text}: the search found nothing better than chance; widen the limits, or add harmonics"
@@ -83,17 +83,17 @@ class Excitation:
 
     @property
     def condition(self) -> float:
-        """Condition number of the base columns, each scaled to length one."""
+        """Return the condition number of the base columns, each scaled to length one."""
         return self.shown.condition
 
     @property
     def plain_condition(self) -> float:
-        """Condition number of the base columns in SI units, rows in units of the noise."""
+        """Return the condition number of the base columns in SI units, rows in units of the noise."""
         return float(np.linalg.cond(self.dense.R[:, self.base.columns]))
 
     @property
     def loads(self) -> list[dict[str, Any]]:
-        """What the motion uses of each limit, margin included."""
+        """Return what the motion uses of each limit, margin included."""
         ranges, share, found = self.limits.ranges, self.dense.load(self.limits), []
         for (kind, name), x, allowed, part in zip(
             self.limits.labels, self.dense.quantities.T, ranges.tolist(), share, strict=True
@@ -103,7 +103,7 @@ class Excitation:
         return found
 
     def summary(self) -> dict[str, object]:
-        """What excitation.json says."""
+        """Return what excitation.json holds."""
         robot = {"robot": self.robot.name, "coordinates": list(self.moved.coordinates.names)}
         run = {name: getattr(self.run, name) for name in ("period", "harmonics", "seed", "margin")}
         rest = {"rest": "rate and acceleration are zero at both ends: sum k a_k = 0, sum k^2 b_k = 0"}
@@ -120,5 +120,5 @@ class Excitation:
 
 
 def _mentions(label: str, name: str) -> bool:
-    """Whether a combination as `BaseSet.labels` writes it contains a parameter."""
+    """Return whether a combination as `BaseSet.labels` writes it contains a parameter."""
     return name in label.replace(" + ", " ").replace(" - ", " ").split(" ")

@@ -84,19 +84,19 @@ class _Plan:
 
     @cached_property
     def rough(self) -> np.ndarray:
-        """Basis at the times of the search."""
+        """Return the basis at the times of the search."""
         return self.series.basis(self.series.clock(SEARCH * self.run.harmonics))
 
     @cached_property
     def fine(self) -> np.ndarray:
-        """Basis at the times at which motions are compared."""
+        """Return the basis at the times at which motions are compared."""
         return self.series.basis(self.series.clock(CHECK * self.run.harmonics))
 
     def information(self, X: np.ndarray) -> float:
         return log_information(self.model.at(*(self.fine @ X)).rows)
 
     def fitted(self, X: np.ndarray, basis: np.ndarray, most: float) -> np.ndarray:
-        """X with its amplitudes as large as the limits allow, at most `most` times."""
+        """Return X with its amplitudes as large as the limits allow, at most `most` times as large."""
 
         def load(Y: np.ndarray) -> float:
             try:
@@ -133,7 +133,7 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
 
 
 def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
-    """Random motions as large as the limits allow, with their log det, the best one first."""
+    """Return random motions as large as the limits allow, with their log det, the best one first."""
     run, rng, found = plan.run, np.random.default_rng(plan.run.seed), []
     for k in range(run.random):
         X = plan.series.draw(rng, plan.centre, plan.unit)
@@ -153,7 +153,7 @@ def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.nda
 
 
 def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
-    """The best motion that a search from each start leads to; the first start itself where none is better."""
+    """Return the best motion that a search from each start leads to; the first start itself where none is better."""
     run, found = plan.run, [starts[0]]
     for k, X in enumerate(starts):
 
@@ -194,7 +194,7 @@ def _noise(run: ExcitationFile, robot: Robot) -> np.ndarray:
 
 
 def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
-    """Where random motions begin: as the run file says, else in the middle of the limits, else at home."""
+    """Return where random motions begin: as the run file says, else in the middle of the limits, else at home."""
     axes = model.robot.coordinates
     for name in run.centre:
         if name not in axes.names:
@@ -224,7 +224,7 @@ def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | Non
 
 
 def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
-    """Typical amplitude of each coordinate (d,): half its range, less where its speed limit asks."""
+    """Return the typical amplitude of each coordinate (d,): half its range, less where its speed limit asks for less."""
     half = {(b.kind, name): float(h) for b in model.limits.bounds for name, h in zip(b.names, b.half, strict=True)}
     if region is not None:
         half |= {("position", name): region.hemisphere.radius / 2 for name in _platform(model.robot)}
@@ -239,7 +239,7 @@ def _platform(robot: Robot) -> list[str]:
 
 
 def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
-    """The model with Coulomb friction as wide as a search needs; motion (3, N, d)."""
+    """Return the model with Coulomb friction as wide as a search needs; motion (3, N, d)."""
     state = model.robot.close(*motion)
     widths = [SMOOTH * float(np.sqrt(np.mean(e.rates(state.q, state.v) ** 2))) for e in model.identified.efforts]
 
@@ -255,7 +255,7 @@ def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
 
 
 def _trimmed(model: ExcitationModel, series: ExcitingSeries, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:
-    """The motion at the log's rate, made smaller until no limit is exceeded at any sample."""
+    """Return the motion at the log's rate, made smaller until no limit is exceeded at any sample."""
     for _ in range(TRIMS):
         dense = _dense(model, series, X, rate)
         load = float(dense.load(model.limits).max(initial=0.0))

@@ -29,7 +29,7 @@ class Hemisphere:
 
     @property
     def centroid(self) -> np.ndarray:
-        """Centre of its volume (3,) [m]."""
+        """Return the centre of its volume (3,) [m]."""
         return self.centre + np.array([0, 0, (0.375 if self.up else -0.375) * self.radius])
 
 
@@ -46,12 +46,12 @@ class Workspace:
 
     @property
     def points(self) -> np.ndarray:
-        """All grid points (nx ny nz, 3) [m], in the order of `allowed.ravel()`."""
+        """Return all grid points (nx ny nz, 3) [m], in the order of `allowed.ravel()`."""
         return np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def translations(robot: Robot) -> list[int]:
-    """Which three coordinates slide along x, y and z: the platform's position; none of them without."""
+    """Return the three coordinates that slide along x, y and z, which place the platform; an empty list where there are not three."""
     model, found = robot.model, {}
     for k, row in enumerate(robot.coordinates.S):
         (joints,) = np.nonzero(row)
@@ -62,7 +62,7 @@ def translations(robot: Robot) -> list[int]:
 
 
 def workspace(robot: Robot, limits: Limits, points: int = GRID) -> Workspace:
-    """Grid and hemisphere of a robot whose coordinates slide along x, y and z, within their position limits.
+    """Return the grid and hemisphere of a robot whose coordinates slide along x, y and z, within their position limits.
 
     Raises:
         RobodynError: no such coordinates, or nothing is in reach.
@@ -98,7 +98,7 @@ def workspace(robot: Robot, limits: Limits, points: int = GRID) -> Workspace:
 
 
 def _origin(robot: Robot, slides: list[int]) -> np.ndarray:
-    """Where the last of the sliding joints is in the world with all of them at zero."""
+    """Return where the last of the sliding joints is in the world with all of them at zero."""
     model, data, q = robot.model, robot.model.createData(), robot.home.copy()
     joints = [int(np.flatnonzero(robot.coordinates.S[k])[0]) for k in slides]
     q[joints] = 0
@@ -107,13 +107,13 @@ def _origin(robot: Robot, slides: list[int]) -> np.ndarray:
 
 
 def _largest_part(allowed: np.ndarray) -> np.ndarray:
-    """The largest connected part: others cannot be reached from it."""
+    """Return the largest connected part, because the other parts cannot be reached from it."""
     parts, count = label(allowed)
     return np.asarray(parts == 1 + np.argmax([(parts == k + 1).sum() for k in range(count)])) if count else allowed
 
 
 def hemisphere(axes: tuple[np.ndarray, ...], allowed: np.ndarray) -> Hemisphere:
-    """The largest half ball with a level face, centred over the allowed region's middle, that no forbidden point enters.
+    """Return the largest half ball with a level face, centred over the allowed region's middle, that no forbidden point enters.
 
     What lies beyond the grid is forbidden. The radius is less by half a cell's diagonal: between points the grid says nothing.
     """

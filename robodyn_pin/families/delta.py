@@ -29,7 +29,7 @@ class Turning:
     sine: np.ndarray  # (k, 3)
 
     def at(self, cos: np.ndarray, sin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Offset from the centre and its derivative by the angle, of which cos and sin are given (N, k); both (N, k, 3)."""
+        """Return the offset from the centre and its derivative by the angle, of which cos and sin are given (N, k); both (N, k, 3)."""
         c, s = cos[..., None], sin[..., None]
         return self.cosine * c + self.sine * s, self.sine * c - self.cosine * s
 
@@ -53,22 +53,22 @@ class Delta:
 
     @cached_property
     def arm_columns(self) -> np.ndarray:
-        """Where the arms' angles stand in q, (3,)."""
+        """Return the columns of q that are the arms' angles, (3,)."""
         return np.array(self.arm_joints) - 1
 
     @cached_property
     def arms(self) -> Turning:
-        """Elbow of each arm's first strut, (3,)."""
+        """Return the elbow of each arm's first strut, (3,)."""
         return Turning(*(x[self.first] for x in (self.elbow.centre, self.elbow.cosine, self.elbow.sine)))
 
     @cached_property
     def hanging(self) -> np.ndarray:
-        """Lower balls (6, 3) from the platform origin, less the elbows' centres."""
+        """Return the lower balls (6, 3) from the platform origin, less the elbows' centres."""
         return self.ball - self.elbow.centre
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Which struts hang on which arm, (6, 3)."""
+        """Return which struts hang on which arm, (6, 3)."""
         return np.equal.outer(self.arm_of, np.arange(3)).astype(float)
 
 
@@ -118,7 +118,7 @@ def delta_parts(robot: Robot) -> Delta:
 
 
 def _closed_onto(robot: Robot, end: str) -> str | None:
-    """The frame that a point closure puts onto the frame `end`."""
+    """Return the frame that a point closure puts onto the frame `end`."""
     for closure in robot.loops.closures:
         if isinstance(closure, Closure) and closure.kind == "point" and end in (closure.frame_a, closure.frame_b):
             return closure.frame_b if end == closure.frame_a else closure.frame_a
@@ -132,14 +132,14 @@ def _placed(model: pin.Model, q: np.ndarray) -> pin.Data:
 
 
 def _translation(model: pin.Model, platform: int) -> tuple[np.ndarray, np.ndarray]:
-    """Origin (3,) of a body on a chain that slides before it turns, and how it moves with q (3, nv)."""
+    """Return the origin (3,) of a body on a chain that slides before it turns, and how it moves with q (3, nv)."""
     origin = _placed(model, np.zeros(model.nv)).oMi[platform].translation.copy()
     shifted = [_placed(model, unit).oMi[platform].translation - origin for unit in np.eye(model.nv)]
     return origin, np.array(shifted).T
 
 
 def turning(model: pin.Model, carriers: Sequence[int], bodies: Sequence[int], points: Sequence[np.ndarray]) -> Turning:
-    """How points (3,) of bodies move with the joints that carry them, all other joints at zero."""
+    """Return how points (3,) of bodies move with the joints that carry them, all other joints at zero."""
     columns, at = np.array(carriers) - 1, []
     for angle in (0.0, np.pi / 2, np.pi):
         q = np.zeros(model.nv)
@@ -169,13 +169,13 @@ def _check_parallel(delta: Delta, refused: str) -> None:
 
 
 def tree_motion(delta: Delta, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> DeltaMotion:
-    """The moving parts of a closed motion of all joints q, v, a (N, nv)."""
+    """Return the moving parts of a closed motion of all joints q, v, a (N, nv)."""
     arms = delta.arm_columns
     return DeltaMotion(q[:, arms], v[:, arms], a[:, arms], delta.origin + q @ delta.slide.T, a @ delta.slide.T)
 
 
 def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:
-    """Platform origin (N, 3) [m] from the arms' angles (N, 3) [rad].
+    """Return the platform origin (N, 3) [m] for the arms' angles (N, 3) [rad].
 
     Raises:
         ClosureFailed: the arms stand too far apart for the struts to meet; names the sample.
@@ -184,7 +184,7 @@ def platform_position(delta: Delta, phi: np.ndarray) -> np.ndarray:
 
 
 def _meet(delta: Delta, centres: np.ndarray) -> np.ndarray:
-    """Where spheres about three centres (N, 3, 3), with the struts' lengths as radii, meet on the platform's side."""
+    """Return where spheres about three centres (N, 3, 3), with the struts' lengths as radii, meet on the platform's side."""
     first, second, third = delta.length[delta.first] ** 2
     a, u, w = centres[:, 0], centres[:, 1] - centres[:, 0], centres[:, 2] - centres[:, 0]
     uu, ww, uw = np.vecdot(u, u), np.vecdot(w, w), np.vecdot(u, w)

@@ -46,21 +46,21 @@ class Branches:
 
     @cached_property
     def c(self) -> np.ndarray:
-        """Coordinates (N, 8, 6), NaN where there are none."""
+        """Return the coordinates (N, 8, 6), NaN where there are none."""
         return self.arm.coordinates(self.theta)
 
     @cached_property
     def excess(self) -> np.ndarray:
-        """By how much each limited joint or motor is beyond its limit (N, 8, m) [rad], negative inside."""
+        """Return by how much each limited joint or motor is beyond its limit (N, 8, m) [rad], negative inside."""
         return self._excess(self.theta)
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """Which branches (N, 8) exist and keep all limits."""
+        """Return which branches (N, 8) exist and keep all limits."""
         return self._fits(self.theta)
 
     def best(self, near: np.ndarray | None = None) -> np.ndarray:
-        """One answer for each pose (N, 6): within limits, nearest to the coordinates `near` (6,) or (N, 6), default home.
+        """Return one answer for each pose (N, 6): within limits, nearest to the coordinates `near` (6,) or (N, 6), default home.
 
         Joints are turned by whole turns towards `near` where their limits let them.
 
@@ -81,7 +81,7 @@ class Branches:
         return self.arm.coordinates(theta[np.arange(len(chosen)), chosen])
 
     def solutions(self, i: int = 0) -> np.ndarray:
-        """All coordinates (k, 6) within limits for pose i; a joint with more than a turn of room counts with each turn."""
+        """Return all coordinates (k, 6) within limits for pose i; a joint with more than a turn of room counts with each turn."""
         found = self.theta[i, ~np.isnan(self.theta[i, :, 0])]
         for joint, (low, high) in enumerate(ranges(self.arm, self.limits)):
             most = int((high - low) / (2 * TURN) + 0.5) if high - low < np.inf else 0
@@ -91,7 +91,7 @@ class Branches:
         return self.arm.coordinates(found[self._fits(found)])
 
     def why_not(self, i: int = 0) -> str:
-        """What keeps the frame from pose i: the arm's lengths, or the limit that the best branch breaks least."""
+        """Return what keeps the frame from pose i: the arm's lengths, or the limit that the best branch breaks least."""
         arm = self.arm
         where = f"{arm.frame!r} of robot {arm.robot.name!r} cannot reach {'the pose' if len(self.theta) == 1 else f'pose {i}'}"
         if not np.isnan(self.theta[i, :, 0]).all():
@@ -122,7 +122,7 @@ class Branches:
 
 
 def inverse_kinematics(robot: Robot, poses: np.ndarray, frame: str = "flange") -> Branches:
-    """All ways to put a frame at poses (N, 4, 4) in the base frame, or at one (4, 4).
+    """Return all ways to put a frame at poses (N, 4, 4) in the base frame, or at one (4, 4).
 
     Raises:
         UnknownName: no such frame. NoClosedForm: no arm with a spherical wrist. ShapeMismatch: not rigid poses.
@@ -138,7 +138,7 @@ def inverse_kinematics(robot: Robot, poses: np.ndarray, frame: str = "flange") -
 
 
 def _position_limits(robot: Robot) -> AxisLimits:
-    """Of joints and motors."""
+    """Return the position limits of joints and motors."""
     found = next((b for b in limits_of(robot, {}, 0.0).bounds if b.kind == "position"), None)
     if found is None:
         return AxisLimits("position", (), np.zeros((0, robot.model.nv)), np.zeros(0), np.zeros(0))
@@ -146,13 +146,13 @@ def _position_limits(robot: Robot) -> AxisLimits:
 
 
 def reach(arm: SphericalWrist) -> tuple[float, float]:
-    """Least and greatest distance of the wrist centre from axis 2 [m]."""
+    """Return the least and greatest distance of the wrist centre from axis 2 [m]."""
     long, short = np.linalg.norm(arm.upper), np.linalg.norm(arm.lower)
     return float(abs(long - short)), float(long + short)
 
 
 def ranges(arm: SphericalWrist, limits: AxisLimits) -> np.ndarray:
-    """Least and greatest angle of the arm's joints (6, 2) that limits of one joint or motor allow, infinite without."""
+    """Return the least and greatest angle of the arm's joints (6, 2) that limits of one joint or motor allow, infinite without."""
     found = np.tile([-np.inf, np.inf], (6, 1))
     rows, rest = limits.S @ arm.tree, limits.S @ arm.rest
     for row, offset, centre, half in zip(rows, rest, limits.centre, limits.half, strict=True):
@@ -164,7 +164,7 @@ def ranges(arm: SphericalWrist, limits: AxisLimits) -> np.ndarray:
 
 
 def _roots(arm: SphericalWrist, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """theta (N, 8, 6), distances of the wrist centre from axis 1 (N,) and axis 2 (N, 2)."""
+    """Return theta (N, 8, 6), and the distances of the wrist centre from axis 1 (N,) and axis 2 (N, 2)."""
     a1, a2, a3 = arm.axes[:3]
     R = poses[:, :3, :3] @ arm.zero[:3, :3].T
     r = poses[:, :3, 3] + R @ (arm.centre - arm.zero[:3, 3]) - arm.points[0]
@@ -206,7 +206,7 @@ def _roots(arm: SphericalWrist, poses: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _wrist(axes: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Angles 4, 5 and 6 (..., 2) that make the rotations `left` (..., 3, 3)."""
+    """Return the angles 4, 5 and 6 (..., 2) that make the rotations `left` (..., 3, 3)."""
     a4, a5, a6 = axes
     z = left @ a6
     sine = np.linalg.norm(np.cross(a4, z), axis=-1)

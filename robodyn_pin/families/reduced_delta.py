@@ -57,7 +57,7 @@ class ReducedForces:
 
 
 def reduced_model(robot: Robot, bar: Lump = "U2") -> ReducedModel:
-    """The reduced model of a Delta-like robot with the parameters of its files.
+    """Return the reduced model of a Delta-like robot with the parameters of its files.
 
     Args:
         bar: where the weight of the bar's lower part acts: at its joint on the end-effector, or, as printed, at the
@@ -91,7 +91,7 @@ def reduced_model(robot: Robot, bar: Lump = "U2") -> ReducedModel:
 def reduced_forces(
     reduced: ReducedModel, motion: DeltaMotion, psi: np.ndarray, psid: np.ndarray, psidd: np.ndarray
 ) -> ReducedForces:
-    """Multipliers of a motion; psi (N,) is the end-effector's angle on the platform, zeros where there is none.
+    """Return the multipliers of a motion; psi (N,) is the end-effector's angle on the platform, zeros where there is none.
 
     Block elimination of (31): end-effector, platform, struts, arms.
     """
@@ -118,7 +118,7 @@ def reduced_forces(
 
 
 def tree_forces(reduced: ReducedModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> ReducedForces:
-    """As `reduced_forces`, from a closed motion of all joints q, v, a (N, nv)."""
+    """Return what `reduced_forces` returns, for a closed motion of all joints q, v, a (N, nv)."""
     psi = (np.zeros(len(q)),) * 3 if reduced.tool is None else tuple(x[:, reduced.tool.column] for x in (q, v, a))
     return reduced_forces(reduced, tree_motion(reduced.delta, q, v, a), *psi)
 
@@ -126,7 +126,7 @@ def tree_forces(reduced: ReducedModel, q: np.ndarray, v: np.ndarray, a: np.ndarr
 def _carried(
     tool: EndEffector, lifted: np.ndarray, psi: np.ndarray, psid: np.ndarray, psidd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Wrench (N, 6) on the end-effector about its joint, along its axes; what of it the platform gives, about its origin."""
+    """Return the wrench (N, 6) on the end-effector about its joint, along its axes, and what of it the platform gives, about its origin."""
     circle, moved = np.ones((len(lifted), 3)), np.empty((len(lifted), 5))
     np.cos(psi, out=circle[:, 1])
     np.sin(psi, out=circle[:, 2])
@@ -141,7 +141,7 @@ def _carried(
 
 
 def _axis(model: pin.Model, joint: int) -> np.ndarray:
-    """Axis (3,) of a revolute joint in its own frame."""
+    """Return the axis (3,) of a revolute joint in its own frame."""
     data = model.joints[joint].createData()
     model.joints[joint].calc(data, np.zeros(model.nq))
     return np.asarray(data.S).reshape(6)[3:]
@@ -169,7 +169,7 @@ def _end_effector(robot: Robot, data: pin.Data, delta: Delta) -> EndEffector | N
 
 
 def _hung(robot: Robot, data: pin.Data, delta: Delta, tool: EndEffector) -> tuple[float, np.ndarray]:
-    """Mass of the body that a closure hangs on the end-effector, and where from the platform origin."""
+    """Return the mass of the body that a closure hangs on the end-effector, and where it hangs, from the platform origin."""
     model = robot.model
     for closure in robot.loops.closures:
         if isinstance(closure, Closure):
@@ -186,7 +186,7 @@ def _hung(robot: Robot, data: pin.Data, delta: Delta, tool: EndEffector) -> tupl
 
 
 def _arm_inertia(robot: Robot, delta: Delta) -> np.ndarray:
-    """Inertia (3,) about the arms' axes, rotors included."""
+    """Return the inertia (3,) about the arms' axes, with the rotors'."""
     model, total = robot.model, []
     for joint in delta.arm_joints:
         axis, body = _axis(model, joint), model.inertias[joint]

@@ -37,17 +37,17 @@ class Nearness:
 
     @property
     def factors(self) -> np.ndarray:
-        """Shoulder over the arm's reach, sines of elbow and wrist (N, 3): pure numbers, zero in a singular pose."""
+        """Return shoulder over the arm's reach and the sines of elbow and wrist (N, 3): pure numbers, zero in a singular pose."""
         return np.stack([self.shoulder / reach(self.arm)[1], np.sin(self.elbow), np.sin(self.wrist)], axis=1)
 
     @property
     def nearest(self) -> list[str]:
-        """The family that each pose is nearest to, by its factor."""
+        """Return the family of singular poses that each pose is nearest to, by its factor."""
         return [list(FAMILIES)[k] for k in self.factors.argmin(axis=1)]
 
 
 def nearness(robot: Robot, c: np.ndarray, frame: str = "flange") -> Nearness:
-    """How far the coordinates c (N, 6) are from singular poses; exact, from the arm's axes.
+    """Return how far the coordinates c (N, 6) are from singular poses; exact, from the arm's axes.
 
     Raises:
         UnknownName, NoClosedForm: as `inverse_kinematics`. ShapeMismatch: not (N, 6).
@@ -81,7 +81,7 @@ class DampedRates:
 def damped_rates(
     robot: Robot, c: np.ndarray, velocity: np.ndarray, frame: str = "flange", near: float = NEAR, length: float = 1.0
 ) -> DampedRates:
-    """Rates of the coordinates for a velocity (N, 6) of a frame: exact, and damped where the pose is near singular.
+    """Return the rates of the coordinates for a velocity (N, 6) of a frame. They are exact, and damped near a singular pose.
 
     c' = J'(J J' + mu^2)^-1 v minimises |J c' - v|^2 + mu^2 |c'|^2. Lengths are counted in `length` [m], which makes J a
     pure number s at its smallest; mu = 0 for s >= near, else mu^2 = (1 - (s / near)^2) (near / 2)^2, so that rates grow

@@ -36,36 +36,36 @@ class SphericalWrist:
     rest: np.ndarray  # (nv,)
 
     def angles(self, c: np.ndarray) -> np.ndarray:
-        """theta (..., 6) of coordinates c (..., 6)."""
+        """Return theta (..., 6) for coordinates c (..., 6)."""
         S = self.robot.coordinates.S
         return np.linalg.solve(S @ self.tree, (c - S @ self.rest - self.robot.coordinates.offset)[..., None])[..., 0]
 
     def coordinates(self, theta: np.ndarray) -> np.ndarray:
-        """Coordinates c (..., 6) of theta (..., 6)."""
+        """Return coordinates c (..., 6) for theta (..., 6)."""
         return self.joint_positions(theta) @ self.robot.coordinates.S.T + self.robot.coordinates.offset
 
     def joint_positions(self, theta: np.ndarray) -> np.ndarray:
-        """q (..., nv) of theta (..., 6), loops closed."""
+        """Return q (..., nv) for theta (..., 6), loops closed."""
         return theta @ self.tree.T + self.rest
 
     @cached_property
     def upper(self) -> np.ndarray:
-        """From axis 3 to the wrist centre at zero (3,), across the axis."""
+        """Return the vector from axis 3 to the wrist centre at theta = 0 (3,), across the axis."""
         return across(self.axes[1], self.centre - self.points[2])
 
     @cached_property
     def lower(self) -> np.ndarray:
-        """From axis 3 to axis 2 at zero (3,), across them."""
+        """Return the vector from axis 3 to axis 2 at theta = 0 (3,), across both axes."""
         return across(self.axes[1], self.points[1] - self.points[2])
 
     @cached_property
     def offset(self) -> float:
-        """How far the wrist centre is beside axis 1, along axis 2 [m]."""
+        """Return how far the wrist centre is beside axis 1, along axis 2 [m]."""
         return float((self.centre - self.points[0]) @ self.axes[1])
 
 
 def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
-    """The geometry of the arm that carries a frame.
+    """Return the geometry of the arm that carries a frame.
 
     Raises:
         UnknownName: no such frame.
@@ -112,7 +112,7 @@ def spherical_wrist(robot: Robot, frame: str = "flange") -> SphericalWrist:
 
 
 def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.ndarray]:
-    """tree and rest with q = tree theta + rest, shown at two states besides home."""
+    """Return tree and rest of q = tree theta + rest, found from two states besides home."""
     home = (robot.coordinates.S @ robot.home + robot.coordinates.offset)[None]
     away = home + 0.1 * np.array([[1.0, 1, 1, 1, 1, 1], [1, -1, 1, -1, 1, -1]])
     state = robot.close(np.concatenate([home, away]), np.zeros((3, 6)), np.zeros((3, 6)))
@@ -129,19 +129,19 @@ def _linear(robot: Robot, index: list[int], where: str) -> tuple[np.ndarray, np.
 
 
 def _meeting_point(axes: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The point (3,) nearest to all axes."""
+    """Return the point (3,) nearest to all axes."""
     across_axes = np.eye(3) - axes[:, :, None] * axes[:, None, :]
     right = np.einsum("kij,kj->i", across_axes, points)
     return np.asarray(np.linalg.lstsq(across_axes.sum(axis=0), right, rcond=None)[0])
 
 
 def across(axis: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The part of x (..., 3) across an axis (3,)."""
+    """Return the part of x (..., 3) across an axis (3,)."""
     return np.asarray(x - (x @ axis)[..., None] * axis)
 
 
 def turn(axis: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rotations (..., 3, 3) about one axis (3,) by angles (...)."""
+    """Return the rotations (..., 3, 3) about one axis (3,) by angles (...)."""
     K = pin.skew(axis)
     sine, versine = np.sin(angle)[..., None, None], 2 * np.sin(angle / 2)[..., None, None] ** 2
     return np.asarray(np.eye(3) + sine * K + versine * (K @ K))

@@ -7,15 +7,13 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import mass_matrix
 from robodyn_pin.dynamics.loads import worst_beyond
-from robodyn_pin.identification.bounds import Bounds
-from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
-from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.log_to_robot.cross_validation import Fitted
+from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.informative_motions import USUAL, Known, known, motion_of_first_samples
 from robodyn_pin.log_to_robot.instruments import band, instrument_rows
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
@@ -95,11 +93,10 @@ class Diagnosis:
 
 
 def diagnose(
-    fitted: Fitted, logs: Sequence[AnyLog], left: np.ndarray, seen: AnyLog, groups: Sequence[Factor],
-    wls: BaseEstimate, feasible: FeasibleEstimate, bounds: Bounds,
-) -> Diagnosis:  # fmt: skip
+    fitted: Fitted, logs: Sequence[AnyLog], left: np.ndarray, seen: AnyLog, groups: Sequence[Factor], found: Estimates
+) -> Diagnosis:
     """Examine a fit; `left` (n, d) is its residual over consecutive samples of the held-out log `seen`."""
-    settings, share = fitted.settings, fitted.independent
+    settings, share, wls, feasible = fitted.settings, fitted.independent, found.wls, found.feasible
     robot, run, layout = settings.robot, settings.run, settings.layout
     rows = sum(g.rows for g in groups)
     many = freedom(wls, rows, share)
@@ -108,7 +105,7 @@ def diagnose(
         # A base parameter that consists of a single parameter has the interval of that parameter.
         sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
         asked = np.concatenate([np.eye(layout.size), wls.base.matrix[sums]])
-        ends = feasible_intervals(asked, feasible, wls, layout, bounds, many).ends
+        ends = feasible_intervals(asked, feasible, wls, layout, found.bounds, many).ends
         over_all, over_base = ends[: layout.size], ends[wls.base.columns]
         over_base[sums] = ends[layout.size :]
     beside, cutoff = None, 0.0
@@ -123,7 +120,7 @@ def diagnose(
         _residuals(fitted, left, seen, max(band(log) for log in logs)),
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run),
-        tuple(against_bounds(layout, feasible.values, wls, bounds)),
+        tuple(against_bounds(layout, feasible.values, wls, found.bounds)),
         tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
     )  # fmt: skip
 

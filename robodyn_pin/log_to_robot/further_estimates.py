@@ -15,6 +15,7 @@ from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import apart
 from robodyn_pin.log_to_robot.cross_validation import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.pieces import Pieces
 from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.logs.stored_log import AnyLog
 
@@ -71,6 +72,19 @@ def _base_parameters(estimate: BaseEstimate, names: list[str]) -> list[dict[str,
             estimate.base.labels(names), *(column.tolist() for column in columns), strict=True
         )
     ]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What was estimated, and what it was held to."""
+
+    ols: BaseEstimate
+    wls: BaseEstimate
+    pieces: Pieces  # how sure it is, whatever its residuals are like
+    feasible: FeasibleEstimate
+    further: Further  # estimates that the run file asked for
+    bounds: Bounds
+    prior: Prior
 
 
 def further_estimates(

@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robodyn_pin.identification.accuracy import Accuracy
-from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.identical_bodies import Comparison, compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.cross_validation import Settings
 from robodyn_pin.log_to_robot.friction_choice import worth_it
+from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
-from robodyn_pin.log_to_robot.pieces import Pieces
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
 from robodyn_pin.logs.quality import Quality
@@ -26,7 +24,6 @@ from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.diagnosis import Diagnosis
-    from robodyn_pin.log_to_robot.further_estimates import Further
 
 
 @dataclass(frozen=True)
@@ -43,19 +40,6 @@ class LogRecord:
     loaded: bool = False  # the robot carried the payload
     period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
     ends: str = ""  # what is left out at the log's ends because it is no motion; samples count from there
-
-
-@dataclass(frozen=True)
-class Estimates:
-    """What was estimated, and what it was held to."""
-
-    ols: BaseEstimate
-    wls: BaseEstimate
-    pieces: Pieces  # how sure it is, whatever its residuals are like
-    feasible: FeasibleEstimate
-    further: "Further"  # estimates that the run file asked for
-    bounds: Bounds
-    prior: Prior
 
 
 @dataclass(frozen=True)

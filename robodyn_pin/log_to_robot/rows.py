@@ -74,12 +74,10 @@ Folded = list[list[Factor]]  # [label][coordinate]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # W (n, d, p), known and measured efforts (n, d)
 
 
-def fold_log(
-    robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job], begin: int = 0, end: int | None = None
-) -> list[Folded]:
-    """Fold samples begin..end of a log as each job says, in one pass; raises as `observe`."""
+def fold_log(robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job]) -> list[Folded]:
+    """Fold a log as each job says, in one pass; raises as `observe`."""
     folded = [nothing(robot, job) for job in jobs]
-    for block in observe(robot, log, preparation, [job.filter for job in jobs], begin, end):
+    for block in observe(robot, log, preparation, [job.filter for job in jobs]):
         for job, factors in zip(jobs, folded, strict=True):
             add_rows(factors, job, block, filtered(block, job.filter, log, job.noise))
     return folded

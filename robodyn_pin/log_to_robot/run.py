@@ -19,14 +19,14 @@ from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
-from robodyn_pin.log_to_robot.further_estimates import further_estimates
+from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
-from robodyn_pin.log_to_robot.result import Check, Estimates, LogRecord, Result
+from robodyn_pin.log_to_robot.result import Check, LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
@@ -168,9 +168,9 @@ def estimate(
         for name, x in vectors.items()
     }  # fmt: skip
     progress("uncertainties")
-    found = diagnose(
-        fitted, logs, left_of(fitted, held_out[0], feasible.values), held_out[0].log, groups, wls, feasible, bounds
-    )
+    found = Estimates(ols, wls, pieces, feasible, further, bounds, prior)
+    left = left_of(fitted, held_out[0], feasible.values)
+    diagnosis = diagnose(fitted, logs, left, held_out[0].log, groups, found)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""
@@ -180,13 +180,13 @@ def estimate(
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
-    verdict = judge(scored["feasible"], measure, wls, found, labels, coordinates, looked_at, noticed, rates)
+    verdict = judge(scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates)
     return Result(
         settings,
         records,
         any(s.log.simulated for s in [*fit, *held_out]),
-        Estimates(ols, wls, pieces, feasible, further, bounds, prior),
-        Check(scored, looked_at, tuple(x.sample for x in [looked[0], *otherwise[:1]]), found, verdict),
+        found,
+        Check(scored, looked_at, tuple(x.sample for x in [looked[0], *otherwise[:1]]), diagnosis, verdict),
     )
 
 

@@ -70,8 +70,8 @@ def forces_of_log(robot: Robot, log: Log, preparation: Preparation, asked: Asked
 
 def _edges(log: Log, edge: int) -> dict[str, Any]:
     """What is left out of a log."""
-    edge_note = edge_text(log.size, edge)
-    return {"edge rows": edge, "edge": edge_note, "columns not used": list(log.quality.unused)}
+    note = edge_text(log.size, edge)
+    return {"edge rows": edge, "edge": note, "columns not used": list(log.quality.unused)}
 
 
 def _beside(out: Path) -> dict[str, Any]:

@@ -152,8 +152,8 @@ def _figures(result: PlanResult, unit_of: dict[Label, str], simulated: Simulated
     if costs := {kind: cost for kind, cost in (result.costs or {}).items() if cost is not None}:
         figures["costs"] = costs_figure(costs, result.plan.time)
     if simulated is not None:
-        s, label = simulated, f"{name}: acceleration"
-        figures["acceleration"] = acceleration_figure(s.names, s.units, s.t, s.planned, s.accelerations, label)
+        s, title = simulated, f"{name}: acceleration"
+        figures["acceleration"] = acceleration_figure(s.names, s.units, s.t, s.planned, s.accelerations, title)
     return {name: svg_file(figure, name) for name, figure in figures.items()}
 
 

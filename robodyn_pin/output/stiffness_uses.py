@@ -81,7 +81,7 @@ def use_summary(result: StiffnessResult) -> dict[str, object]:
                            "median_by_chance": float(np.median(t.random))}  # fmt: skip
     if (c := result.correction) is not None:
         largest = float(np.linalg.norm(c.deviation, axis=1).max())
-        summary["path"] = {"points": len(c.q), "largest_expected": largest, "largest_remaining_deviation": float(c.remaining_deviation.max()),
+        summary["path"] = {"points": len(c.q), "largest_expected": largest, "largest_uncertainty": float(c.remaining_deviation.max()),
                            "simulated_part_left": c.remaining_share}  # fmt: skip
     return summary
 

@@ -18,6 +18,7 @@ from robodyn_pin.planning.objectives import Objective
 
 TO_BOUNDARY = 0.97  # share of the way to the nearest limit that a step may take
 BACKTRACKING = 0.6  # factor for a step that does not decrease the barrier function
+TOLERANCE = 1e-5  # complementarity gap, relative to the objective, at which a search ends
 STATIONARY = 1e-3  # share of the objective below which the Lagrangian's gradient counts as zero
 TRIES = 40  # step lengths along Newton's direction
 CORRECTED_TRIES = 2  # step lengths along the corrected direction
@@ -37,7 +38,6 @@ def minimise(
     objective: Objective,
     constraints: Sequence[ConstraintSet],
     x: np.ndarray,
-    tolerance: float = 1e-5,
     iterations: int = 100,
     gap: float = 30.0,
 ) -> Optimum:
@@ -47,7 +47,6 @@ def minimise(
     Newton's.
 
     Args:
-        tolerance: complementarity gap, relative to the objective, at which the search ends.
         iterations: at most so many.
         gap: complementarity gap to begin with, relative to the objective.
 
@@ -67,13 +66,13 @@ def minimise(
         except LinAlgError:
             break
         gap = _inner_product(slacks, multipliers)
-        converged = gap < tolerance * abs(f) and system.stationarity(x) < STATIONARY * abs(f)
+        converged = gap < TOLERANCE * abs(f) and system.stationarity(x) < STATIONARY * abs(f)
         if converged:
             break
         predictor = system.direction([np.zeros_like(s) for s in slacks])
         predicted_slacks = _moved(slacks, predictor.ds, _step_to_boundary(slacks, predictor.ds))
         predicted_multipliers = _moved(multipliers, predictor.dm, _step_to_boundary(multipliers, predictor.dm))
-        mu = max(_inner_product(predicted_slacks, predicted_multipliers), 0.1 * tolerance * abs(f)) / count
+        mu = max(_inner_product(predicted_slacks, predicted_multipliers), 0.1 * TOLERANCE * abs(f)) / count
         corrected = [mu - ds * dm for ds, dm in zip(predictor.ds, predictor.dm, strict=True)]
         for target, tries in ((corrected, CORRECTED_TRIES), ([np.full_like(s, mu) for s in slacks], TRIES)):
             step = system.direction(target)

@@ -61,7 +61,7 @@ def _without_repeats(bounds: AxisLimits) -> AxisLimits:
 def limit_phrase(label: tuple[str, str]) -> str:
     """Return what a limited quantity is called in a sentence, from its kind and axis."""
     kind, name = label
-    return f"the {name} in the end-effector's joint" if kind == "end_effector" else limits.in_words(label)
+    return f"the {name} in the end-effector's joint" if kind == "end_effector" else limits.described(label)
 
 
 def _jerk_bounds(robot: Robot, given: Mapping[str, Limit]) -> list[AxisLimits]:

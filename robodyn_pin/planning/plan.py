@@ -71,9 +71,9 @@ class Plan:
         """Maximum velocity curve: largest (ds/dt)^2 at each knot (K + 1,) for any acceleration, without jerk limits."""
         return maximum_velocity(self.terms, self.profile.z_knots)
 
-    def curves(self, points: int = 1201) -> PlanCurves:
-        """Return what pictures show, the quantities at so many times."""
-        profile, t = self.profile, np.linspace(0.0, self.time, points)
+    def curves(self) -> PlanCurves:
+        """Return what pictures show, the quantities at 1201 times."""
+        profile, t = self.profile, np.linspace(0.0, self.time, 1201)
         values = self.quantities(profile.at_time(t)[0])
         return PlanCurves(profile.s, profile.z_knots, self.max_velocity, self.active, t, values)
 

@@ -20,14 +20,14 @@ class Axes:
 
 
 def joint_index(model: pin.Model, name: str) -> int:
-    """Where a joint stands in q and v."""
+    """Return the index of a joint in q and v."""
     if not model.existJointName(name):
         raise UnknownName("joint", name, model.name, list(model.names)[1:])
     return int(model.joints[model.getJointId(name)].idx_v)
 
 
 def as_motor(of: str | Mapping[str, float]) -> str | MotorSpec:
-    """A joint, a motor, or a combination of joints under a name that says it."""
+    """Return a joint, a motor, or a combination of joints under a name that says it."""
     if isinstance(of, str):
         return of
     name = " + ".join(joint if factor == 1 else f"{factor:g} {joint}" for joint, factor in of.items())
@@ -58,5 +58,5 @@ def resolve_axes(model: pin.Model, specs: Sequence[str | MotorSpec], motors: Axe
 
 
 def parallel(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two combinations of joints (nv,) are one axis, up to a gear."""
+    """Return whether two combinations of joints (nv,) are one axis, up to a gear."""
     return bool(np.abs(a @ b) >= (1 - 1e-12) * np.linalg.norm(a) * np.linalg.norm(b))

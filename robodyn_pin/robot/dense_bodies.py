@@ -11,7 +11,7 @@ LIGHT = 0.1  # [kg] lighter bodies are often written as points, on purpose
 
 
 def too_dense(robot: Robot) -> dict[str, str]:
-    """Body -> why no material is so dense.
+    """Return, for each body that no material could be dense enough for, the reason.
 
     Of all bodies with the same mass and sum of principal moments of inertia a solid ball fills the largest part of its
     extent, so its density is held against the densest metal.

@@ -44,12 +44,12 @@ class Effort:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the coefficients, `viscous(phi1)` and the like."""
+        """Return the names of the coefficients, `viscous(phi1)` and the like."""
         return [f"{name}({self.name})" for name in coefficient_names(self.spec)]
 
     @property
     def initial(self) -> np.ndarray:
-        """Coefficients of the robot file, zero where it gives none, shape (k,)."""
+        """Return the coefficients of the robot file, zero where it gives none, shape (k,)."""
         given = self.spec.coefficients if self.spec.coefficients is not None else self.spec.initial
         values = np.zeros(len(self.labels))
         if given is not None:
@@ -58,12 +58,12 @@ class Effort:
 
     @property
     def memory(self) -> bytes:
-        """What its stops run along and their radii; empty where it needs nothing but the present state."""
+        """Return what its stops run along and their radii; empty where it needs nothing but the present state."""
         return self.rows.tobytes() + np.array(self.spec.stops or []).tobytes() if self.spec.model == MEMORY else b""
 
     @property
     def radii(self) -> np.ndarray:
-        """Radii (k,) of its stops [rad or m].
+        """Return the radii (k,) of its stops [rad or m].
 
         Raises:
             BadFile: the robot file names none.
@@ -78,7 +78,7 @@ class Effort:
     def columns(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, stops: Mapping[bytes, np.ndarray] | None = None
     ) -> np.ndarray:
-        """What coefficients of one ask of the tree's joints (N, nv, k) at N samples of q, v, a (N, nv).
+        """Return the efforts that coefficients of one put on the tree's joints (N, nv, k) at N samples of q, v, a (N, nv).
 
         Args:
             stops: of the state, where it has them.
@@ -97,19 +97,19 @@ class Effort:
         return total
 
     def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Every x' and |w| that it acts along, (N, r + closures) [rad/s or m/s]."""
+        """Return every x' and |w| that the effort acts along, (N, r + closures) [rad/s or m/s]."""
         turned = [np.linalg.norm(w, axis=1) for w in self._turning(self.loops.axes(q), v)] if self.closures else []
         return np.column_stack([v @ self.rows.T, *turned])
 
     def moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """Friction moment (N, 3) in each closure, world axes [N m]: on the first member; the second gets its opposite."""
+        """Return the friction moment (N, 3) in each closure, world axes [N m]. It acts on the first member; the second gets its opposite."""
         if not self.closures:
             return {}
         found = self._moments(self.loops.axes(q), v)
         return {name: moment @ self.initial for name, moment in zip(self.closures, found, strict=True)}
 
     def _moments(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-        """w/|w| f(|w|) of each closure for coefficients of one (N, 3, k); axes (N, 3, nv)."""
+        """Return w/|w| f(|w|) of each closure for coefficients of one (N, 3, k); axes (N, 3, nv)."""
         found = []
         for w in self._turning(axes, v):
             speed = np.linalg.norm(w, axis=1)
@@ -118,7 +118,7 @@ class Effort:
         return found
 
     def _turning(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-        """w (N, 3) of each closure."""
+        """Return the relative angular velocity w (N, 3) of each closure."""
         return [np.einsum("nij,nj->ni", axes, self.loops.turning(name) * v) for name in self.closures]
 
     def _remembered(self, stops: Mapping[bytes, np.ndarray] | None) -> np.ndarray:
@@ -145,16 +145,16 @@ class Stack:
     values: np.ndarray  # (r, k) coefficients
 
     def basis(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """The model's columns along each axis (N, r, k) at N samples of q, v, a (N, nv)."""
+        """Return the model's columns along each axis (N, r, k) at N samples of q, v, a (N, nv)."""
         return basis(self.spec, q @ self.rows.T + self.shifts, v @ self.rows.T, a @ self.rows.T)
 
     def tree(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """What the efforts ask of the tree's joints (N, nv)."""
+        """Return the sum of the efforts on the tree's joints (N, nv)."""
         return np.asarray((self.basis(q, v, a) * self.values).sum(axis=-1) @ self.rows)
 
 
 def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
-    """Efforts on axes, those of one model together, and the places of the others: in closures, derivatives, or with memory."""
+    """Return the efforts on axes, those of one model together, and the places of the others: in closures, derivatives, or with memory."""
     alike: dict[str, list[int]] = {}
     others = []
     for i, effort in enumerate(efforts):
@@ -175,7 +175,7 @@ def _stack(efforts: Sequence[Effort], members: Sequence[int]) -> Stack:
 
 
 def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loops, where: str) -> Effort:
-    """The effort on a robot's joints, motors and closures.
+    """Return the effort on a robot's joints, motors and closures.
 
     Raises:
         BadFile: its model lacks something, or does not go with closures. UnknownName: no such joint, motor or closure.
@@ -208,7 +208,7 @@ def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loop
 
 
 def _members(spec: EffortSpec, where: str) -> list[str]:
-    """The names under `of`, checked."""
+    """Check the names under `of` and return them."""
     names = spec.of if isinstance(spec.of, list) else [str(spec.of)]
     for name in names:
         if names.count(name) > 1:

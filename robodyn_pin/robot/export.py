@@ -21,7 +21,7 @@ ROUND_OFF = 1e-9  # relative change that the way through text may cost
 
 
 def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue: float) -> str:
-    """The robot's URDF with identified bodies, without its payload, reloaded and compared before it is returned.
+    """Return the robot's URDF with identified bodies, without its payload, reloaded and compared before it is returned.
 
     Raises:
         NotPhysical: a reloaded body differs, or its pseudo-inertia is below `eigenvalue` (units of 1 kg and 0.1 m).
@@ -33,7 +33,7 @@ def identified_urdf(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue
 
 
 def urdf_with(robot: Robot, wanted: dict[str, np.ndarray], eigenvalue: float) -> str:
-    """The robot's URDF with other bodies (10,), by name, reloaded and compared before it is returned.
+    """Return the robot's URDF with other bodies (10,), by name, reloaded and compared before it is returned.
 
     Raises:
         NotPhysical: as `identified_urdf`.
@@ -69,7 +69,7 @@ def _check_reloaded(text: str, wanted: dict[str, np.ndarray], eigenvalue: float)
 
 
 def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> RobotFile:
-    """The robot file with identified efforts; its URDF is NAME_identified.urdf beside it."""
+    """Return the robot file with identified efforts; its URDF is NAME_identified.urdf beside it."""
     efforts, k = [], layout.first_scalar
     for effort in robot.efforts:
         spec = effort.spec
@@ -88,7 +88,7 @@ def identified_file(robot: Robot, layout: Layout, values: np.ndarray, simulated:
 
 
 def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simulated: bool) -> str:
-    """The text of NAME_identified.yaml."""
+    """Return the text of NAME_identified.yaml."""
     file = identified_file(robot, layout, values, simulated)
     content = file.model_dump(mode="json", exclude_defaults=True)
     kind = "SIMULATED" if simulated else "measured"
@@ -97,14 +97,14 @@ def identified_robot_file(robot: Robot, layout: Layout, values: np.ndarray, simu
 
 
 def identified_robot(robot: Robot, layout: Layout, values: np.ndarray, eigenvalue: float, simulated: bool) -> Robot:
-    """The identified robot, built from the texts that a result folder holds."""
+    """Return the identified robot, built from the texts that a result folder holds."""
     file = identified_file(robot, layout, values, simulated)
     urdf = identified_urdf(robot, layout, values, eigenvalue)
     return build(f"{robot.name}_identified", file, urdf, Path(file.urdf))
 
 
 def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated: bool) -> str:
-    """The text of NAME_friction.yaml: the robot file with measured friction on the motors that it is of, known from now on unless it says otherwise."""
+    """Return the text of NAME_friction.yaml: the robot file with measured friction on the motors that it is of, known from now on unless it says otherwise."""
     motors = robot.motors
     replaced = motors.S[[motors.names.index(str(entry["of"])) for entry in found]]
     kept = [spec for effort in robot.efforts if (spec := _elsewhere(effort, replaced)) is not None]
@@ -120,7 +120,7 @@ def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated:
 
 
 def _elsewhere(effort: Effort, rows: np.ndarray) -> EffortSpec | None:
-    """What is left of an effort without friction along rows (k, nv), whatever it calls them and whatever the gear."""
+    """Return what is left of an effort without friction along rows (k, nv), whatever names and gears it uses for them."""
     spec = effort.spec
     if spec.model not in RUBBING or effort.closures:
         return spec

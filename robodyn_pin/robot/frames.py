@@ -27,7 +27,7 @@ def name_frames(model: pin.Model, specs: Mapping[str, str | FrameSpec], where: s
 
 
 def frame_number(model: pin.Model, name: str, where: str) -> int:
-    """Pinocchio's number of a frame.
+    """Return Pinocchio's number of a frame.
 
     Raises:
         UnknownName: no such frame.

@@ -79,7 +79,7 @@ DISSIPATIVE = (
 
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
-    """Names of a model's coefficients, in the order of its columns."""
+    """Return the names of a model's coefficients, in the order of its columns."""
     if spec.model == MEMORY:
         return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
@@ -87,7 +87,7 @@ def coefficient_names(spec: EffortSpec) -> Sequence[str]:
 
 
 def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
-    """Columns (..., k) of one effort model along x (...).
+    """Return the columns (..., k) of one effort model along x (...).
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     directional: Coulomb and viscous friction with other coefficients each way.
@@ -121,7 +121,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
 
 
 def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
-    """Derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
+    """Return the derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
@@ -146,12 +146,12 @@ def _faded(ratio: np.ndarray) -> np.ndarray:
 
 
 def _slope_of_tanh(x: np.ndarray, width: float) -> np.ndarray:
-    """d tanh(x / width) / d width."""
+    """Return d tanh(x / width) / d width."""
     return -x / width**2 * (1 - np.tanh(x / width) ** 2)
 
 
 def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
-    """dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
+    """Return dV/dx per stiffness of a spring between two points at `radii` from the axis: (l - free) dl/dx."""
     assert spec.radii is not None
     r, h = spec.radii
     angle = spec.angle + spec.turn * x
@@ -187,7 +187,7 @@ def check_effort(spec: EffortSpec, where: str) -> None:
 
 
 def check_efforts(specs: Sequence[EffortSpec]) -> None:
-    """Refuse friction that no machine has.
+    """Check that friction of a file brakes, and that no axis has the same part of it twice.
 
     Raises:
         ValueError: friction that drives itself, or that stands twice on one axis with the same shape.

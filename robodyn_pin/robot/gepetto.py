@@ -29,7 +29,7 @@ class GepettoFile(Strict):
 
 
 def from_gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
-    """Our robot file, the text of the URDF beside Gepetto's file, and its path; raises as `describe`."""
+    """Return our robot file, the text of the URDF beside Gepetto's file, and its path; raises as `describe`."""
     beside = [path.with_suffix(".urdf")] if path.with_suffix(".urdf").exists() else sorted(path.parent.glob("*.urdf"))
     if len(beside) != 1:
         raise BadFile(f"{path}: expected one URDF beside it, {path.stem}.urdf, found {len(beside)}")
@@ -54,12 +54,12 @@ def from_gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
             raise UnknownName("joint", name, f"{beside[0]}, joint_name", joints)
         _replace(root, joints[name], name, kind, path)
     moving = [str(joint.get("name")) for joint in root.findall("joint") if joint.get("type") != "fixed"]
-    keys: dict[str, Any] = {"urdf": beside[0].name, "closures": closures, "motors": _motors(file, moving, path)}
-    return RobotFile.model_validate(keys), ET.tostring(root, encoding="unicode"), beside[0]
+    contents: dict[str, Any] = {"urdf": beside[0].name, "closures": closures, "motors": _motors(file, moving, path)}
+    return RobotFile.model_validate(contents), ET.tostring(root, encoding="unicode"), beside[0]
 
 
 def _motors(file: GepettoFile, joints: Sequence[str], path: Path) -> list[str]:
-    """Joints whose names contain a motor's; those of that very name first, so that a list gives the order."""
+    """Return the joints whose names contain a motor's; those of that very name first, so that a list gives the order."""
     found = []
     for part in [file.name_mot] if isinstance(file.name_mot, str) else file.name_mot:
         named = sorted((name for name in joints if part in name), key=lambda name: name != part)

@@ -12,7 +12,7 @@ ROUNDED = 1e-5  # relative difference of two bodies that numbers with six digits
 
 
 def check_identical(model: pin.Model, groups: Sequence[Sequence[str]], where: str) -> None:
-    """See that bodies which share one parameter set are one.
+    """Check that bodies which share one parameter set are equal.
 
     Raises:
         BadFile: they differ by more than the round-off of written numbers; says in what.
@@ -29,7 +29,7 @@ def check_identical(model: pin.Model, groups: Sequence[Sequence[str]], where: st
 
 
 def _difference(a: pin.Inertia, b: pin.Inertia) -> tuple[float, str]:
-    """The largest difference of two bodies, as a share of their size, and a half sentence that says it."""
+    """Return the largest difference of two bodies, as a share of their size, and a half sentence that says it."""
     mass = max(abs(a.mass), abs(b.mass))
     inertias = [_about_joint(body) for body in (a, b)]
     turning = max(np.abs(I).max() for I in inertias)
@@ -47,6 +47,6 @@ def _difference(a: pin.Inertia, b: pin.Inertia) -> tuple[float, str]:
 
 
 def _about_joint(body: pin.Inertia) -> np.ndarray:
-    """Rotational inertia (3, 3) about the joint's frame [kg m^2]."""
+    """Return the rotational inertia (3, 3) about the joint's frame [kg m^2]."""
     r = body.lever
     return np.asarray(body.inertia + body.mass * (r @ r * np.eye(3) - np.outer(r, r)))

@@ -8,7 +8,7 @@ from robodyn_pin.robot.robot import Robot, State
 
 
 def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
-    """Poses of frames in the base frame at the coordinates c (N, d): (N, frames, 4, 4), without that axis for one frame.
+    """Return the poses of frames in the base frame at the coordinates c (N, d): (N, frames, 4, 4), without that axis for one frame.
 
     Raises:
         UnknownName: no such frame. ShapeMismatch, ClosureFailed: as `Robot.close`.
@@ -26,7 +26,7 @@ def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
 
 
 def frame_accelerations(robot: Robot, state: State, frame: str) -> np.ndarray:
-    """Accelerations of a frame's origin along the axes of the base frame (N, 3) [m/s^2], without gravity.
+    """Return the accelerations of a frame's origin along the axes of the base frame (N, 3) [m/s^2], without gravity.
 
     Raises:
         UnknownName: no such frame.
@@ -41,7 +41,7 @@ def frame_accelerations(robot: Robot, state: State, frame: str) -> np.ndarray:
 
 
 def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
-    """Velocity of a frame's origin and angular velocity, world axes, per coordinate rate: (N, 6, d).
+    """Return the velocity of a frame's origin and its angular velocity, world axes, per coordinate rate: (N, 6, d).
 
     Raises:
         UnknownName: no such frame.
@@ -51,7 +51,7 @@ def frame_jacobian(robot: Robot, c: np.ndarray, frame: str) -> np.ndarray:
 
 
 def tree_jacobians(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
-    """Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
+    """Return the Jacobians (N, 6, nv) of a frame for the tree's joints, world axes at the frame's origin."""
     model, data = robot.model, robot.model.createData()
     number, axes = frame_number(model, frame, f"robot {robot.name!r}"), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     J = np.empty((len(q), 6, model.nv))

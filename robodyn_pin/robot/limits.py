@@ -43,35 +43,35 @@ class Limits:
     bounds: tuple[AxisLimits, ...]
 
     def of(self, kinds: Collection[str]) -> "Limits":
-        """Those of some kinds."""
+        """Return the limits of some kinds."""
         return Limits(tuple(b for b in self.bounds if b.kind in kinds))
 
     @property
     def kinds(self) -> set[str]:
-        """What is limited."""
+        """Return the kinds that are limited."""
         return {b.kind for b in self.bounds}
 
     @property
     def labels(self) -> list[tuple[str, str]]:
-        """Kind and axis of each limited quantity."""
+        """Return kind and axis of each limited quantity."""
         return [(b.kind, name) for b in self.bounds for name in b.names]
 
     @property
     def ranges(self) -> np.ndarray:
-        """Least and greatest allowed value of each quantity (m, 2)."""
+        """Return the least and greatest allowed value of each quantity (m, 2)."""
         centre, half = self.scale
         return np.stack([centre - half, centre + half], axis=1)
 
     @property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
-        """Centre and half range of each quantity (m,)."""
+        """Return centre and half range of each quantity (m,)."""
         none = np.zeros(0)
         centre = np.concatenate([none, *(b.centre for b in self.bounds)])
         return centre, np.concatenate([none, *(b.half for b in self.bounds)])
 
 
-def in_words(label: tuple[str, str]) -> str:
-    """A limited quantity as a sentence names it, from its kind and axis."""
+def described(label: tuple[str, str]) -> str:
+    """Return a limited quantity in the words of a sentence, from its kind and axis."""
     kind, name = label
     if kind != "force":
         return f"the {kind} of {name!r}"
@@ -94,7 +94,7 @@ Range = tuple[str, np.ndarray, float, float]  # name, row of S, least, greatest
 
 
 def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits:
-    """Limits of all joints and motors, and of the struts at both ends.
+    """Return the limits of all joints and motors, and of the struts at both ends.
 
     Args:
         given: limits of a run file by joint, motor or strut, `struts` for all that have none of their own; they count before
@@ -123,7 +123,7 @@ def limits_of(robot: Robot, given: Mapping[str, Limit], margin: float) -> Limits
 
 
 def strut_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> dict[str, float | None]:
-    """Largest axial force of each strut at either end [N]; None: no limit is known."""
+    """Return the largest axial force of each strut at either end [N]; None: no limit is known."""
     found = {}
     for name in robot.file.struts:
         forces = (s[key].force for key in (name, "struts") for s in (given or {}, robot.file.limits) if key in s)
@@ -132,7 +132,7 @@ def strut_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> dict
 
 
 def torque_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> np.ndarray:
-    """Largest torque of each motor (n,) [N m or N] by its own limit and that of a joint that it drives alone; infinite without."""
+    """Return the largest torque of each motor (n,) [N m or N] by its own limit and that of a joint that it drives alone; infinite without."""
     found = np.full(len(robot.motors.names), np.inf)
     for axis in _axes(robot, given or {}):
         (driving,) = np.nonzero(axis.torques)
@@ -143,7 +143,7 @@ def torque_limits(robot: Robot, given: Mapping[str, Limit] | None = None) -> np.
 
 
 def speed_limits(robot: Robot) -> np.ndarray:
-    """Greatest speed of each motor (n,) [rad/s or m/s] by its own limit and those of the joints that it turns; infinite without."""
+    """Return the greatest speed of each motor (n,) [rad/s or m/s] by its own limit and those of the joints that it turns; infinite without."""
     own = np.full(len(robot.motors.names), np.inf)
     joints = np.full(robot.model.nv, np.inf)
     for axis in _axes(robot, {}):
@@ -158,7 +158,7 @@ def speed_limits(robot: Robot) -> np.ndarray:
 
 
 def _axes(robot: Robot, given: Mapping[str, Limit]) -> Iterator[Axis]:
-    """All motors, then the joints that are no motor themselves."""
+    """Yield all motors, then the joints that are no motor themselves."""
     motors, joints = robot.motors, list(robot.model.names)[1:]
     units = dict(zip(joints, np.eye(robot.model.nv), strict=True))
     direct = {
@@ -179,7 +179,7 @@ def _axes(robot: Robot, given: Mapping[str, Limit]) -> Iterator[Axis]:
 
 
 def _of_urdf(robot: Robot, joint: str) -> Limit:
-    """A URDF writes 0 where it knows no range, speed or effort, and a huge number where a joint has no limit."""
+    """Return the limits of a URDF's joint. A URDF writes 0 where it knows no range, speed or effort, and a huge number for no limit."""
     model, i = robot.model, joint_index(robot.model, joint)
     low, high = float(model.lowerPositionLimit[i]), float(model.upperPositionLimit[i])
     velocity, effort = float(model.upperVelocityLimit[i]), float(model.upperEffortLimit[i])
@@ -198,7 +198,7 @@ def _merged(limit: Limit, name: str, sources: tuple[Mapping[str, Limit], ...]) -
 
 
 def _check_given(robot: Robot, given: Mapping[str, Limit], axes: list[Axis]) -> None:
-    """No limit without a meaning: torques are of motors and of joints that they drive, forces of struts."""
+    """Check that each limit means something: torques belong to motors and joints that they drive, forces to struts."""
     driven = {axis.name: bool(axis.torques.any()) for axis in axes}
     struts = [*robot.file.struts, "struts"] if robot.file.struts else []
     for name, limit in given.items():
@@ -217,7 +217,7 @@ def _around_zero(most: float | None) -> tuple[float, float]:
 
 
 def _bounds(kind: str, ranges: list[Range], margin: float) -> AxisLimits:
-    """Those ranges that are finite.
+    """Return those ranges that are finite.
 
     Raises:
         BadFile: a range without room, or open at one end.
@@ -236,7 +236,7 @@ def _bounds(kind: str, ranges: list[Range], margin: float) -> AxisLimits:
 
 
 def torque_limit(robot: Robot, name: str) -> float:
-    """Largest torque [N m] or force [N] of a motor, or of a coordinate as the robot's file says; zero: not known."""
+    """Return the largest torque [N m] or force [N] of a motor, or of a coordinate as the robot's file says; zero: not known."""
     if name in robot.motors.names:
         most = float(torque_limits(robot)[robot.motors.names.index(name)])
         return most if np.isfinite(most) else 0.0

@@ -6,7 +6,7 @@ from robodyn_pin.robot.tools import check_weighed
 
 
 def check_known(robot: Robot) -> None:
-    """Refuse a robot whose torques its files do not determine.
+    """Check that the robot's files give what its torques need.
 
     Raises:
         BadFile: the robot carries a tool of unknown inertia, or its files say nothing that asks for torques.
@@ -20,5 +20,5 @@ def check_known(robot: Robot) -> None:
 
 
 def any_parameter(robot: Robot) -> bool:
-    """Whether the robot has a body with inertia, or an effort."""
+    """Return whether the robot has a body with inertia, or an effort."""
     return bool(robot.bodies or robot.efforts)

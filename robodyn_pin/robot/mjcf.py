@@ -21,7 +21,7 @@ from robodyn_pin.robot.urdf_writer import urdf_text
 
 
 def read_mjcf(path: Path) -> tuple[RobotFile, str]:
-    """Motors, closures, joint losses, gravity and home of an MJCF file, and the text of a URDF of its tree.
+    """Return motors, closures, joint losses, gravity and home of an MJCF file, and the text of a URDF of its tree.
 
     Ball joints become three hinges; the first keyframe, if any, is home.
 
@@ -82,7 +82,7 @@ SWITCHES = {  # flag of <option> -> what acts no more
 
 
 def _switched_off(root: ET.Element) -> set[str]:
-    """What the flags of the file take away."""
+    """Return what the flags of the file switch off."""
     flags = [(key, value) for flag in root.iterfind("option/flag") for key, value in flag.attrib.items()]
     return set().union(*(SWITCHES.get(key, set()) for key, value in flags if value == "disable"))
 
@@ -93,7 +93,7 @@ def _gravity(root: ET.Element) -> tuple[float, ...]:
 
 
 def _read(root: ET.Element, path: Path) -> tuple[pin.Model, pin.GeometryModel | None]:
-    """Pinocchio's tree, and its shapes, those of meshes where their files are found."""
+    """Return Pinocchio's tree, and its shapes; meshes are among them where their files are found."""
     kept = ET.Element("mujoco", root.attrib)
     parts = (root.find(tag) for tag in ("compiler", "asset", "worldbody"))
     kept.extend(part for part in parts if part is not None)
@@ -130,7 +130,7 @@ def _without_shapes(root: ET.Element, which: str) -> None:
 
 
 def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str] | None:
-    """Joints that actuators drive, once each; None without actuators. Torques are at joints: gears do not count."""
+    """Return the joints that actuators drive, once each; None without actuators. Torques are at joints: gears do not count."""
     driven = []
     for actuator in root.iterfind("actuator/*"):
         joint = actuator.get("joint", actuator.get("jointinparent"))
@@ -147,7 +147,7 @@ def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str] | None
 def _equalities(
     root: ET.Element, path: Path, model: pin.Model, q: np.ndarray, drawn: dict[str, float]
 ) -> tuple[list[dict[str, object]], dict[str, tuple[int, pin.SE3]]]:
-    """Closures of the equalities, and the frames that they tie: name -> joint and placement there."""
+    """Return the closures of the equalities, and the frames that they tie: name -> joint and placement there."""
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)
     closures: list[dict[str, object]] = []
@@ -191,7 +191,7 @@ def _equalities(
 
 
 def _coupling(tie: ET.Element, name: str, path: Path, drawn: dict[str, float]) -> dict[str, object]:
-    """y - y0 = c0 + c1 (x - x0), y0 and x0 as drawn."""
+    """Return the coupling y - y0 = c0 + c1 (x - x0), with y0 and x0 as drawn."""
     c = np.array([*numbers(tie, "polycoef", "0 1 0 0 0"), 0, 0, 0, 0, 0][:5])
     if c[2:].any():
         raise BadFile(f"{path}: equality {name!r} is not linear; couplings are sums of joints")

@@ -67,7 +67,7 @@ def weigh(root: ET.Element, path: Path) -> None:
 
 
 def _bodies(parent: ET.Element, moves: bool) -> Iterator[tuple[ET.Element, bool]]:
-    """Every body, and whether a joint moves it."""
+    """Yield every body, and whether a joint moves it."""
     for body in parent.findall("body"):
         moving = moves or body.find("joint") is not None
         yield body, moving
@@ -75,7 +75,7 @@ def _bodies(parent: ET.Element, moves: bool) -> Iterator[tuple[ET.Element, bool]
 
 
 def _mass_of(root: ET.Element, body: ET.Element, path: Path) -> Mass | None:
-    """Of one body, before bounds; None where it has no mass."""
+    """Return mass, centre and inertia of one body, before bounds; None where it has no mass."""
     compiler = root.find("compiler")
     rule = "auto" if compiler is None else compiler.get("inertiafromgeom", "auto")
     given = body.find("inertial")
@@ -95,7 +95,7 @@ def _mass_of(root: ET.Element, body: ET.Element, path: Path) -> Mass | None:
 
 
 def _given(element: ET.Element, body: str, path: Path) -> Mass:
-    """Of an <inertial>."""
+    """Return mass, centre and inertia that an <inertial> gives."""
     full, diagonal = numbers(element, "fullinertia"), numbers(element, "diaginertia")
     if (
         len(full or [0] * 6) != 6
@@ -116,12 +116,12 @@ def _given(element: ET.Element, body: str, path: Path) -> Mass:
 
 
 def _weighs(geom: dict[str, str]) -> bool:
-    """Whether a shape adds mass."""
+    """Return whether a shape adds mass."""
     return geom.get("type") not in SHAPELESS and float(geom.get("mass", geom.get("density", DENSITY))) != 0
 
 
 def _shape(geom: dict[str, str], body: str, path: Path) -> Mass:
-    """Of a shape with its classes' attributes, in the axes of its body."""
+    """Return mass, centre and inertia of a shape with its classes' attributes, in the axes of its body."""
     kind = geom.get("type", "sphere")
     what = f"{path}: the mass of body {body!r} comes from geom {geom.get('name', 'without a name')!r}"
     if "mesh" in geom or kind not in SIZES:
@@ -147,7 +147,7 @@ def _shape(geom: dict[str, str], body: str, path: Path) -> Mass:
 
 
 def solid(kind: str, size: list[float]) -> tuple[float, np.ndarray]:
-    """Volume [m^3] and principal inertia per mass (3,) [m^2] of a full shape; half lengths, z the axis."""
+    """Return volume [m^3] and principal inertia per mass (3,) [m^2] of a full shape; half lengths are given, z is the axis."""
     a, b, c = [*size, 0.0, 0.0][:3]
     match kind:
         case "sphere":
@@ -165,7 +165,7 @@ def solid(kind: str, size: list[float]) -> tuple[float, np.ndarray]:
 
 
 def together(parts: list[Mass]) -> Mass:
-    """Several bodies as one."""
+    """Return several bodies as one."""
     mass = sum(part.mass for part in parts)
     centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
     inertia = sum((part.inertia + part.mass * steiner(part.centre - centre) for part in parts), np.zeros((3, 3)))
@@ -173,12 +173,12 @@ def together(parts: list[Mass]) -> Mass:
 
 
 def steiner(d: np.ndarray) -> np.ndarray:
-    """Inertia (3, 3) of one kilogram at d (3,) [m]."""
+    """Return the inertia (3, 3) of one kilogram at d (3,) [m]."""
     return np.asarray(d @ d * np.eye(3) - np.outer(d, d))
 
 
 def _bounded(root: ET.Element, body: Mass) -> Mass:
-    """With the compiler's least mass and moments, and moments that a body can have where it is to balance them."""
+    """Return the body with the compiler's least mass and moments, and with moments that a body can have where the compiler balances them."""
     compiler = root.find("compiler")
     moments, axes = np.linalg.eigh(body.inertia)
     bounded = np.maximum(moments, attribute(root, "compiler", "boundinertia", 0.0))

@@ -18,18 +18,18 @@ MAIN = "main"
 
 
 def numbers(element: ET.Element, key: str, default: str = "") -> list[float]:
-    """The numbers of an attribute."""
+    """Return the numbers of an attribute."""
     return [plain(x) for x in element.get(key, default).split()]
 
 
 def attribute(root: ET.Element, tag: str, key: str, default: float) -> float:
-    """One number of a section of the file."""
+    """Return one number of a section of the file."""
     section = root.find(tag)
     return default if section is None else float(section.get(key, default))
 
 
 def in_degrees(root: ET.Element) -> bool:
-    """Whether angles are in degrees, as they are by default."""
+    """Return whether angles are in degrees, as they are by default."""
     compiler = root.find("compiler")
     return compiler is None or compiler.get("angle") != "radian"
 
@@ -41,7 +41,7 @@ class Classes:
     defaults: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def resolved(self, element: ET.Element, childclass: str) -> dict[str, str]:
-        """An element's attributes with those of its class, or of its body's; what it says itself counts more."""
+        """Return an element's attributes with those of its class, or of its body's; its own attributes count more."""
         default = dict(self.defaults.get(element.get("class", childclass), {}).get(element.tag, {}))
         if any(key in element.attrib for key in (*TURNS, "fromto")):  # one orientation replaces another
             default = {key: value for key, value in default.items() if key not in TURNS}
@@ -49,7 +49,7 @@ class Classes:
 
 
 def classes_of(root: ET.Element) -> Classes:
-    """The defaults of a file."""
+    """Return the defaults of a file."""
     found: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
 
     def walk(element: ET.Element, name: str, around: Mapping[str, Mapping[str, str]]) -> None:
@@ -125,7 +125,7 @@ def turn_to_quaternions(root: ET.Element, path: Path) -> None:
 
 
 def _quaternion(kind: str, x: list[float], sequence: str, degree: float) -> np.ndarray | None:
-    """Of length one, w first; None of what has no direction."""
+    """Return a quaternion of length one, w first; None for one without direction."""
     if len(x) != TURNS[kind]:
         return None
     if kind == "euler":
@@ -156,7 +156,7 @@ def _w_first(turn: Rotation) -> np.ndarray:
 
 
 def from_z(v: np.ndarray) -> np.ndarray:
-    """The shortest turn of z onto v, as a quaternion (4,), w first; onto -z about x, as MuJoCo turns."""
+    """Return the shortest turn of z onto v, as a quaternion (4,), w first; onto -z about x, as MuJoCo turns."""
     v = v / np.linalg.norm(v)
     axis = np.cross([0.0, 0.0, 1.0], v)
     sine = np.linalg.norm(axis)
@@ -166,5 +166,5 @@ def from_z(v: np.ndarray) -> np.ndarray:
 
 
 def turned(quaternion: list[float] | np.ndarray) -> np.ndarray:
-    """Rotation matrix (3, 3) of a quaternion, w first."""
+    """Return the rotation matrix (3, 3) of a quaternion, w first."""
     return np.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix())

@@ -28,7 +28,7 @@ SHELL = "world_base"  # the one body of the world that holds all others
 
 
 def simple_tree(path: Path) -> tuple[ET.Element, bool]:
-    """The XML, includes and repeated sections merged, bodies simple; and whether ball joints became three hinges.
+    """Return the XML with includes and repeated sections merged and bodies made simple, and whether ball joints became three hinges.
 
     Raises:
         BadFile: not MJCF, or something that this package cannot hold: free joints, tendons, joint springs, ...
@@ -42,7 +42,7 @@ def simple_tree(path: Path) -> tuple[ET.Element, bool]:
 
 
 def _merged(path: Path) -> ET.Element:
-    """The file with its includes in place and every section once."""
+    """Return the file with its includes in place and every section once."""
     root = read_xml(read_text(path), path)
     if root.tag != "mujoco":
         raise BadFile(
@@ -93,7 +93,7 @@ def _check(root: ET.Element, path: Path) -> None:
 
 
 def _check_forces(root: ET.Element, path: Path) -> None:
-    """No force acts that is not read, and what it would take instead."""
+    """Refuse forces that are not read, and say what they would take instead."""
     for joint in root.iter("joint"):
         what = f"joint {joint.get('name', 'of a default class')!r}"
         for key in ("stiffness", "springdamper"):
@@ -128,7 +128,7 @@ def _check_forces(root: ET.Element, path: Path) -> None:
 
 
 def _check_numbers(root: ET.Element, path: Path) -> None:
-    """What is read as numbers is made of numbers, as many as there should be."""
+    """Check that numbers are numbers, and as many as there should be."""
     for element in root.iter():
         for key in NUMBERS.keys() & element.attrib.keys() if element.tag in READ else ():
             least, most = NUMBERS[key]
@@ -145,7 +145,7 @@ def _check_numbers(root: ET.Element, path: Path) -> None:
 
 
 def _simplify(root: ET.Element) -> bool:
-    """One body in the world, one joint a body, names for all; whether ball joints were replaced."""
+    """Keep one body in the world and one joint a body, name everything, and return whether ball joints were replaced."""
     world = root.find("worldbody")
     assert world is not None
     shell = ET.Element("body", name=SHELL)
@@ -193,7 +193,7 @@ def _three_hinges(ball: ET.Element) -> list[ET.Element]:
 
 
 def joints_as_drawn(root: ET.Element, path: Path) -> tuple[list[str], np.ndarray]:
-    """Joints in MuJoCo's order, a body's own before those of its children, and their positions as drawn [rad or m]."""
+    """Return the joints in MuJoCo's order, a body's own before those of its children, and their positions as drawn [rad or m]."""
     degree = np.pi / 180 if in_degrees(root) else 1.0
     names, drawn = [], []
 

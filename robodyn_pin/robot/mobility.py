@@ -17,7 +17,7 @@ CLOSED = 1e-9  # [m or rad] residual at home that counts as closed
 
 
 def rank(A: np.ndarray) -> int:
-    """Rank of a Jacobian (m, nv); 0 where it is not finite: LAPACK need not end with such numbers."""
+    """Return the rank of a Jacobian (m, nv); 0 where it is not finite: LAPACK need not end with such numbers."""
     if not np.isfinite(A).all():
         return 0
     s = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
@@ -25,7 +25,7 @@ def rank(A: np.ndarray) -> int:
 
 
 def close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np.ndarray:
-    """Joint positions (nv,) on the loops from q0 (nv,), the coordinates held at their values there.
+    """Return joint positions (nv,) on the loops near q0 (nv,), the coordinates held at their values there.
 
     Raises:
         ClosureFailed: contradicting closures, coordinates that cannot be held, a hinge closed backwards.
@@ -43,7 +43,7 @@ def close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np
 
 
 def _not_closed(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> ClosureFailed:
-    """What stands in the way: the held coordinates, or the closures themselves."""
+    """Return the error that names what stands in the way: the held coordinates, or the closures themselves."""
     # Newton wanders where there is no solution; least squares stops at the nearest miss.
     near = least_squares(
         lambda q: loops.evaluate(q[None]).phi[0],
@@ -75,7 +75,7 @@ def _not_closed(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> C
 
 
 def _held(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray, q: np.ndarray) -> ClosureFailed:
-    """The loops close at q (nv,), but not with the coordinates of q0 (nv,)."""
+    """Return the error of loops that close at q (nv,), but not with the coordinates of q0 (nv,)."""
     moves = coordinates.S @ (q - q0)
     pose = ", ".join(
         f"{coordinate} = {at:.6g} (at home {at - move:.6g})"
@@ -99,7 +99,7 @@ def _held(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray, q: np.ndar
 
 
 def _check_sense(name: str, loops: Loops, q: np.ndarray) -> None:
-    """The equations of a kind that leaves one axis to turn about also hold with that axis reversed."""
+    """Refuse a closure that leaves one axis to turn about and closes with that axis reversed: its equations hold there, too."""
     data = loops.model.createData()
     pin.framesForwardKinematics(loops.model, data, q)
     for closure in loops.closures:
@@ -118,7 +118,7 @@ def _check_sense(name: str, loops: Loops, q: np.ndarray) -> None:
 
 
 def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray) -> None:
-    """The coordinates must determine the mechanism at home: [J; S] of full column rank, no more rows of S than needed.
+    """Check that the coordinates determine the mechanism at home: [J; S] has full column rank, S no more rows than needed.
 
     Raises:
         WrongMobility: says which joints stay free, or how many coordinates are wanted.
@@ -136,15 +136,15 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
     if full < model.nv:
         free = np.abs(Vt[full:]).max(axis=0)
         loose = [model.names[j] for j in range(1, model.njoints) if free[model.joints[j].idx_v] > 1e-6]
-        text = f"the coordinates ({names}) leave joints free to move: {', '.join(loose)}"
+        reason = f"the coordinates ({names}) leave joints free to move: {', '.join(loose)}"
         if (beside := _regular(loops, coordinates, home)) is not None:
             raise WrongMobility(
                 f"robot {name!r}: its home pose is singular: there it has {freedom} degrees of freedom, beside it "
-                f"{model.nv - rank(loops.evaluate(beside[None]).J[0])}, and {text}; give a 'home' away from it"
+                f"{model.nv - rank(loops.evaluate(beside[None]).J[0])}, and {reason}; give a 'home' away from it"
                 f"{_example(model, loops, coordinates, home, beside)}"
             )
         raise WrongMobility(
-            f"robot {name!r} has {freedom} degrees of freedom; {text}{_remedy(model, loops, coordinates, J, freedom, loose)}"
+            f"robot {name!r} has {freedom} degrees of freedom; {reason}{_remedy(model, loops, coordinates, J, freedom, loose)}"
         )
     if freedom != wanted:
         raise WrongMobility(
@@ -154,7 +154,7 @@ def check_mobility(name: str, model: pin.Model, loops: Loops, coordinates: Axes,
 
 
 def _independent(model: pin.Model, coordinates: Axes, J: np.ndarray) -> list[str]:
-    """Coordinates that determine the mechanism: as many as may be of those given, then joints."""
+    """Return coordinates that determine the mechanism: as many as possible of those given, then joints."""
     rows, chosen = J, []
     given = dict(zip(coordinates.names, coordinates.S, strict=True))
     joints = dict(zip(list(model.names)[1:], np.eye(model.nv), strict=True))
@@ -167,7 +167,7 @@ def _independent(model: pin.Model, coordinates: Axes, J: np.ndarray) -> list[str
 
 
 def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, freedom: int, loose: list[str]) -> str:
-    """What would hold the joints that are free."""
+    """Return what would hold the joints that are free."""
     enough, lacking = _independent(model, coordinates, J), freedom - len(coordinates.names)
     held = f"; 'coordinates: [{', '.join(enough)}]' would determine it"
     if lacking <= 0:
@@ -180,7 +180,7 @@ def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, fr
 
 
 def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:
-    """The links at the ends of the free chains, which no closure ties yet."""
+    """Return the links at the ends of the free chains, which no closure ties yet."""
     members = [frame for c in loops.closures if isinstance(c, Closure) for frame in (c.frame_a, c.frame_b)]
     tied = {model.frames[model.getFrameId(frame)].parentJoint for frame in members}
     last = [model.getJointId(name) for name in loose if not len(model.children[model.getJointId(name)])]
@@ -190,7 +190,7 @@ def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:
 
 
 def _regular(loops: Loops, coordinates: Axes, home: np.ndarray) -> np.ndarray | None:
-    """Closed joint positions (nv,) beside home that the coordinates determine, or with fewer freedoms; None: none found."""
+    """Return closed joint positions (nv,) beside home that the coordinates determine, or with fewer freedoms; None where none is found."""
     if loops.size == 0:
         return None
     rng, fewer, at_home = np.random.default_rng(0), None, rank(loops.evaluate(home[None]).J[0])
@@ -211,7 +211,7 @@ def _regular(loops: Loops, coordinates: Axes, home: np.ndarray) -> np.ndarray | 
 
 
 def _example(model: pin.Model, loops: Loops, coordinates: Axes, home: np.ndarray, q: np.ndarray) -> str:
-    """A home, if a few joints say it: those that are coordinates, where they lead to a regular pose."""
+    """Return a home, if a few joints describe it: those that are coordinates, where they lead to a regular pose."""
     joints = list(model.names)[1:]
     named = [name for name in coordinates.names if name in joints]
     start = home.copy()

@@ -23,7 +23,7 @@ class LoadSpec(ShapeSpec):
 
 
 def carrying(robot: Robot, name: str, link: str) -> Robot:
-    """The robot with ten more columns, those of an unknown payload on a link, after its own bodies.
+    """Return the robot with ten more columns, those of an unknown payload on a link, after its own bodies.
 
     Raises:
         UnknownName: no such link or frame. BadFile: it does not move; the name is taken.
@@ -36,7 +36,7 @@ def carrying(robot: Robot, name: str, link: str) -> Robot:
 
 
 def loaded(robot: Robot, load: LoadSpec) -> Robot:
-    """The robot with a known payload in its URDF.
+    """Return the robot with a known payload in its URDF.
 
     Raises:
         UnknownName: no such link or frame. BadFile: it does not move.
@@ -48,7 +48,7 @@ def loaded(robot: Robot, load: LoadSpec) -> Robot:
 
 
 def with_tool(robot: Robot, tool: ToolFile) -> Robot:
-    """The robot with a tool: its frames, and its body where that is known.
+    """Return the robot with a tool: its frames, and its body where that is known.
 
     Raises:
         BadFile: no such link; a name that is taken; a body that cannot exist.
@@ -58,7 +58,7 @@ def with_tool(robot: Robot, tool: ToolFile) -> Robot:
 
 
 def _place(robot: Robot, link: str) -> pin.Frame:
-    """Where a payload sits: on a link, or at a frame of the robot file or of a tool."""
+    """Return where a payload sits: on a link, or at a frame of the robot file or of a tool."""
     places = {f.name: f for f in robot.model.frames if f.type in (pin.FrameType.BODY, pin.FrameType.OP_FRAME)}
     if link not in places:
         raise UnknownName("link or frame", link, f"robot {robot.name!r}, which the payload is on", list(places))
@@ -68,7 +68,7 @@ def _place(robot: Robot, link: str) -> pin.Frame:
 
 
 def loadable(robot: Robot) -> list[str]:
-    """Links that an outer force may pull at, the tree's last one first; not struts, whose own load is not shared out."""
+    """Return the links that an outer force may pull at, the tree's last one first. Struts are not among them: their load is not shared out."""
     model = robot.model
     struts = {model.frames[model.getFrameId(far)].parentJoint for _, far in robot.file.struts.values()}
     links = [f for f in model.frames if f.type == pin.FrameType.BODY and f.parentJoint not in {0, *struts}]

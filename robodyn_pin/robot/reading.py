@@ -18,7 +18,7 @@ CONTAINED = {
 
 
 def describe(path: Path) -> tuple[RobotFile, str, Path]:
-    """What a file says of a robot: robot file, text of the URDF, path for messages and meshes.
+    """Return what a file says of a robot: robot file, text of the URDF, path for messages and meshes.
 
     A URDF or MJCF alone, one of our YAML files beside either, or Gepetto's YAML beside a URDF. What our YAML
     says counts more than what MJCF says; closures of both count, and efforts of MJCF that the YAML does not name.
@@ -38,15 +38,15 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     if tree.suffix != ".xml" or read_xml(text, tree).tag == "robot":
         return file, text, tree
     found, urdf = read_mjcf(tree)
-    keys = {key: getattr(file, key) for key in file.model_fields_set}
-    keys["closures"] = [*found.closures, *file.closures]
-    keys["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
-    keys["sources"] = found.sources | file.sources
-    return found.model_copy(update=keys), urdf, tree
+    changes = {key: getattr(file, key) for key in file.model_fields_set}
+    changes["closures"] = [*found.closures, *file.closures]
+    changes["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
+    changes["sources"] = found.sources | file.sources
+    return found.model_copy(update=changes), urdf, tree
 
 
 def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
-    """Efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
+    """Return the efforts of the joints of MJCF whose kind a robot file does not name along that joint, whatever it calls it."""
     motors = {motor.name: list(motor.of) for motor in file.motors or [] if isinstance(motor, MotorSpec)}
     named: set[tuple[str, str]] = set()
     for spec in file.efforts:

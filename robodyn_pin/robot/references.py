@@ -22,7 +22,7 @@ def check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
 
 
 def check_names(model: pin.Model, motors: Axes, file: RobotFile, where: str) -> None:
-    """Names in sections that are used late are checked early.
+    """Check early the names in sections that are used late.
 
     Raises:
         UnknownName: identical bodies, struts, gears or limits of what is not there.

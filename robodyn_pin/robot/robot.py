@@ -43,17 +43,17 @@ class State:
     stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
 
     def __getitem__(self, samples: slice) -> "State":
-        """Some of the samples."""
+        """Return some of the samples."""
         stops = self.stops and {effort: y[samples] for effort, y in self.stops.items()}
         q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
         return State(q, v, a, T, g, stops)
 
     def accelerated(self, cdd: np.ndarray) -> "State":
-        """The same positions and rates with other accelerations c'' (N, d)."""
+        """Return the same positions and rates with other accelerations c'' (N, d)."""
         return replace(self, a=(self.T @ cdd[..., None])[..., 0] + self.g)
 
     def along(self, S: np.ndarray) -> "State":
-        """The same motion projected onto other coordinates, rows S (d, nv); they must determine every sample."""
+        """Return the same motion projected onto other coordinates, rows S (d, nv); they must determine every sample."""
         T = self.T @ np.linalg.inv(S @ self.T)
         return replace(self, T=T, g=self.a - np.einsum("nij,jk,nk->ni", T, S, self.a))
 
@@ -90,7 +90,7 @@ class Robot:
         self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, start: np.ndarray | None = None,
         label: Callable[[int], str] = lambda i: f"sample {i}",
     ) -> State:  # fmt: skip
-        """Positions, velocities and accelerations of all joints from coordinates c, c', c'' (N, d).
+        """Return positions, velocities and accelerations of all joints for coordinates c, c', c'' (N, d).
 
         Args:
             start: closed joint positions (nv,) that pick the assembly mode; default home.
@@ -109,13 +109,13 @@ class Robot:
         return self.state(close(self.loops, S, offset, c, self.home if start is None else start, label), cd, cdd)
 
     def state(self, q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State:
-        """The motion of all joints at closed positions q (N, nv), with rates c', c'' (N, d) of the coordinates."""
+        """Return the motion of all joints at closed positions q (N, nv), with rates c', c'' (N, d) of the coordinates."""
         projection, v = project(self.loops, self.coordinates.S, q, cd)
         a = np.einsum("nij,nj->ni", projection.T, cdd) + projection.g
         return State(q, v, a, projection.T, projection.g)
 
     def at_rest(self, c: np.ndarray) -> State:
-        """The robot standing still at coordinates c (N, d); raises as `close`."""
+        """Return the state of the robot standing still at coordinates c (N, d); raises as `close`."""
         return self.close(c, np.zeros_like(c), np.zeros_like(c))
 
     def close_parts(
@@ -130,11 +130,11 @@ class Robot:
             yield part, state
 
     def slides(self, S: np.ndarray) -> np.ndarray:
-        """Which of the axes S (k, nv) move nothing but joints that slide, so that they are metres and newtons: (k,)."""
+        """Return which of the axes S (k, nv) move nothing but sliding joints, so that they are in metres and newtons: (k,)."""
         return np.array([self.loops.sliding[row != 0].all() for row in S], bool)
 
     def with_coordinates(self, names: Sequence[str]) -> "Robot":
-        """The same robot with other independent joints or motors.
+        """Return the same robot with other independent joints or motors.
 
         Raises:
             UnknownName: no such joint or motor.
@@ -145,7 +145,7 @@ class Robot:
         return replace(self, coordinates=coordinates)
 
     def separated(self, separate: bool = True) -> "Robot":
-        """The same robot, identical bodies with parameters of their own, or (False) with one set for all.
+        """Return the same robot with parameters of their own for identical bodies, or (False) with one set for all.
 
         Raises:
             BadFile: its file names no identical bodies.
@@ -157,7 +157,7 @@ class Robot:
         return replace(self, file=self.file.model_copy(update={"separate": separate}))
 
     def singularity(self, c: np.ndarray) -> np.ndarray:
-        """How far the coordinates c (N, d) are from a singular state: smallest singular value (N,) of [J; S], no units.
+        """Return how far the coordinates c (N, d) are from a singular state: smallest singular value (N,) of [J; S], no units.
 
         Scaled by one length of the robot, the root mean square L of the metres per radian in J at home: prismatic
         columns are multiplied by L, linear rows divided by L, coordinate and coupling rows divided by their largest
@@ -173,7 +173,7 @@ class Robot:
         return smallest_singular_values(self.loops, S, q, self.home)
 
     def _samples(self, **arrays: np.ndarray) -> list[np.ndarray]:
-        """Arrays over samples of the coordinates, checked: all (N, d), finite."""
+        """Check arrays over samples of the coordinates and return them: all (N, d), finite."""
         d, n, checked = len(self.coordinates.names), None, []
         for name, x in arrays.items():
             x = np.asarray(x, float)
@@ -194,39 +194,39 @@ class Robot:
 
     @cached_property
     def bodies(self) -> tuple[str, ...]:
-        """Links with inertia, in the order of the tree, then the payload."""
+        """Return the links with inertia, in the order of the tree, then the payload."""
         own = tuple(body_name(self.model, j) for j in body_joints(self.model))
         return (*own, self.payload.name) if self.payload else own
 
     @cached_property
     def body_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Bodies that share one parameter set, alone or as `identical` says, in the order of the tree."""
+        """Return bodies that share one parameter set, alone or as `identical` says, in the order of the tree."""
         groups = [] if self.file.separate else [tuple(g) for g in self.file.identical]
         shared = {name: g for g in groups for name in g}
         return tuple(dict.fromkeys(shared.get(name, (name,)) for name in self.bodies))
 
     @cached_property
     def body_columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """The joint of each body, and the first of its ten regressor columns, one ten for identical bodies."""
+        """Return the joint of each body, and the first of its ten regressor columns, one ten for identical bodies."""
         place = {name: 10 * k for k, group in enumerate(self.body_groups) for name in group}
         joints = [*body_joints(self.model), *([self.payload.joint] if self.payload else [])]
         return np.array(joints, np.int64), np.array([place[name] for name in self.bodies], np.int64)
 
     @property
     def payload_columns(self) -> slice:
-        """Columns of the regressor that are zero while the robot carries nothing; none without payload."""
+        """Return the columns of the regressor that are zero while the robot carries nothing; none without payload."""
         end = 10 * len(self.body_groups)
         return slice(end - 10 if self.payload else end, end)
 
     @cached_property
     def effort_stacks(self) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
-        """Efforts on joints and motors, those of one model together, and those in closures or with memory."""
+        """Return efforts on joints and motors, those of one model together, and those in closures or with memory."""
         found, others = stacks(self.efforts)
         return found, tuple(self.efforts[i] for i in others)
 
     @property
     def redundancy(self) -> int:
-        """How many closure equations say nothing new at home."""
+        """Return how many closure equations say nothing new at home."""
         rows = self.loops.evaluate(self.home[None])
         return self.loops.size - rank(rows.J[0])
 
@@ -250,7 +250,7 @@ def load(source: str | Path) -> Robot:
 
 
 def load_named(robot: str, folder: Path) -> Robot:
-    """A robot of the catalogue, or one in a file whose path starts from `folder`."""
+    """Load a robot of the catalogue, or one in a file whose path starts from `folder`."""
     is_path = Path(robot).suffix in DESCRIPTIONS
     return load(resolve(folder, robot) if is_path else robot)
 
@@ -289,7 +289,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
 
 
 def closure_of(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:
-    """A closure as its entry in a robot file says."""
+    """Return a closure as its entry in a robot file describes it."""
     if isinstance(spec, CouplingSpec):
         return Coupling(spec.name, spec.of, spec.offset)
     in_a, in_b = (pin.SE3(np.eye(3), np.array(point, float)) for point in spec.at)

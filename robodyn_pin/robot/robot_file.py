@@ -66,7 +66,7 @@ class FrameClosureSpec(Strict):
 
     @property
     def directions(self) -> tuple[Vector, Vector]:
-        """What the kind's axes of the first and of the second frame lie along, in these frames."""
+        """Return what the kind's axes of the first and of the second frame lie along, in these frames."""
         given = {"axis": (self.axis,) * 2, "normal": (self.normal,) * 2, "axes": self.axes}
         return given[KINDS[self.kind].key]
 
@@ -146,7 +146,7 @@ class ToolSpec(Strict):
 
     @property
     def unknown(self) -> list[str]:
-        """What torques would need and the file does not say."""
+        """Say what the torques would need and the file does not give."""
         return [key for key in ("mass", "centre", "inertia") if getattr(self, key) is None]
 
 
@@ -170,7 +170,7 @@ class RobotFile(Strict):
     sources: dict[str, str] = {}
 
     def apart(self, body: str) -> "RobotFile":
-        """The same, a body no longer among the identical ones: it carries something that its copies do not."""
+        """Return the file with a body no longer among the identical ones, because it carries something that its copies do not."""
         groups = [[name for name in group if name != body] for group in self.identical]
         return self.model_copy(update={"identical": [group for group in groups if len(group) > 1]})
 

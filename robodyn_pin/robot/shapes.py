@@ -33,7 +33,7 @@ class ShapeSpec(Strict):
 
 
 def shape(spec: ShapeSpec) -> np.ndarray:
-    """Parameters (10,) of a body of simple shape, about the joint's frame."""
+    """Return the parameters (10,) of a body of simple shape, about the joint's frame."""
     if spec.length is None:
         still = ball(spec.mass, spec.radius)
     else:

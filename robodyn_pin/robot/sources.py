@@ -15,7 +15,7 @@ OTHER_FORMATS = {
 
 
 def find(source: str | Path) -> Path:
-    """The YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
+    """Return the YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
     from robodyn_pin.urdf import catalogue
 
     path = Path(source)

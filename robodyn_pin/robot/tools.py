@@ -16,7 +16,7 @@ class ToolFile(ToolSpec):
 
 
 def equipped(file: RobotFile, urdf: str, where: str) -> tuple[RobotFile, str]:
-    """Robot file and URDF with the file's tools as links and frames; tools of unknown inertia stay in the file.
+    """Return robot file and URDF with the file's tools as links and frames; tools of unknown inertia stay in the file.
 
     Raises:
         BadFile: a tool that cannot exist, or whose frame is named like another.
@@ -34,7 +34,7 @@ def equipped(file: RobotFile, urdf: str, where: str) -> tuple[RobotFile, str]:
 
 
 def check_weighed(file: RobotFile, robot: str) -> None:
-    """Refuse a robot with a tool whose mass, centre or inertia is unknown: its torques are unknown, too.
+    """Check that mass, centre and inertia of every tool are known.
 
     Raises:
         BadFile: the robot carries a tool of unknown mass, centre or inertia.
@@ -47,7 +47,7 @@ def check_weighed(file: RobotFile, robot: str) -> None:
 
 
 def _body(name: str, tool: ToolSpec, where: str) -> np.ndarray | None:
-    """Parameters (10,) about the link's frame; None where some are unknown."""
+    """Return the parameters (10,) about the link's frame; None where some are unknown."""
     if tool.mass is None or tool.centre is None or tool.inertia is None:
         return None
     I = tool.inertia

@@ -23,7 +23,7 @@ COEFFICIENT_UNITS |= dict.fromkeys(("viscous", "viscous_forward", "viscous_back"
 
 
 def effort_unit(model: pin.Model, row: np.ndarray) -> str:
-    """Unit of the effort along x = row q, row (nv,): `N m`, `N`, or both where the row does not tell."""
+    """Return the unit of the effort along x = row q, row (nv,): `N m`, `N`, or both where the row does not tell."""
     kinds = {"P" in model.joints[j].shortname().removeprefix("JointModel") for j in _joints(model, row)}
     if kinds == {False}:
         return "N m"
@@ -36,28 +36,28 @@ def _joints(model: pin.Model, row: np.ndarray) -> list[int]:
 
 
 def coordinate_units(robot: Robot) -> list[str]:
-    """Units of the efforts along the robot's coordinates."""
+    """Return the units of the efforts along the robot's coordinates."""
     return [effort_unit(robot.model, row) for row in robot.coordinates.S]
 
 
 def motor_units(robot: Robot) -> dict[str, str]:
-    """The unit of each motor's effort, by name."""
+    """Return the unit of each motor's effort, by name."""
     return {name: effort_unit(robot.model, row) for name, row in zip(robot.motors.names, robot.motors.S, strict=True)}
 
 
 def effort_units(robot: Robot) -> dict[str, str]:
-    """The unit of the effort along each motor and each coordinate, by name."""
+    """Return the unit of the effort along each motor and each coordinate, by name."""
     return motor_units(robot) | dict(zip(robot.coordinates.names, coordinate_units(robot), strict=True))
 
 
 def unit_along(robot: Robot, effort: Effort) -> str:
-    """As `effort_unit`, of all that an effort acts along; the members of closures turn."""
+    """Return the unit that all axes of an effort share, as `effort_unit` does for one; the members of closures turn."""
     units = {effort_unit(robot.model, row) for row in effort.rows} | ({"N m"} if effort.closures else set())
     return units.pop() if len(units) == 1 else "N m or N"
 
 
 def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
-    """Units of an effort's coefficients, in the order of its labels."""
+    """Return the units of an effort's coefficients, in the order of its labels."""
     along = unit_along(robot, effort)
     return [_coefficient_unit(label.partition("(")[0], effort.spec.model, along) for label in effort.labels]
 
@@ -77,11 +77,11 @@ def _coefficient_unit(name: str, model: str, along: str) -> str:
 
 
 def raised(text: str) -> str:
-    """Powers as readers know them: x^2 becomes x²."""
+    """Write powers as readers know them: x^2 becomes x²."""
     return re.sub(r"\^(\d+)", lambda power: power[1].translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")), text)
 
 
 def parameter_units(robot: Robot) -> list[str]:
-    """Units of the columns of the regressor, as `columns(robot)` labels them."""
+    """Return the units of the columns of the regressor, as `columns(robot)` labels them."""
     bodies = [unit for _ in robot.body_groups for unit in INERTIAL_UNITS.values()]
     return bodies + [unit for e in robot.efforts if not e.spec.known for unit in coefficient_units(robot, e)]

@@ -37,7 +37,7 @@ class Mimic:
 
     @property
     def coupling(self) -> CouplingSpec:
-        """The same as a closure."""
+        """Return the mimic joint as a closure."""
         of = {self.joint: 1.0, self.other: -self.multiplier}
         return CouplingSpec(name=f"{self.joint}_mimics_{self.other}", kind="coupling", of=of, offset=self.offset)
 
@@ -52,7 +52,7 @@ class JointExtras:
 
 
 def split(text: str, path: Path) -> tuple[str, JointExtras]:
-    """The URDF without its <mimic> and <dynamics>, and what they said.
+    """Return the URDF without its <mimic> and <dynamics>, and what these say.
 
     Raises:
         BadFile: not a URDF; a number that is none; friction below zero; a joint that mimics itself or what is fixed.
@@ -99,7 +99,7 @@ def _losses(element: ET.Element, name: str, path: Path) -> list[EffortSpec]:
 
 
 def _unused(root: ET.Element) -> tuple[str, ...]:
-    """Elements that nobody here reads, each kind once, with where it stands."""
+    """Return elements that nobody here reads, each kind once, with where it stands."""
     found: dict[str, list[str]] = {}
     for part in (root, *root.findall("link"), *root.findall("joint")):
         for element in part:
@@ -118,14 +118,14 @@ def _listed(tag: str, owners: list[str]) -> str:
 
 
 def _named(tag: str) -> str:
-    """A tag for readers: `{http://drake.mit.edu}joint` becomes `<joint> (namespace drake.mit.edu)`."""
+    """Return a tag as readers know it: `{http://drake.mit.edu}joint` becomes `<joint> (namespace drake.mit.edu)`."""
     address, _, name = tag.removeprefix("{").rpartition("}")
     namespace = address.removeprefix("http://").removeprefix("https://")
     return f"<{name}> (namespace {namespace})" if namespace else f"<{name}>"
 
 
 def coupled(file: RobotFile, extras: JointExtras, joints: Sequence[str]) -> tuple[RobotFile, tuple[str, ...]]:
-    """The robot file with a coupling for each mimic joint, which is no motor by default; and what is not used.
+    """Return the robot file with a coupling for each mimic joint, which is no motor by default; and what is not used.
 
     A coupling of the robot file that names a mimic joint counts instead of what the URDF says of that joint.
     """
@@ -136,14 +136,14 @@ def coupled(file: RobotFile, extras: JointExtras, joints: Sequence[str]) -> tupl
     if not mimics:
         return file, tuple(unused)
     following = {mimic.joint for mimic in mimics}
-    keys: dict[str, object] = {"closures": [*file.closures, *(mimic.coupling for mimic in mimics)]}
+    changes: dict[str, object] = {"closures": [*file.closures, *(mimic.coupling for mimic in mimics)]}
     if file.motors is None:
-        keys["motors"] = [joint for joint in joints if joint not in following]
-    return file.model_copy(update=keys | {"home": _home(file, mimics)}), tuple(unused)
+        changes["motors"] = [joint for joint in joints if joint not in following]
+    return file.model_copy(update=changes | {"home": _home(file, mimics)}), tuple(unused)
 
 
 def _home(file: RobotFile, mimics: Sequence[Mimic]) -> dict[str, float]:
-    """Home with each mimic joint where the other one puts it, unless the robot file says where it is."""
+    """Return home with each mimic joint where the other one puts it, unless the robot file says where it is."""
     home = dict(file.home)
     for _ in mimics:  # one may follow another one that follows
         for mimic in mimics:
@@ -152,10 +152,8 @@ def _home(file: RobotFile, mimics: Sequence[Mimic]) -> dict[str, float]:
     return home
 
 
-def rubbing(
-    model: pin.Model, efforts: Sequence[Effort], extras: JointExtras
-) -> tuple[list[EffortSpec], tuple[str, ...]]:
-    """Damping and friction of the joints that no effort of the robot file acts along; and what is not used of them."""
+def rubbing(model: pin.Model, efforts: Sequence[Effort], extras: JointExtras) -> tuple[list[EffortSpec], tuple[str, ...]]:
+    """Return the damping and friction of the joints that no effort of the robot file acts along; and what is not used of them."""
     taken = {
         str(spec.of): any(effort.rows[:, joint_index(model, str(spec.of))].any() for effort in efforts)
         for spec in extras.losses

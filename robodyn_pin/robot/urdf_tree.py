@@ -38,7 +38,7 @@ ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
 def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
-    """The tree of a URDF and its text, every moving joint with one degree of freedom; `path` names it in messages.
+    """Return the tree of a URDF and its text, every moving joint with one degree of freedom; `path` names it in messages.
 
     Raises:
         BadFile: not a URDF; a link with two parents, a loop, several roots; a joint with several degrees of freedom.
@@ -66,7 +66,7 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
 
 
 def read_urdf(text: str, path: Path) -> ET.Element:
-    """The <robot> of a URDF; `path` names it in messages.
+    """Return the <robot> of a URDF; `path` names it in messages.
 
     Raises:
         BadFile: not XML, or not a URDF.
@@ -82,7 +82,7 @@ def read_urdf(text: str, path: Path) -> ET.Element:
 
 
 def read_xml(text: str, path: Path) -> ET.Element:
-    """The root of an XML file.
+    """Return the root of an XML file.
 
     Raises:
         BadFile: not XML; says what is wrong where that is known.
@@ -113,7 +113,7 @@ def read_xml(text: str, path: Path) -> ET.Element:
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
-    """The number that an attribute is, or its default.
+    """Return the number that an attribute is, or its default.
 
     Raises:
         BadFile: it is no number.
@@ -164,7 +164,7 @@ def _check_tree(root: ET.Element, path: Path) -> None:
 
 
 def _check_numbers(part: ET.Element, path: Path) -> None:
-    """Every number of a link's inertial or of a joint is one, and there are as many as there should be."""
+    """Check that an inertial or a joint has numbers where numbers should be, and as many as there should be."""
     for element in part.iter():
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
@@ -182,7 +182,7 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
 
 
 def _check_inertial(link: ET.Element, path: Path) -> None:
-    """An <inertial> is whole; of one that is not, Pinocchio leaves out the inertia, or all."""
+    """Check that an <inertial> is whole; where it is not, Pinocchio leaves out the inertia, or everything."""
     inertial = link.find("inertial")
     if inertial is None:
         return
@@ -226,7 +226,7 @@ def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
 
 
 def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
-    """A joint that moves has the limits that a URDF must give it."""
+    """Check that a joint that moves has the limits that a URDF must give it."""
     limit, what = joint.find("limit"), f"{path}: joint {joint.get('name')!r} is {kind}"
     if limit is None and kind in ("revolute", "prismatic"):
         instead = ', or type="continuous" for a joint that turns for ever' if kind == "revolute" else ""
@@ -239,10 +239,10 @@ def _check_limit(joint: ET.Element, kind: str, path: Path) -> None:
 
 
 def body_joints(model: pin.Model) -> list[int]:
-    """Joints whose body has inertia; links without <inertial> have no parameters."""
+    """Return joints whose body has inertia; links without <inertial> have no parameters."""
     return [j for j in range(1, model.njoints) if np.any(model.inertias[j].toDynamicParameters())]
 
 
 def body_name(model: pin.Model, joint: int) -> str:
-    """Name of the link that a joint moves."""
+    """Return the name of the link that a joint moves."""
     return next(f.name for f in model.frames if f.type == pin.FrameType.BODY and f.parentJoint == joint)

@@ -13,7 +13,7 @@ UNLIMITED = 1e9  # [rad or m, per s, N m or N] what a URDF has to say of a joint
 def urdf_text(
     name: str, model: pin.Model, visuals: pin.GeometryModel | None, frames: Mapping[str, tuple[int, pin.SE3]]
 ) -> str:
-    """The URDF of a model: one link a joint, at the joint; other bodies and `frames` (joint, placement) fixed to it.
+    """Return the URDF of a model: one link a joint, at the joint; other bodies and `frames` (joint, placement) fixed to it.
 
     A body that sits at its joint gives the joint's link its name, another one is a link of its own.
     """
@@ -51,7 +51,7 @@ def urdf_text(
 
 
 def inertial(body: pin.Inertia) -> ET.Element:
-    """URDF states the inertia about the centre of mass."""
+    """Return an <inertial>, which states the inertia about the centre of mass."""
     element = ET.Element("inertial")
     ET.SubElement(element, "origin", xyz=text(body.lever), rpy="0 0 0")
     ET.SubElement(element, "mass", value=text([body.mass]))
@@ -62,7 +62,7 @@ def inertial(body: pin.Inertia) -> ET.Element:
 
 
 def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray, placement: pin.SE3 | None = None) -> str:
-    """The text of a URDF with one more link, fixed to `link`: a body x (10,) about a frame placed in that link's."""
+    """Return the text of a URDF with one more link, fixed to `link`: a body x (10,) about a frame placed in that link's."""
     root = ET.fromstring(urdf)
     ET.SubElement(root, "link", name=name).append(inertial(pin.Inertia.FromDynamicParameters(x)))
     joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
@@ -72,7 +72,7 @@ def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray, placement: pin.S
 
 
 def text(numbers: Iterable[float]) -> str:
-    """Numbers that read back as they are."""
+    """Return numbers as text that reads back to the same values."""
     return " ".join(repr(float(x)) for x in numbers)
 
 
