@@ -98,7 +98,7 @@ _NotUnderstood: Any = next(kind for kind in typer.BadParameter.__mro__ if kind._
 
 def _explain(error: Any) -> None:
     """Say what of the command line is not understood, and where to read more; without any words, all of the help."""
-    context = getattr(error, "ctx", None)
+    context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         print(context.get_help())
         raise SystemExit(error.exit_code)

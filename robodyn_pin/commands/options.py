@@ -11,7 +11,7 @@ import typer
 from robodyn_pin.errors import RobodynError, quoted
 from robodyn_pin.numbers import parsed
 from robodyn_pin.output.console import print_json
-from robodyn_pin.staging import check_no_input, keep_results, reads
+from robodyn_pin.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile
@@ -140,11 +140,16 @@ def number_list(text: str, option: str, names: str = "") -> list[float]:
 
 
 def not_an_input(out: Path, *inputs: Path | None) -> None:
-    """See, before the work is done, that a file to be written is none that is read; raises BadFile."""
+    """See, before the work is done, that a file to be written is none that is read, links included.
+
+    Raises:
+        RobodynError: it is.
+    """
     for path in inputs:
-        if path is not None:
-            reads(path)
-    check_no_input(out)
+        if path is not None and (
+            out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path))
+        ):
+            raise RobodynError(f"the output {out} is one of the files that are read; name another, nothing was written")
 
 
 def verdict(positive: bool) -> None:

@@ -76,7 +76,8 @@ class ParquetTable:
         """Rows begin..end; raises as `read`."""
         import polars as pl
 
-        first, last = (int(np.searchsorted(self._ends, x, side)) - 1 for x, side in ((begin, "right"), (end, "left")))
+        first = int(np.searchsorted(self._ends, begin, "right")) - 1
+        last = int(np.searchsorted(self._ends, end, "left")) - 1
         groups = range(first, max(first, last) + 1)
         parts = [
             self._group(k, tuple(headers))[max(0, begin - int(self._ends[k])) : end - int(self._ends[k])]
