@@ -1,5 +1,6 @@
 """Caches of the libraries on machines where neither the user's home nor the installation can be written."""
 
+import logging
 import os
 import tempfile
 from functools import cache
@@ -9,7 +10,11 @@ from pathlib import Path
 def spare_caches() -> None:
     """Let matplotlib and fontconfig use a folder of this user's own where theirs cannot be written, instead of complaining."""
     for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-        if not can_be_written(_base(name) / "matplotlib") and (spare := spare_folder()):
+        if can_be_written(_base(name) / "matplotlib"):
+            continue
+        if (spare := spare_folder()) is None:
+            logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its error says it all
+        else:
             os.environ[name] = str(spare)
             os.environ.setdefault("MPLCONFIGDIR", str(spare / "matplotlib"))
 

@@ -224,6 +224,18 @@ def test_nearest_consistent_parameters_bring_back_a_negative_mass(model):
     assert found.relative == pytest.approx(expected, rel=0.02)
 
 
+def test_a_covariance_that_rounding_took_below_zero_still_measures_distances(model, monkeypatch):
+    """As logs without noise leave it: the estimate itself is nearest, at a distance of nothing."""
+    tracker = new_stream(model).tracker
+    known = tracker.estimator.covariance()
+    variance, axes = np.linalg.eigh(known)
+    variance[0] = -1e-18 * variance[-1]
+    monkeypatch.setattr(tracker.estimator, "covariance", lambda: axes * variance @ axes.T)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(tracker.estimator.covariance())
+    assert nearest_consistent(tracker).relative < 1e-4
+
+
 def test_trend_of_a_drift_and_none_of_noise_and_of_a_wandering_estimate():
     rng, trend = np.random.default_rng(6), Trend(3, 10.0)
     walk = np.cumsum(rng.normal(size=3600))
