@@ -70,7 +70,7 @@ def _changed(found: Compared) -> list[str]:
 def _evidence(found: Compared) -> list[str]:
     each = zip(("first", "second"), found.change.evidence.pieces, found.effective, strict=True)
     counted = ", ".join(
-        f"the {which} log in {n:.3g} independent pieces ({rows:.0f} rows, worth {k:.0f} with white noise)"
+        f"the {which} log in {n:.3g} independent pieces ({rows:.0f} rows, worth about {k:.0f} with white noise)"
         for which, n, (rows, k) in each
     )
     return [
