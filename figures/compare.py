@@ -22,7 +22,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load, load_named
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-MANY, FEWER = 200, 30  # comparisons of unchanged robots, of changed ones
+MANY, FEWER = 200, 20  # comparisons of unchanged robots, of changed ones
 RUN = RunFile.model_validate({"robot": "x", "fit": [{"file": "x.csv"}]})
 RUNS = {
     "irb360": read_yaml(ROOT / "examples/irb360.yaml", RunFile),

@@ -67,7 +67,7 @@ def compare_command(
     """Compare two results of one robot: what changed, by how much, and is it more than chance?
 
     Chance is told by pieces of the logs, each left out once: residuals may be coloured and the model may be imperfect. Of
-    comparisons of a robot with itself at most 5 % say that it changed.
+    comparisons of a robot with itself about 5 % say that it changed.
 
     Example: robodyn compare results/monday results/tuesday
     """

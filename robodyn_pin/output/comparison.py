@@ -34,7 +34,7 @@ def sentences(found: Compared) -> list[str]:
         *(_nothing(found) if not c.changed else _changed(found)),
         *_evidence(found),
         "chance: how probable so large a difference is if nothing changed, with all parameters looked at (Holm); below 0.05 it "
-        "counts as changed, so that at most 1 of 20 unchanged robots is called changed",
+        "counts as changed, so that about 1 of 20 unchanged robots is called changed",
         *([f"not in the second result: {', '.join(found.not_common)}"] if found.not_common else []),
         *([f"not compared, because a single piece of a log shows them: {', '.join(found.unsure)}"] if found.unsure else []),
         *(["caution: both results were fitted to the same log, so they are not independent and the chances are wrong"]
@@ -70,7 +70,7 @@ def _changed(found: Compared) -> list[str]:
 def _evidence(found: Compared) -> list[str]:
     each = zip(("first", "second"), found.change.evidence.pieces, found.effective, strict=True)
     counted = ", ".join(
-        f"the {which} log in {n:.3g} independent pieces ({rows:.0f} rows, worth {k:.0f} with white noise)"
+        f"the {which} log in {n:.3g} independent pieces ({rows:.0f} rows, worth about {k:.0f} with white noise)"
         for which, n, (rows, k) in each
     )
     return [

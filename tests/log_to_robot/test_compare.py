@@ -44,11 +44,12 @@ def false_alarms(many):
 
 def test_chance_changes_nothing_but_one_time_in_twenty():
     rng, truth = np.random.default_rng(0), np.arange(1.0, 7)
-    found = [changes(known(rng, truth), known(rng, truth)) for _ in range(200)]
+    pairs = [(known(rng, truth), known(rng, truth)) for _ in range(200)]
+    found = [changes(*pair, paired=True) for pair in pairs]
     assert not false_alarms(sum(f.changed for f in found))
+    assert not false_alarms(sum(changes(*pair).changed for pair in pairs))
     t = np.array([(f.second - f.first) / f.evidence.deviations for f in found])
-    # Student's t with about 30 degrees of freedom has the variance 30 / 28, and unlike motions widen by what exceeds white noise.
-    assert 0.85 < np.sqrt(np.mean(t**2)) < 1.1
+    assert np.sqrt(np.mean(t**2)) == pytest.approx(np.sqrt(15 / 13), abs=0.1)  # Student's t with 15 degrees of freedom
 
 
 def test_coloured_errors_change_nothing_although_white_ones_would_be_sure():
