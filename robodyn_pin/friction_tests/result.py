@@ -216,9 +216,9 @@ def simplest(asked: Curve | None, fits: dict[Curve, CurveFit], points: Points) -
     line = fits.get("linear")
     if line is None:
         return asked or next(iter(fits)), []
-    bent = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
+    bent: dict[Curve, CurveFit] = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
     if asked is None:
-        return min(bent, key=lambda c: bent[c].rmse, default="linear"), []
+        return (min(bent, key=lambda c: bent[c].rmse) if bent else "linear"), []
     if asked == "linear" or asked in bent:
         return asked, []
     return "linear", [
