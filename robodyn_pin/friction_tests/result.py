@@ -218,7 +218,8 @@ def simplest(asked: Curve | None, fits: dict[Curve, CurveFit], points: Points) -
         return asked or next(iter(fits)), []
     bent: dict[Curve, CurveFit] = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
     if asked is None:
-        return (min(bent, key=lambda c: bent[c].rmse) if bent else "linear"), []
+        best: Curve = min(bent, key=lambda c: bent[c].rmse) if bent else "linear"
+        return best, []
     if asked == "linear" or asked in bent:
         return asked, []
     return "linear", [
