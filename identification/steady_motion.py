@@ -62,8 +62,8 @@ class EvenMotion:
         thirds = (
             np.stack([smooth[k + 2 : len(smooth) - 4 + k] - smooth[k : len(smooth) - 6 + k] for k in (0, 2, 4)]) / 2
         )
-        onward = sliding_window_view(steps, WINDOW_BLOCKS - 1)
-        onward = (onward > 0).all(axis=1) | (onward < 0).all(axis=1)
+        windows = sliding_window_view(steps, WINDOW_BLOCKS - 1)
+        onward = np.all(windows > 0, axis=1) | np.all(windows < 0, axis=1)
         far = np.abs(speed) * WINDOW_BLOCKS >= self.travel
         even = onward & far & (np.ptp(thirds, axis=0) <= 2 * self.share * np.abs(speed))
         found = []

@@ -4,7 +4,7 @@ Source: Obal & Gierlak (IRB 2400), section 7, Fig. 8 and eqs. (70)-(73).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def pair_up(found: Sequence[PassageSample]) -> tuple[Pairs, list[float]]:
     alone += [*up, *down]
     rows = np.array([_row(a, b) for a, b in pairs]).reshape(-1, 6).T
     spread = np.array([np.concatenate([a.spread, -b.spread]) for a, b in pairs])
-    return Pairs(Points(*rows[:5], spread), rows[5]), [s.speed for s in alone]
+    return Pairs(replace(Points(*rows[:5]), spread=spread), rows[5]), [s.speed for s in alone]
 
 
 def _row(up: PassageSample, down: PassageSample) -> list[float]:

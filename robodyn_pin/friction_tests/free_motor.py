@@ -75,7 +75,8 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
             f"{run.steady.shortest:g} s at a constant speed: {even_text(even, unit)}{''.join(f'; {s}' for s in told(said))}; hold each "
             "speed longer, or ask for less"
         )
-    points = Points(*np.array([point for point, _ in kept]).T, np.array([spread for _, spread in kept]))
+    columns = np.array([point for point, _ in kept]).T
+    points = replace(Points(*columns), spread=np.array([spread for _, spread in kept]))
     width = width_of(run, robot, run.motor, float(np.abs(points.speed).min()))
     try:
         fits, left_out = fit_curves(run.model, points, width, swept=False)

@@ -215,10 +215,12 @@ def simplest(asked: Curve | None, fits: dict[Curve, CurveFit], points: Points) -
     """The curve that counts, and what is to be said of it: one that bends only where the points show that it does."""
     line = fits.get("linear")
     if line is None:
-        return asked or next(iter(fits)), []
-    bent = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
+        only: Curve = asked if asked is not None else next(iter(fits))
+        return only, []
+    bent: dict[Curve, CurveFit] = {c: f for c, f in fits.items() if c != "linear" and _bends(f, c, line, points.effort)}
     if asked is None:
-        return min(bent, key=lambda c: bent[c].rmse, default="linear"), []
+        best: Curve = min(bent, key=lambda c: bent[c].rmse) if bent else "linear"
+        return best, []
     if asked == "linear" or asked in bent:
         return asked, []
     return "linear", [

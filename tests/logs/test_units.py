@@ -109,7 +109,7 @@ def test_every_reader_brings_units_and_scale_to_si(robot, log, folder, monkeypat
     of_poses = read_poses(robot, keys, folder, PosesSpec(poses=[LogSpec(file=Path("log.csv"), rows=(10, 400))]))
     np.testing.assert_allclose(of_poses[0].tau, log.tau[10:400], rtol=1e-11)
     text = yaml.safe_dump({"robot": "crane.urdf", "motor": "hinge", "logs": [{"file": "log.csv"}]} | KEYS)
-    same(next(logs_of(parse_yaml(text, FrictionFile, "friction"), folder, robot)), log)
+    same(next(logs_of(parse_yaml(text, FrictionFile, "friction"), folder, robot))[0], log)
     tracked = start_session(
         robot, [folder / "log.csv"], parse_yaml(yaml.safe_dump({"noise": 0.1} | KEYS), TrackFile, "track")
     )
