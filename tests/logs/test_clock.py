@@ -138,11 +138,11 @@ def test_clocks_that_no_log_may_have(robot, tmp_path):
     back = log.t.copy()
     back[700] = back[690]
     with pytest.raises(
-        BadLog, match="does not increase in 1 rows, first in row 702 .*expected stamps that increase.*sort"
+        BadLog, match=r"does not increase in 1 rows, first in row 702 .*expected stamps that increase.*sort"
     ):
         read_log(written(robot, tmp_path, replace(log, t=back)), robot, torque=False)
     twice = replace(log, t=np.concatenate([log.t, log.t]), q=np.concatenate([log.q, log.q]))
-    with pytest.raises(BadLog, match="starts again in row 4002 .*2 recordings.*file of its own"):
+    with pytest.raises(BadLog, match=r"starts again in row 4002 .*2 recordings.*file of its own"):
         read_log(written(robot, tmp_path, twice), robot, torque=False)
     path = written(robot, tmp_path, log)
     lines = path.read_text().splitlines()
