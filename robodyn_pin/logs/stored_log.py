@@ -100,10 +100,11 @@ def open_log(path: Path, robot: Robot, columns: dict[str, str], units: Units, sc
         marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / rate, limits, again, begin))
     whole = replace(merged(parts, robot.motors.names, rate, limits, clock.late), unused=layout.unused)
+    section: Callable[[int, int], Log] = read
     if not whole.regular:
         at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
-        read = _evened(read, clock, at, np.concatenate(marks), rows)
-    return StoredLog(path.name, rate, whole, "simulated" in notes.lower(), 0, rows, read)
+        section = _evened(read, clock, at, np.concatenate(marks), rows)
+    return StoredLog(path.name, rate, whole, "simulated" in notes.lower(), 0, rows, section)
 
 
 def _evened(
