@@ -77,9 +77,16 @@ class Log:
 
 def joined(parts: Sequence[Log]) -> Log:
     """Consecutive parts of a log as one."""
-    named = ("t", "q", "tau", "dq", "ddq", "after")
-    columns = {name: [getattr(part, name) for part in parts] for name in named}
-    return replace(parts[0], **{name: None if x[0] is None else np.concatenate(x) for name, x in columns.items()})
+
+    def whole(columns: Sequence[np.ndarray | None]) -> np.ndarray | None:
+        given = [x for x in columns if x is not None]
+        return np.concatenate(given) if given else None
+
+    return replace(
+        parts[0], t=np.concatenate([p.t for p in parts]), q=np.concatenate([p.q for p in parts]),
+        tau=whole([p.tau for p in parts]), dq=whole([p.dq for p in parts]), ddq=whole([p.ddq for p in parts]),
+        after=whole([p.after for p in parts]),
+    )  # fmt: skip
 
 
 def quality_of(log: Log, robot: Robot) -> Quality:

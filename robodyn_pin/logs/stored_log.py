@@ -97,10 +97,11 @@ def open_log(
         marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / mean, limits, again, begin))
     whole = replace(merged(parts, robot.motors.names, mean, limits, clock.late), unused=layout.unused)
+    section: Callable[[int, int], Log] = read
     if not whole.regular:
         at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
-        read = _evened(read, clock, at, np.concatenate(marks), rows)
-    return StoredLog(path.name, mean, whole, "simulated" in table.notes.lower(), 0, rows, read)
+        section = _evened(read, clock, at, np.concatenate(marks), rows)
+    return StoredLog(path.name, mean, whole, "simulated" in table.notes.lower(), 0, rows, section)
 
 
 def _evened(
