@@ -29,8 +29,8 @@ def residual_pictures(robot: Robot, sample: Sample, units: list[str]) -> list[Pi
 @matplotlib.rc_context(STYLE)
 def residual_figure(over: dict[str, np.ndarray], left: np.ndarray, title: str, unit: str) -> Figure:
     """Mean of a residual (n,) and its middle four fifths, over each of some quantities (n,)."""
-    figure = Figure(figsize=(4.6, 1.9))
-    figure.subplots_adjust(left=0.15, right=0.98, top=0.87, bottom=0.22, wspace=0.12)
+    figure = Figure(figsize=(4.6, 2.3))
+    figure.subplots_adjust(left=0.15, right=0.98, top=0.89, bottom=0.19, wspace=0.12)
     for axes, (label, x) in zip(figure.subplots(1, len(over), sharey=True), over.items(), strict=True):
         parts = np.array_split(np.argsort(x), min(BINS, len(x)))
         middle, mean = (np.array([y[part].mean() for part in parts]) for y in (x, left))

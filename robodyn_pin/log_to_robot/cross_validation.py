@@ -307,8 +307,11 @@ def _segmented(
 
     def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
         kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
-        at = (index - cut) / (n - 2 * cut) if period is None else index / log.rate / period % 1
-        segment = np.where(kept, (at * segments).astype(int), -1)
+        if period is None:
+            segment = (index - cut) * segments // (n - 2 * cut)
+        else:
+            segment = (index / log.rate / period % 1 * segments).astype(int)
+        segment = np.where(kept, segment, -1)
         return np.repeat(segment[:, None], rates.shape[1], axis=1)
 
     return Job(lowpass, label, segments)

@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor, triangle
-from robodyn_pin.identification.validation import errors, pooled
+from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -123,16 +123,23 @@ def _robot_with(robot: Robot, chosen: dict[str, tuple[str, ...]]) -> Robot:
 
 
 def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
-    """Error [%] of the feasible fit on each part of the fit data that it has not seen (parts,)."""
+    """Error [%] of the feasible fit on each part of the fit data that it has not seen (parts,), of an average part's torques.
+
+    Of a part's own torques, a part that hardly moves would decide.
+    """
     kept, named = _columns_of(folded.robot, robot), columns(robot)
-    bounds, prior, measure = bounds_of(folded.run, robot), prior_of(folded.run, robot), folded.run.score.measure
+    bounds, prior = bounds_of(folded.run, robot), prior_of(folded.run, robot)
     fitted, scored = ([[*map(partial(_only, kept), part)] for part in rows] for rows in (folded.fitted, folded.scored))
     found = []
     for held in range(len(fitted)):
         groups = pooled([part for k, part in enumerate(fitted) if k != held])
         sigma = folded.weigh(groups, None, 1.0).sigma
-        found.append(errors(scored[held], fit_feasible(groups, sigma, named.layout, bounds, prior).values).by(measure))
-    return np.array(found)
+        x = fit_feasible(groups, sigma, named.layout, bounds, prior).values
+        found.append([factor.residual(x) for factor in scored[held]])
+    squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
+    if folded.run.score.measure == "pooled":
+        return np.asarray(100 * np.sqrt(squares.sum(axis=1) / norms.sum()))
+    return np.asarray(100 * np.sqrt(squares / np.where(norms > 0, norms, 1.0)).mean(axis=1))
 
 
 def _columns_of(whole: Robot, part: Robot) -> np.ndarray:

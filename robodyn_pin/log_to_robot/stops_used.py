@@ -85,4 +85,4 @@ def _sliding(robot: Robot, logs: Sequence[AnyLog], efforts: Sequence[Effort], se
                 seen[segment] |= (np.abs(trace.outputs(begin, end)) >= SLIDING).any(axis=0)
     ends = np.cumsum([r * k for r, k in counts])[:-1]
     parts = np.split(np.asarray(seen.all(axis=0)), ends)
-    return [part.reshape(shape).any(axis=0) for part, shape in zip(parts, counts, strict=True)]
+    return [np.asarray(part.reshape(shape).any(axis=0)) for part, shape in zip(parts, counts, strict=True)]

@@ -380,9 +380,10 @@ def test_page_fits_a_laptop_and_draws_every_plot(opened):
     assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert opened.evaluate("() => [...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
     sizes = [plot.bounding_box() for plot in opened.query_selector_all("figure svg")]
-    assert len(sizes) == 2 + 2 + 1  # torques and residual spectra of two motors, the mass matrix
-    assert all(size["width"] > 900 and size["height"] > 200 for size in [*sizes[:2], sizes[-1]])
-    assert all(size["width"] > 300 and size["height"] > 150 for size in sizes[2:4])
+    # Torques and residual spectra of two motors, the mass matrix, residuals over position and speed of two motors.
+    assert len(sizes) == 2 + 2 + 1 + 2
+    assert all(size["width"] > 900 and size["height"] > 200 for size in [*sizes[:2], sizes[4]])
+    assert all(size["width"] > 300 and size["height"] > 150 for size in [*sizes[2:4], *sizes[5:]])
     # Nothing outside the 3D view asks for another file either.
     assert not opened.query_selector_all("link[href^=http], script[src], img[src^=http]")
 
@@ -435,7 +436,9 @@ def test_page_stays_small_however_long_the_log_is(result, tmp_path):
 def test_every_picture_lies_beside_the_page_with_its_numbers(result, tmp_path):
     page(result, tmp_path)
     folder = tmp_path / FIGURES
-    names = {f"{what}_{name}" for what in ("torque", "residual") for name in ("swing", "slide")} | {"mass_matrix"}
+    names = {f"{what}_{name}" for what in ("torque", "residual", "residual_over") for name in ("swing", "slide")} | {
+        "mass_matrix"
+    }
     assert {p.name for p in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "csv")}
     for path in folder.glob("*.svg"):
         root = ElementTree.parse(path).getroot()
