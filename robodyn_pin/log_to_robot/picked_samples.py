@@ -23,7 +23,7 @@ STRETCHES = 10  # of the logs, one after the other, on which two explanations ar
 REWEIGHED = 4  # times that the coordinates are weighted anew
 WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sign is faster than the motion
 UNSEEN = 1e-10  # share of the energy of columns below which a combination of them counts as zero
-WEAK = 1e-4  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
+WEAK = 1e-6  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
 DELAYS = (-0.1, -0.05, -0.025, -0.01, 0.01, 0.025, 0.05, 0.1)  # [s] of torques behind positions that are tried
 HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
@@ -164,16 +164,17 @@ class _Halves:
 
 
 def _independent(columns: np.ndarray) -> np.ndarray:
-    """Orthonormal combinations (M, d, r) of columns (M, d, p), coordinates weighted alike."""
+    """Combinations (M, d, r) of length one of columns (M, d, p), orthogonal where coordinates are weighted alike."""
     if not columns.shape[2]:
         return columns
-    size = np.sqrt(np.maximum((columns**2).sum(axis=(0, 2)), 1e-300))
-    A = (columns / size[:, None]).reshape(-1, columns.shape[2])
+    size = np.sqrt((columns**2).sum(axis=(0, 2)))
+    A = (columns / np.where(size > 0, size, 1.0)[:, None]).reshape(-1, columns.shape[2])
     length = np.linalg.norm(A, axis=0)
     V = np.diag(1 / np.where(length > 1e-12 * length.max(initial=1e-300), length, np.inf))
     energy, mixed = np.linalg.eigh(V @ (A.T @ A) @ V)
     shown = energy > UNSEEN * energy.max(initial=1e-300)
-    return np.asarray(columns @ (V @ mixed[:, shown] / np.sqrt(energy[shown])))
+    found = columns @ (V @ mixed[:, shown] / np.sqrt(energy[shown]))
+    return np.asarray(found / np.sqrt((found**2).sum(axis=(0, 1))))
 
 
 def _solved(gram: np.ndarray, moments: np.ndarray, bounded: int) -> np.ndarray:
