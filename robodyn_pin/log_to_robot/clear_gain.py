@@ -16,6 +16,7 @@ from robodyn_pin.log_to_robot.usual_guesses import Guess
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
 SURELY = np.log(0.8)  # the same where all parameters are fitted, on a log that is explained well
+SLIGHTLY = np.log(0.99)  # the same where the bodies of the files gain clearly as well
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 
 
@@ -40,16 +41,21 @@ class Judgement:
 def judge_gain(asis: TriedErrors, tried: TriedErrors, count: int, guess: Guess, calm: bool = False) -> Judgement:
     """Whether a guess, one of `count`, is clearly better; the robot's files count as well where it is of that robot."""
     free, by_free = _clear(asis.free, tried.free, count, SURELY if calm else CLEARLY)
-    if calm:
-        if not _bodies_agree(asis, tried, guess):
-            return Judgement(0.0, False, False, 1.0)
-        return Judgement(free, False, free < 0, by_free)
     own, by_own = _clear(asis.own, tried.own, count)
     # Bodies of the files count only if they explain the torques well, and never against a clear loss of the free fit.
     if guess.robot is not None or typical_error(tried.own) >= WELL or gain_of(asis.free, tried.free) >= -CLEARLY:
         own, by_own = 0.0, 1.0
+    if own < 0 and not free and _surely_better(asis, tried, count):
+        free, by_free = gain_of(asis.free, tried.free), by_own
+    if calm and not (own < 0 > free or _bodies_agree(asis, tried, guess)):
+        return Judgement(0.0, False, False, 1.0)
     of_files = own < free
     return Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
+
+
+def _surely_better(asis: TriedErrors, tried: TriedErrors, count: int) -> bool:
+    """Whether the fit of all parameters gains beyond luck, however little: enough where the bodies of the files gain clearly."""
+    return _clear(asis.free, tried.free, count, SLIGHTLY)[0] < 0
 
 
 def _bodies_agree(asis: TriedErrors, tried: TriedErrors, guess: Guess) -> bool:

@@ -97,7 +97,7 @@ def _best(
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
     found = [(guess, tried) for guess in kept if (tried := _try(robot, samples, plain, guess)) is not None]
-    judged = [(guess, judge_gain(plain.asis, tried, len(found), guess, calm), tried) for guess, tried in found]
+    judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
@@ -153,7 +153,7 @@ class _Explained:
 
     def __init__(self, robot: Robot, samples: Picked) -> None:
         rows = picked_rows(robot, samples)
-        self.fits, self.stretch = Explanations(robot, rows), samples.stretch
+        self.fits, self.stretch = Explanations(robot, rows, samples.stretch), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.asis = self.tried(samples.tau)

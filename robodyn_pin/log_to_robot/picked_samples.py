@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from robodyn_pin.dynamics.equations import along, motor_map
@@ -21,9 +21,10 @@ from robodyn_pin.robot.robot import Robot
 
 SAMPLES = 500  # of all logs together
 STRETCHES = 10  # of the logs, one after the other, on which two explanations are compared
-REWEIGHED = 4  # times that the noise of the coordinates is estimated anew
+REWEIGHED = 4  # times that the coordinates are weighted anew
 WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sign is faster than the motion
-TINY = 1e-6  # weight, for columns of length one, that keeps parameters at zero which the samples do not show
+UNSEEN = 1e-10  # share of the energy of columns below which a combination of them counts as zero
+WEAK = 1e-6  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
 DELAYS = (-0.1, -0.05, -0.025, -0.01, 0.01, 0.025, 0.05, 0.1)  # [s] of torques behind positions that are tried
 HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
@@ -118,46 +119,73 @@ def picked_rows(robot: Robot, samples: Picked) -> PickedRows:
 
 
 class Explanations:
-    """Fits of torques to the equations: of all parameters, and of friction alone with the bodies of the robot's files."""
+    """Torques of each half of the stretches (the even, the odd) as parameters say that were fitted to the other half: of all
+    parameters, and of friction alone with the bodies of the robot's files. Friction and the like is not negative."""
 
-    def __init__(self, robot: Robot, rows: PickedRows) -> None:
+    def __init__(self, robot: Robot, rows: PickedRows, stretch: np.ndarray) -> None:
         named = columns(robot)
-        self.rows, self.layout, self.values = rows, named.layout, named.values
-        self.bounded = np.array([False] * named.layout.first_scalar + list(named.layout.nonnegative), bool)
-        self.factors = [np.linalg.qr(rows.W[:, j]) for j in range(rows.W.shape[1])]
+        first, bounded = named.layout.first_scalar, np.array(named.layout.nonnegative, bool)
+        self.rows, self.values, self.bodies = rows, named.values, rows.W[:, :, :first]
+        friction, others = rows.W[:, :, first:][:, :, bounded], rows.W[:, :, first:][:, :, ~bounded]
+        self._free = _Halves(np.concatenate([self.bodies, others], axis=2), friction, stretch)
+        self._own = _Halves(others, friction, stretch)
 
     def free(self, tau: np.ndarray) -> np.ndarray:
-        """What is left (M, d) of torques (M, n) by any parameters, friction and the like not negative."""
-        y = self.rows.measured(tau) - self.rows.known
-        parts = [np.column_stack([R, Q.T @ y[:, j]]) for j, (Q, R) in enumerate(self.factors)]
-        sigma = np.maximum(np.sqrt(np.mean(y**2, axis=0)), 1e-12)
-        for last in range(REWEIGHED):
-            R = np.concatenate([part / s for part, s in zip(parts, sigma, strict=True)])
-            x = _least_squares(R, self.bounded if last == REWEIGHED - 1 else np.zeros_like(self.bounded))
-            sigma = np.maximum(np.sqrt(np.mean((self.rows.W @ x - y) ** 2, axis=0)), 1e-6 * sigma.max())
-        return self.rows.left(tau, x)
+        """What is left (M, d) of torques (M, n) by any bodies."""
+        return self._free.left(self.rows.measured(tau) - self.rows.known)
 
     def own(self, tau: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
-        """The same with the bodies of the robot's files, or of other values (p,); friction, armature and the like fitted."""
-        first, x = self.layout.first_scalar, np.array(self.values if values is None else values)
-        x[first:] = 0.0
-        left, y = -self.rows.left(tau, x), self.rows.measured(tau)
-        scale = np.maximum(np.sqrt(np.mean(y**2, axis=0)), 1e-12)
-        if first < self.layout.size:
-            A = (self.rows.W[:, :, first:] / scale[:, None]).reshape(-1, self.layout.size - first)
-            x[first:] = _least_squares(np.column_stack([A, (left / scale).ravel()]), self.bounded[first:])
-        return self.rows.left(tau, x)
+        """The same by the bodies of the robot's files, or of other values (p,)."""
+        x = (self.values if values is None else values)[: self.bodies.shape[2]]
+        return self._own.left(self.rows.measured(tau) - self.rows.known - self.bodies @ x)
 
 
-def _least_squares(rows: np.ndarray, bounded: np.ndarray) -> np.ndarray:
-    """The x (p,) that minimises ||A x - b|| for rows [A, b], not negative where `bounded` (p,); it stays near zero along what A does not show."""
-    A, b = rows[:, :-1], rows[:, -1]
+class _Halves:
+    """Least squares on each half of the stretches. The normal equations of the columns serve all torques."""
+
+    def __init__(self, any_sign: np.ndarray, positive: np.ndarray, stretch: np.ndarray) -> None:
+        length = np.sqrt((positive**2).sum(axis=(0, 1)))
+        A = np.concatenate([_independent(any_sign), positive / np.where(length > 0, length, 1.0)], axis=2)
+        self.bounded = positive.shape[2]
+        self.halves = [(h, np.ascontiguousarray(A[h].transpose(1, 0, 2))) for h in (stretch % 2 == 0, stretch % 2 == 1)]
+        self.grams = [a.transpose(0, 2, 1) @ a for _, a in self.halves]
+
+    def left(self, y: np.ndarray) -> np.ndarray:
+        """What is left (M, d) of y (M, d), of each half by a fit to the other one."""
+        left = np.empty_like(y)
+        for (seen, a), gram, (judged, b) in zip(self.halves, self.grams, self.halves[::-1], strict=True):
+            moments, energy = (y[seen].T[:, None] @ a)[:, 0], (y[seen] ** 2).sum(axis=0)
+            rest, least = energy, 1e-12 * max(energy.max(initial=0.0), 1e-300)
+            for _ in range(REWEIGHED):
+                weights = 1 / np.maximum(rest, least)
+                weights /= weights.max()
+                x = _solved(np.tensordot(weights, gram, 1), weights @ moments, self.bounded)
+                rest = energy - 2 * moments @ x + np.einsum("i,jik,k->j", x, gram, x)
+            left[judged] = y[judged] - (b @ x).T
+        return left
+
+
+def _independent(columns: np.ndarray) -> np.ndarray:
+    """Combinations (M, d, r) of length one of columns (M, d, p), orthogonal where coordinates are weighted alike."""
+    if not columns.shape[2]:
+        return columns
+    size = np.sqrt((columns**2).sum(axis=(0, 2)))
+    A = (columns / np.where(size > 0, size, 1.0)[:, None]).reshape(-1, columns.shape[2])
     length = np.linalg.norm(A, axis=0)
-    length[length <= 1e-12 * length.max(initial=1e-300)] = 1.0
-    order = np.argsort(bounded, kind="stable")  # those without bounds stand first: they follow from the others
-    weak = np.column_stack([TINY * np.eye(len(length)), np.zeros(len(length))])
-    R = np.asarray(np.linalg.qr(np.concatenate([np.column_stack([(A / length)[:, order], b]), weak]), mode="r"))
-    k, x = int((~bounded).sum()), np.zeros(len(length))
-    x[k:] = nnls(R[k:-1, k:-1], R[k:-1, -1])[0] if k < len(x) else x[k:]
-    x[:k] = solve_triangular(R[:k, :k], R[:k, -1] - R[:k, k:-1] @ x[k:])
-    return x[np.argsort(order)] / length
+    V = np.diag(1 / np.where(length > 1e-12 * length.max(initial=1e-300), length, np.inf))
+    energy, mixed = np.linalg.eigh(V @ (A.T @ A) @ V)
+    shown = energy > UNSEEN * energy.max(initial=1e-300)
+    found = columns @ (V @ mixed[:, shown] / np.sqrt(energy[shown]))
+    return np.asarray(found / np.sqrt((found**2).sum(axis=(0, 1))))
+
+
+def _solved(gram: np.ndarray, moments: np.ndarray, bounded: int) -> np.ndarray:
+    """The x (p,) of the normal equations, the last `bounded` of them not negative; it stays near zero along what is hardly shown."""
+    size, free = max(float(np.trace(gram)) / max(len(gram), 1), 1e-300), len(gram) - bounded
+    L = cholesky(gram + WEAK * size * np.eye(len(gram)), lower=True, check_finite=False)
+    z = solve_triangular(L, moments, lower=True, check_finite=False)
+    x = solve_triangular(L.T, z, check_finite=False)
+    if (x[free:] < 0).any():
+        x[free:] = nnls(L.T[free:, free:], z[free:])[0]
+        x[:free] = solve_triangular(L.T[:free, :free], z[:free] - L.T[:free, free:] @ x[free:], check_finite=False)
+    return x
