@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.caches import kernels_can_be_kept
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.storage.caches import kernels_can_be_kept
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 FEW = 32  # fewer samples are done before the kernels are loaded

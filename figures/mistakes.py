@@ -16,8 +16,9 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, read_motion
 from robodyn_pin.robot.robot import Robot, load, load_named

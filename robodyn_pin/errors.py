@@ -5,6 +5,7 @@ import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+INTERRUPTED = 130  # exit code of a command that Ctrl-C has ended
 LONG = 295  # characters of a message: in longer ones, words that a user's file made long lose their middle
 LONGEST = 600  # and beyond that the message does; our own sentences are shorter
 

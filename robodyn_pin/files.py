@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
-from robodyn_pin import staging
 from robodyn_pin.errors import BadFile, quoted
 from robodyn_pin.numbers import NOT_A_NUMBER, gated
+from robodyn_pin.storage import staging
 from robodyn_pin.yaml_text import yaml_tree
 
 NotNegative = Annotated[float, Field(ge=0)]

@@ -18,9 +18,8 @@ from robodyn_pin.commands.pose import pose_command
 from robodyn_pin.commands.repair import repair_command
 from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
-from robodyn_pin.commands.start import INTERRUPTED
 from robodyn_pin.commands.track import track_command
-from robodyn_pin.errors import RobodynError, quoted, shortened
+from robodyn_pin.errors import INTERRUPTED, RobodynError, quoted, shortened
 from robodyn_pin.numbers import parsed
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from robodyn_pin.caches import spare_caches
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.staging import process, whole_results
+from robodyn_pin.storage.caches import spare_caches
+from robodyn_pin.storage.staging import process, whole_results
 
 SICK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}
 

@@ -62,7 +62,7 @@ def predict_command(
     from robodyn_pin.forces.calmer_rates import why_far_off
     from robodyn_pin.forces.motor_torques import predicted
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
-    from robodyn_pin.logs.log import uniform
+    from robodyn_pin.logs.uniform import uniform
     from robodyn_pin.logs.writing import write_torques
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import motor_units

@@ -11,7 +11,7 @@ import typer
 from robodyn_pin.errors import RobodynError, quoted
 from robodyn_pin.numbers import parsed
 from robodyn_pin.output.console import print_json
-from robodyn_pin.staging import keep_results
+from robodyn_pin.storage.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.run_file import RunFile

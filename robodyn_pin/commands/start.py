@@ -6,13 +6,13 @@ import sys
 import threading
 import time
 
-INTERRUPTED = 130  # exit code of what Ctrl-C has ended
+from robodyn_pin.errors import INTERRUPTED
 
 
 def main() -> None:
     """Entry point."""
     signal.signal(signal.SIGINT, lambda *_: _end("", kept=False))
-    from robodyn_pin.staging import drop_results, process
+    from robodyn_pin.storage.staging import drop_results, process
 
     def stand_still(*_: object) -> None:
         """The main thread writes nothing any more while the other one cleans up."""

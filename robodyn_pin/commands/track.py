@@ -12,7 +12,7 @@ from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, not_an_input, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
-from robodyn_pin.staging import keep_results
+from robodyn_pin.storage.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.online.session import TrackingSession

@@ -11,7 +11,8 @@ from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
-from robodyn_pin.logs.log import Log, at_rows, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import at_rows, uniform
 from robodyn_pin.robot.robot import Robot, State
 
 BLOCK = 5_000  # samples closed at once

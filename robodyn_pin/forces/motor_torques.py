@@ -10,7 +10,8 @@ from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.edges import inside
-from robodyn_pin.logs.log import Log, at_rows, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import at_rows, uniform
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 

@@ -11,7 +11,8 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
-from robodyn_pin.logs.log import Log, at_rows, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 BLOCK = 5_000  # samples closed at once

@@ -13,7 +13,8 @@ from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.logs.differentiation import Preparation
-from robodyn_pin.logs.log import Log, at_rows, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 BLOCK = 250  # samples whose regressors are held at once

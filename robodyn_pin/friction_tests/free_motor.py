@@ -30,8 +30,9 @@ from robodyn_pin.friction_tests.strokes import (
 )
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_log, rows_of
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
 
 ONE_TURN = 2 * np.pi

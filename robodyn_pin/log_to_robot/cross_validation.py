@@ -180,7 +180,7 @@ def _choose_friction(
     progress("choosing friction")
     wide = run if run.coulomb_width else _changed(run, coulomb_width=USUAL_WIDTH)
     whole = _fold(robot, wide, logs, _rms_rates(robot, run, logs), by_phase=True)
-    folded = FoldedFriction(whole.robot, run, whole.rows, _judged(whole), whole.weigh)
+    folded = FoldedFriction(whole.settings.robot, run, whole.rows, _judged(whole), whole.weigh)
     found, choices = choose_friction(folded, run.choose.friction, progress)
     kept = {(e.name, e.spec.model) for e in found.efforts}
     return replace(robot, efforts=tuple(e for e in robot.efforts if (e.name, e.spec.model) in kept)), choices

@@ -32,9 +32,10 @@ from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.log import Log, quality_of, uniform
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
+from robodyn_pin.logs.uniform import quality_of, uniform
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units

@@ -9,16 +9,13 @@ log that stays in its file gives the same bits.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robodyn_pin.logs.curve import ORDER, SLOWEST, Curve
 from robodyn_pin.logs.jumps import jump_at_start
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.repeats import CONTEXT, encoder_steps, equal_rows, repeated_rows
-
-if TYPE_CHECKING:
-    from robodyn_pin.logs.log import Log
 
 HEAD = 8192  # rows from which a clock is judged
 FEWEST = 64  # rows below which a log tells nothing of its clock
@@ -49,7 +46,7 @@ class Clock:
         return int(np.ceil(-STEPS * np.log(SETTLED) / (SLOWEST * self.cutoff) / 2)) + CONTEXT
 
 
-def find_clock(head: "Log", rate: float) -> Clock:
+def find_clock(head: Log, rate: float) -> Clock:
     """The clock of a log of this mean rate [Hz] from its first HEAD rows."""
     head = head.section(jump_at_start(head.q, rate), head.size)
     begin = float(head.t[0])
@@ -133,7 +130,7 @@ def _lateness(left: np.ndarray, speed: np.ndarray, noise: np.ndarray) -> tuple[n
     return (left * speed / noise**2).sum(axis=1) / known, known
 
 
-def repeats(log: "Log", clock: Clock) -> np.ndarray:
+def repeats(log: Log, clock: Clock) -> np.ndarray:
     """Rows (N,) whose motion is that of the row before although the robot moves."""
     return repeated_rows(equal_rows([log.q, log.dq, log.ddq]), log.q, clock.steps) & (log.t > clock.begin)
 
@@ -145,7 +142,7 @@ def rows_around(t: np.ndarray, clock: Clock, start: float, begin: int, end: int)
     return int(low), int(high)
 
 
-def sampled(log: "Log", clock: Clock, start: float) -> np.ndarray:
+def sampled(log: Log, clock: Clock, start: float) -> np.ndarray:
     """Times (N,) in samples after `start` [s] at which rows were sampled; NaN for those that repeat the row before."""
     x = (log.t - start) * clock.rate
     x[repeats(log, clock)] = np.nan
@@ -162,7 +159,7 @@ def sampled(log: "Log", clock: Clock, start: float) -> np.ndarray:
     return x
 
 
-def row_times(log: "Log", x: np.ndarray) -> np.ndarray:
+def row_times(log: Log, x: np.ndarray) -> np.ndarray:
     """Times (N,) at which the torques of all rows were sampled, from those of motion; a row that repeats all has the time of the
     row before. A torque may be new in a row whose motion is not."""
     own = np.flatnonzero(np.isfinite(x))
@@ -171,7 +168,7 @@ def row_times(log: "Log", x: np.ndarray) -> np.ndarray:
     return np.asarray(when[np.maximum.accumulate(np.where(new, np.arange(len(x)), 0))])
 
 
-def evened(log: "Log", clock: Clock, start: float, begin: int, end: int, first: int) -> "Log":
+def evened(log: Log, clock: Clock, start: float, begin: int, end: int, first: int) -> Log:
     """Samples begin..end of the uniform clock.
 
     Positions and rates are taken from their true times to those of the clock: a smooth curve as it is, what is left of them by

@@ -7,7 +7,8 @@ import numpy as np
 
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.jumps import jump_at_start
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 
 
 def edge_rows(log: Log, preparation: Preparation) -> int:

@@ -11,10 +11,11 @@ from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
 from robodyn_pin.logs.bad_clocks import checked
 from robodyn_pin.logs.jumps import jump_at_start
-from robodyn_pin.logs.log import Log, quality_of
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.table import Table, check_header, open_table
+from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.logs.units import FACTORS, Scale, Units, factors
 from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot

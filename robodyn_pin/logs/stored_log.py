@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
-from robodyn_pin.logs.log import Log, joined, uniform
+from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_log
 from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import open_table
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.units import Scale, Units
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot

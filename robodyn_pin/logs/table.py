@@ -9,7 +9,7 @@ from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.text_table import TextTable
-from robodyn_pin.staging import reads
+from robodyn_pin.storage.staging import reads
 
 Table = TextTable | ParquetTable
 

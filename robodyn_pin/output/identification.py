@@ -14,7 +14,7 @@ from robodyn_pin.log_to_robot.payload import payload_summary
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.robot.export import identified_robot_file, identified_urdf
 from robodyn_pin.robot.urdf_writer import loaded_urdf
-from robodyn_pin.staging import whole_results
+from robodyn_pin.storage.staging import whole_results
 from robodyn_pin.viz.report import FIGURES, write_report
 
 

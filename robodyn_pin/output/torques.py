@@ -8,7 +8,8 @@ import numpy as np
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.logs.differentiation import Preparation, rates_of
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import motor_units
 

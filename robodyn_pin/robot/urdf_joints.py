@@ -152,7 +152,9 @@ def _home(file: RobotFile, mimics: Sequence[Mimic]) -> dict[str, float]:
     return home
 
 
-def rubbing(model: pin.Model, efforts: Sequence[Effort], extras: JointExtras) -> tuple[list[EffortSpec], tuple[str, ...]]:
+def rubbing(
+    model: pin.Model, efforts: Sequence[Effort], extras: JointExtras
+) -> tuple[list[EffortSpec], tuple[str, ...]]:
     """Return the damping and friction of the joints that no effort of the robot file acts along; and what is not used of them."""
     taken = {
         str(spec.of): any(effort.rows[:, joint_index(model, str(spec.of))].any() for effort in efforts)

@@ -108,7 +108,7 @@ def test_a_clock_that_goes_back_an_hour_whenever_it_is_asked(tmp_path):
 
 LAPACK = """
 import sys, threading, time
-from robodyn_pin import staging
+from robodyn_pin.storage import staging
 from robodyn_pin.commands import cli, start
 def long():
     import numpy as np

@@ -6,7 +6,8 @@ from simulated import SHORT, SIGMA
 
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.output.console import print_result
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

@@ -11,7 +11,8 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.output.console import print_result
 from robodyn_pin.robot.friction_models import EffortSpec

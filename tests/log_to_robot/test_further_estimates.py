@@ -14,7 +14,7 @@ from robodyn_pin.identification.validation import apart
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation, rates_of
-from robodyn_pin.logs.log import uniform
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.output.console import print_result
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

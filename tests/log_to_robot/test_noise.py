@@ -19,7 +19,7 @@ from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, poses_of
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.log import uniform
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

@@ -13,7 +13,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import body, bounds_of, prior_of, 
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import BodySpec, RunFile
 from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.logs.log import uniform
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

@@ -6,7 +6,7 @@ import pytest
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.logs.log import uniform
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

@@ -9,7 +9,8 @@ from simulated import SHORT, SIGMA
 from robodyn_pin.identification.accuracy import accuracy
 from robodyn_pin.log_to_robot.run import identify
 from robodyn_pin.log_to_robot.verdict import Coordinates, unexplained
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import build, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 

@@ -9,9 +9,10 @@ import pytest
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs import stored_log
 from robodyn_pin.logs.differentiation import Preparation, rates_of
-from robodyn_pin.logs.log import Log, at_rows, quality_of, uniform
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_log
 from robodyn_pin.logs.stored_log import StoredLog, open_log
+from robodyn_pin.logs.uniform import at_rows, quality_of, uniform
 from robodyn_pin.logs.units import Units
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load

@@ -14,10 +14,11 @@ from robodyn_pin.logs.differentiation import Filtered, Fourier, Preparation, Spl
 from robodyn_pin.logs.edges import edge_rows
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.fourier_series import find_period
-from robodyn_pin.logs.log import Log, uniform
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.smoothing_spline import Smoothing, smoothing
 from robodyn_pin.logs.spectrum import spectrum
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 

@@ -11,9 +11,10 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs import stored_log
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.logs.log import Log, quality_of
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import StoredLog, open_log
+from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.logs.units import Units
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load

@@ -14,7 +14,7 @@ from robodyn_pin.files import parse_yaml, read_yaml
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.log_to_robot.rows import Job, fold_log
 from robodyn_pin.logs.differentiation import Preparation
-from robodyn_pin.logs.log import uniform
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.export import identified_robot_file
 from robodyn_pin.robot.friction_models import EffortSpec, basis, slopes

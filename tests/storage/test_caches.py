@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from robodyn_pin import caches
 from robodyn_pin.closures import kernel_choice
+from robodyn_pin.storage import caches
 
 
 def test_without_a_folder_for_compiled_kernels_pinocchio_computes(tmp_path, monkeypatch, capsys):

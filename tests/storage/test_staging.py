@@ -9,8 +9,8 @@ import pytest
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import prepare_folder, remove, write_text
-from robodyn_pin.moving import HIDDEN, ORDER, READY
-from robodyn_pin.staging import keep_results, whole_results
+from robodyn_pin.storage.moving import HIDDEN, ORDER, READY
+from robodyn_pin.storage.staging import keep_results, whole_results
 
 
 def names(folder: Path) -> set[str]:
@@ -54,7 +54,7 @@ def test_a_folder_made_for_a_run_that_fails_disappears(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from robodyn_pin import staging
+from robodyn_pin.storage import staging
 from robodyn_pin.files import remove, write_text
 folder, moves = Path(sys.argv[1]), int(sys.argv[2])
 replace, done = os.replace, 0
@@ -94,7 +94,7 @@ def test_the_next_run_cleans_up_after_one_that_was_killed(tmp_path, moves):
 SEEN = """
 import os, sys
 from pathlib import Path
-from robodyn_pin import staging
+from robodyn_pin.storage import staging
 from robodyn_pin.files import write_text
 folder, rename = Path(sys.argv[1]), os.replace
 def show():

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.moving import HIDDEN, ORDER, READY, REMOVED, clean, locked, move
+from robodyn_pin.storage.moving import HIDDEN, ORDER, READY, REMOVED, clean, locked, move
 
 
 @dataclass
