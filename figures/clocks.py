@@ -17,7 +17,7 @@ from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load, load_named
 
 JITTER, REPEATED, MOST = 3e-3, 0.1, 1.05  # [s], share of the rows, times the error of the clean log
-ROBOTS, RATE, SECONDS = ("delta3", "irb360_arms", "irb2400"), 100.0, 30.0
+ROBOTS, RATE, SECONDS = ("delta3", "irb360_arms"), 100.0, 30.0
 NOISE, ENCODER = 0.02, 1e-5  # of each torque's deviation; [rad] rms and step of the positions
 KINDS = {
     "stamps true": (True, True),
