@@ -141,8 +141,9 @@ def evidence(first: Known, second: Known, paired: bool) -> Evidence:
             v + OTHER_MOTION * np.maximum(v - np.diag(x.covariance), 0.0)
             for v, x in zip(variances, (first, second), strict=True)
         ]
-    total = np.sum(variances, axis=0)
-    freedom = total**2 / sum(v**2 / max(n - 1, 1e-3) for v, n in zip(variances, counts, strict=True))
+    white = np.diag(first.covariance + second.covariance)
+    total = np.maximum(np.sum(variances, axis=0), SMALL**2 * white)  # of a result beside itself it is zero
+    freedom = 1 / sum((v / total + SMALL) ** 2 / max(n - 1, 1e-3) for v, n in zip(variances, counts, strict=True))
     return Evidence(np.sqrt(total), (counts[0], counts[-1]), freedom)
 
 

@@ -192,7 +192,10 @@ def test_motor_that_pulls_harder_is_found(robodyn, results):
 
 
 def test_same_log_and_other_robots_are_said(robodyn, results, tmp_path):
-    assert "same log" in robodyn("compare", results / "monday", results / "monday").stdout
+    itself = robodyn("compare", results / "monday", results / "monday")
+    assert "same log" in itself.stdout
+    assert "0 changed" in itself.stdout
+    assert not itself.stderr  # no difference at all divides nothing by zero
     other = json.loads((results / "monday/result.json").read_text()) | {"robot": "irb360"}
     (tmp_path / "result.json").write_text(json.dumps(other))
     (tmp_path / "parameters.npz").write_bytes((results / "monday/parameters.npz").read_bytes())
