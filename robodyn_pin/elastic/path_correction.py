@@ -66,20 +66,19 @@ def read_loaded_path(path: Path, springs: Springs, spec: LoadedPathSpec) -> Load
         BadLog, UnknownName, BadFile: the file lacks something or has numbers that cannot be; the message says which.
     """
     table, motors = open_table(path), motor_headers(springs.robot)
-    if spec.force is None and FORCE[0] not in table.headers:
-        raise BadFile(f"{path}: no columns fx, fy, fz [N]; add them, or 'force' to 'path' in the run file")
-    wanted = [*motors, *(FORCE if spec.force is None else ()), *(["t"] if "t" in table.headers else [])]
-    found = dict(zip(wanted, columns_of(table, wanted), strict=True))
-    q = np.stack([found[name] for name in motors], axis=1)
+    q = np.stack(columns_of(table, motors), axis=1)
     if not len(q):
         raise BadFile(f"{path}: no points below the header")
     if spec.force is not None:
         force = np.tile(np.array(spec.force), (len(q), 1))
+    elif FORCE[0] in table.headers:
+        force = np.stack(columns_of(table, FORCE), axis=1)
     else:
-        force = np.stack([found[name] for name in FORCE], axis=1)
+        raise BadFile(f"{path}: no columns fx, fy, fz [N]; add them, or 'force' to 'path' in the run file")
     if not force.any():
         raise BadFile(f"{path}: the force is zero all along; there is nothing to correct")
-    return LoadedPath(found.get("t"), q, force)
+    t = columns_of(table, ["t"])[0] if "t" in table.headers else None
+    return LoadedPath(t, q, force)
 
 
 def correct_path(
