@@ -7,7 +7,7 @@ parameters fitted and the bodies of the robot's files, if they mean anything, ga
 torques at all are told before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,11 +83,18 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
         return copied
     plain = _Explained(robot, samples)
     usual = [*guesses(robot, samples, logs[0].rate)]
-    if not (errors_of(plain.asis.free) > SUSPICIOUS).any() and not (errors_of(plain.asis.own) > WELL).any():
+    badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
+    if not badly:
         return _best(robot, samples, plain, usual, calm=True)
     usual += [*_scales(robot, samples, plain), *others(robot)]
     found = _best(robot, samples, plain, usual)
-    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
+    return (
+        found
+        if found or not plain.open
+        else _best(
+            robot, samples, plain, list(_gears(robot, samples, badly if plain.square else range(samples.tau.shape[1])))
+        )
+    )
 
 
 def _best(
@@ -153,9 +160,10 @@ class _Explained:
 
     def __init__(self, robot: Robot, samples: Picked) -> None:
         rows = picked_rows(robot, samples)
-        self.fits, self.stretch = Explanations(robot, rows, samples.stretch), samples.stretch
+        self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
+        self.square = len(robot.motors.names) == len(robot.coordinates.names)
         self.asis = self.tried(samples.tau)
 
     def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
@@ -206,10 +214,12 @@ def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]
             yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
 
 
-def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
-    """For each motor the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
+    """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
     few = samples.every(GEAR_EVERY)
     for k, m in enumerate(robot.motors.names):
+        if k not in badly:
+            continue
 
         def guess(log: float, k: int = k, m: str = m) -> Guess:
             position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
