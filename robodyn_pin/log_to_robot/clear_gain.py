@@ -48,7 +48,7 @@ def judge_gain(asis: TriedErrors, tried: TriedErrors, count: int, guess: Guess, 
     free, by_free = _clear(asis.free, tried.free, count, enough)
     own, by_own = _clear(asis.own, tried.own, count, enough)
     if guess.robot is None and typical_error(tried.own) <= REAL * typical_error(tried.free) and own < 0:
-        return Judgement(gain_of(asis.free, tried.free) + own, True, True, by_own)
+        return Judgement(gain_of(asis.free, tried.free) + own, free == 0, True, by_own)
     if calm:
         if not _bodies_agree(asis, tried, guess):
             return Judgement(0.0, False, False, 1.0)

@@ -33,7 +33,7 @@ from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
-AS_GOOD = np.log(1.05)  # difference in the same product below which two guesses are both reported
+AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
