@@ -70,8 +70,12 @@ class Mistake:
         )
 
 
-def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple[Mistake, ...]:
+def likely_mistakes(
+    robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool = False
+) -> tuple[Mistake, ...]:
     """Guesses that explain the fit logs clearly better than they are, the best and those that are as good; none for good logs.
+
+    `suspicious`: a fit shows signs of a mistake, so that scales and other robots are tried although the log is explained well.
 
     Raises:
         BadLog, ClosureFailed: as reading and closing the logs.
@@ -85,16 +89,12 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
     usual = [*guesses(robot, samples, logs[0].rate)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if not badly:
-        return _best(robot, samples, plain, usual, calm=True)
-    usual += [*_scales(robot, samples, plain), *others(robot)]
-    found = _best(robot, samples, plain, usual)
-    return (
-        found
-        if found or not plain.open
-        else _best(
-            robot, samples, plain, list(_gears(robot, samples, badly if plain.square else range(samples.tau.shape[1])))
-        )
-    )
+        found = _best(robot, samples, plain, usual, calm=True)
+        if found or not suspicious:
+            return found
+        return _best(robot, samples, plain, [*_scales(robot, samples, plain), *others(robot)])
+    found = _best(robot, samples, plain, [*usual, *_scales(robot, samples, plain), *others(robot)])
+    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples, badly)))
 
 
 def _best(
@@ -163,7 +163,6 @@ class _Explained:
         self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
-        self.square = len(robot.motors.names) == len(robot.coordinates.names)
         self.asis = self.tried(samples.tau)
 
     def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
@@ -218,7 +217,7 @@ def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Gu
     """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
     few = samples.every(GEAR_EVERY)
     for k, m in enumerate(robot.motors.names):
-        if k not in badly:
+        if k not in badly and len(robot.coordinates.names) == len(robot.motors.names):
             continue
 
         def guess(log: float, k: int = k, m: str = m) -> Guess:

@@ -94,7 +94,8 @@ def judge(
     not_explained, minor = unexplained(held_out, coordinates)
     reasons += not_explained
     if mistakes := [m.text for m in found.mistakes if m.of_log]:
-        reasons.append("; or ".join(mistakes))
+        signs = found.signs(coordinates.names)
+        reasons.append("; or ".join(mistakes) + (f"; signs of it: {signs}" if signs else ""))
     elif not_explained or unseen > MOST_UNEXPLAINED:
         reasons.append(
             "none of the usual mistakes of columns, signs and units explains it: check the lengths and axes in the robot file, its "
