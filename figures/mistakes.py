@@ -12,8 +12,9 @@ import numpy as np
 from make import ROOT, Row, Section
 from scipy.stats import beta
 
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.files import read_yaml
-from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
+from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes, why_not_closed
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log, uniform
@@ -121,7 +122,10 @@ def faster(log: Log) -> Log:
 
 
 def told(robot: Robot, run: RunFile, log: Log) -> list[str]:
-    return [m.said for m in likely_mistakes(robot, [log], run) if m.of_log]
+    try:
+        return [m.said for m in likely_mistakes(robot, [log], run) if m.of_log]
+    except ClosureFailed:
+        return [why_not_closed(robot, [log], run)]
 
 
 def cases() -> Iterator[tuple[str, Robot, RunFile, Log]]:

@@ -150,6 +150,7 @@ class _Halves:
         self.bounded = positive.shape[2]
         self.halves = [(h, np.ascontiguousarray(A[h].transpose(1, 0, 2))) for h in (stretch % 2 == 0, stretch % 2 == 1)]
         self.grams = [a.transpose(0, 2, 1) @ a for _, a in self.halves]
+        self.squares = np.einsum("jii->ji", self.grams[0] + self.grams[1])  # (d, p) lengths of the columns
 
     def left(self, y: np.ndarray) -> np.ndarray:
         """What is left (M, d) of y (M, d), of each half by a fit to the other one."""
@@ -161,7 +162,9 @@ class _Halves:
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()
-                x = _solved(np.tensordot(weights, gram, 1), weights @ moments, self.bounded)
+                x = _solved(
+                    np.tensordot(weights, gram, 1), weights @ moments, np.sqrt(weights @ self.squares), self.bounded
+                )
                 rest = energy - 2 * moments @ x + np.einsum("i,jik,k->j", x, gram, x)
             left[judged] = y[judged] - (b @ x).T
         return left * self.size
@@ -180,10 +183,10 @@ def _independent(columns: np.ndarray) -> np.ndarray:
     return np.asarray(found / np.sqrt((found**2).sum(axis=(0, 1))))
 
 
-def _solved(gram: np.ndarray, moments: np.ndarray, bounded: int) -> np.ndarray:
-    """The x (p,) of the normal equations, the last `bounded` of them not negative; it stays near zero along what is hardly shown."""
-    free, length = len(gram) - bounded, np.sqrt(np.diag(gram))
-    length = np.where(length > 0, length, 1.0)
+def _solved(gram: np.ndarray, moments: np.ndarray, length: np.ndarray, bounded: int) -> np.ndarray:
+    """The x (p,) of the normal equations for columns of these lengths, the last `bounded` of them not negative; it stays near
+    zero along what is hardly shown."""
+    free, length = len(gram) - bounded, np.where(length > 0, length, 1.0)
     L = cholesky(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=True, check_finite=False)
     z = solve_triangular(L, moments / length, lower=True, check_finite=False)
     x = solve_triangular(L.T, z, check_finite=False)
