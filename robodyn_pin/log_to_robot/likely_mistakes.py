@@ -36,10 +36,11 @@ from robodyn_pin.robot.robot import Robot
 AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
-GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
+GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
 GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the bodies, too
 GEAR_EVERY = 3  # one of so many samples suffices to find gears
 OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
+TRIED = (4, 5)  # stretches on which guesses about the motion are tried first
 FEWER = 10  # one of so many samples suffices to see whether loops close
 
 
@@ -103,13 +104,24 @@ def _best(
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
-    found = [(guess, tried) for guess in kept if (tried := _try(robot, samples, plain, guess)) is not None]
+    few = samples.of(TRIED)
+    start = _closed(robot, few)
+    hopeful = [g for g in kept if start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g)]
+    found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
+    )
+
+
+def _hopeful(robot: Robot, few: Picked, asis: TriedErrors, guess: Guess) -> bool:
+    """Whether a guess about the motion closes the loops and gains anything on a few stretches; most do not."""
+    closed = _closed(robot, _undone(few, guess))
+    return closed is not None and (
+        gain_of(asis.free, closed.asis.free) < 0 or gain_of(asis.own, closed.asis.own) < SURELY
     )
 
 
@@ -233,7 +245,7 @@ def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Gu
         grid = np.log(GEARS)
         start = int(np.argmin([left(x) for x in grid]))
         ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
-        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.005}).x
+        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.02}).x
         if abs(best) > np.log(GEAR_OFF):
             yield guess(best)
 
