@@ -1,9 +1,13 @@
 """Whether one explanation of the torques is clearly better than another, beyond what luck would give.
 
-A gain must show on all stretches of the log alike: a paired t test over ten of them, with a chance of one in a hundred that any
-of all guesses passes by luck (Bonferroni). Residuals are coloured, so samples do not count; stretches are much longer than the
+The logs are cut into ten stretches. Parameters are fitted to the even ones and judged on the odd ones, and the other way round, so
+that each stretch is judged by parameters that have not seen it. Its value is the sum over the motors of log(rms error with the guess
+undone / rms error as it is). Two things are asked: the mean of the ten values is negative by a one-sided paired t test (nine degrees
+of freedom) at 0.01 / number of guesses (Bonferroni), and the same sum over all stretches together is below `CLEARLY`, on a log
+that is explained well below `SURELY`. Residuals are coloured, so samples do not count; stretches are much longer than the
 residuals remember and count as one value each (batch means: Law, Simulation Modeling and Analysis, section 9.5.3; of errors
-of two predictions: Diebold and Mariano 1995). The stretches are of the fit logs; both explanations have as many parameters.
+of two predictions: Diebold and Mariano 1995). Bodies of the robot's files that explain the corrected log as well as any bodies do
+are the real ones: then their gain is one that the log shows, and it alone is tested.
 """
 
 from dataclasses import dataclass
@@ -16,7 +20,7 @@ from robodyn_pin.log_to_robot.usual_guesses import Guess
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
 SURELY = np.log(0.8)  # the same where all parameters are fitted, on a log that is explained well
-SLIGHTLY = np.log(0.99)  # the same where the bodies of the files gain clearly as well
+REAL = 1.2  # bodies of the files whose error is at most so many times that of any bodies are taken for the real ones
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 
 
@@ -40,22 +44,20 @@ class Judgement:
 
 def judge_gain(asis: TriedErrors, tried: TriedErrors, count: int, guess: Guess, calm: bool = False) -> Judgement:
     """Whether a guess, one of `count`, is clearly better; the robot's files count as well where it is of that robot."""
-    free, by_free = _clear(asis.free, tried.free, count, SURELY if calm else CLEARLY)
-    own, by_own = _clear(asis.own, tried.own, count)
+    enough = SURELY if calm else CLEARLY
+    free, by_free = _clear(asis.free, tried.free, count, enough)
+    own, by_own = _clear(asis.own, tried.own, count, enough)
+    if guess.robot is None and typical_error(tried.own) <= REAL * typical_error(tried.free) and own < 0:
+        return Judgement(gain_of(asis.free, tried.free) + own, free == 0, True, by_own)
+    if calm:
+        if not _bodies_agree(asis, tried, guess):
+            return Judgement(0.0, False, False, 1.0)
+        return Judgement(free, False, free < 0, by_free)
     # Bodies of the files count only if they explain the torques well, and never against a clear loss of the free fit.
     if guess.robot is not None or typical_error(tried.own) >= WELL or gain_of(asis.free, tried.free) >= -CLEARLY:
         own, by_own = 0.0, 1.0
-    if own < 0 and not free and _surely_better(asis, tried, count):
-        free, by_free = gain_of(asis.free, tried.free), by_own
-    if calm and not (own < 0 > free or _bodies_agree(asis, tried, guess)):
-        return Judgement(0.0, False, False, 1.0)
     of_files = own < free
     return Judgement(free + own, of_files, free < 0, by_own if of_files else by_free)
-
-
-def _surely_better(asis: TriedErrors, tried: TriedErrors, count: int) -> bool:
-    """Whether the fit of all parameters gains beyond luck, however little: enough where the bodies of the files gain clearly."""
-    return _clear(asis.free, tried.free, count, SLIGHTLY)[0] < 0
 
 
 def _bodies_agree(asis: TriedErrors, tried: TriedErrors, guess: Guess) -> bool:

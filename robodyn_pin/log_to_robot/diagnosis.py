@@ -25,6 +25,7 @@ from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 
 ALONE = 1e-9  # a parameter with a smaller weight does not count as part of a base parameter
+FAR_ABOVE = 3.0  # residuals over white noise, at the frequencies of the motion, from which they are a sign of a mistake
 POSES = 300  # of the held-out motion at which the mass matrix is evaluated
 
 
@@ -58,6 +59,17 @@ class Diagnosis:
     mistakes: tuple[Mistake, ...]  # whose correction explains the fit logs clearly better
     stopped: tuple[str, ...]  # parameters at bounds that least squares would exceed
     beyond: tuple[str, ...]  # sentences about joints or motors of the fit logs outside their limits
+
+    def signs(self, names: Sequence[str]) -> str:
+        """What besides speaks for a mistake in the log, names of the coordinates; empty: nothing."""
+        found = [f"at its bound against the log: {'; '.join(self.stopped)}"] if self.stopped else []
+        wide = self.residuals.widening
+        if wide.max(initial=0.0) > FAR_ABOVE:
+            j = int(np.argmax(wide))
+            found.append(
+                f"the held-out error of {names[j]} is {wide[j]:.3g} times its noise at the motion's frequencies"
+            )
+        return "; ".join(found)
 
     def summary(self, labels: list[str], names: list[str]) -> dict[str, object]:
         """What `result.json` holds of it; labels of the parameters, names of the coordinates."""
@@ -112,15 +124,17 @@ def diagnose(
     if run.instruments:
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
+    residuals = _residuals(fitted, left, seen, max(band(log) for log in logs))
+    stopped = tuple(against_bounds(fitted.layout, feasible.values, wls, bounds))
+    suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
     motions = [motion_of_first_samples(robot, log, run.preparation) for log in logs]
     fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
-        _residuals(fitted, left, seen, max(band(log) for log in logs)),
+        residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
-        likely_mistakes(robot, logs, run),
-        tuple(against_bounds(layout, feasible.values, wls, found.bounds)),
+        likely_mistakes(robot, logs, run, suspicious), stopped,
         tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
     )  # fmt: skip
 

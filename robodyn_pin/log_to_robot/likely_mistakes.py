@@ -7,7 +7,7 @@ parameters fitted and the bodies of the robot's files, if they mean anything, ga
 torques at all are told before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +33,14 @@ from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
-AS_GOOD = np.log(1.05)  # difference in the same product below which two guesses are both reported
+AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
-GEARS = np.geomspace(0.25, 4, 9)  # factors that are tried first
+GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
 GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the bodies, too
 GEAR_EVERY = 3  # one of so many samples suffices to find gears
 OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
+TRIED = (4, 5)  # stretches on which guesses about the motion are tried first
 FEWER = 10  # one of so many samples suffices to see whether loops close
 
 
@@ -70,8 +71,12 @@ class Mistake:
         )
 
 
-def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple[Mistake, ...]:
+def likely_mistakes(
+    robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool = False
+) -> tuple[Mistake, ...]:
     """Guesses that explain the fit logs clearly better than they are, the best and those that are as good; none for good logs.
+
+    `suspicious`: a fit shows signs of a mistake, so that scales and other robots are tried although the log is explained well.
 
     Raises:
         BadLog, ClosureFailed: as reading and closing the logs.
@@ -83,11 +88,14 @@ def likely_mistakes(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> tuple
         return copied
     plain = _Explained(robot, samples)
     usual = [*guesses(robot, samples, logs[0].rate)]
-    if not (errors_of(plain.asis.free) > SUSPICIOUS).any() and not (errors_of(plain.asis.own) > WELL).any():
-        return _best(robot, samples, plain, usual, calm=True)
-    usual += [*_scales(robot, samples, plain), *others(robot)]
-    found = _best(robot, samples, plain, usual)
-    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples)))
+    badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
+    if not badly:
+        found = _best(robot, samples, plain, usual, calm=True)
+        if found or not suspicious:
+            return found
+        return _best(robot, samples, plain, [*_scales(robot, samples, plain), *others(robot)])
+    found = _best(robot, samples, plain, [*usual, *_scales(robot, samples, plain), *others(robot)])
+    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples, badly)))
 
 
 def _best(
@@ -96,13 +104,24 @@ def _best(
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
-    found = [(guess, tried) for guess in kept if (tried := _try(robot, samples, plain, guess)) is not None]
+    few = samples.of(TRIED)
+    start = _closed(robot, few)
+    hopeful = [g for g in kept if start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g)]
+    found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
+    )
+
+
+def _hopeful(robot: Robot, few: Picked, asis: TriedErrors, guess: Guess) -> bool:
+    """Whether a guess about the motion closes the loops and gains anything on a few stretches; most do not."""
+    closed = _closed(robot, _undone(few, guess))
+    return closed is not None and (
+        gain_of(asis.free, closed.asis.free) < 0 or gain_of(asis.own, closed.asis.own) < SURELY
     )
 
 
@@ -153,7 +172,7 @@ class _Explained:
 
     def __init__(self, robot: Robot, samples: Picked) -> None:
         rows = picked_rows(robot, samples)
-        self.fits, self.stretch = Explanations(robot, rows, samples.stretch), samples.stretch
+        self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.asis = self.tried(samples.tau)
@@ -206,10 +225,12 @@ def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]
             yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
 
 
-def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
-    """For each motor the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
+    """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
     few = samples.every(GEAR_EVERY)
     for k, m in enumerate(robot.motors.names):
+        if k not in badly and len(robot.coordinates.names) == len(robot.motors.names):
+            continue
 
         def guess(log: float, k: int = k, m: str = m) -> Guess:
             position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
@@ -224,7 +245,7 @@ def _gears(robot: Robot, samples: Picked) -> Iterator[Guess]:
         grid = np.log(GEARS)
         start = int(np.argmin([left(x) for x in grid]))
         ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
-        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.005}).x
+        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.02}).x
         if abs(best) > np.log(GEAR_OFF):
             yield guess(best)
 

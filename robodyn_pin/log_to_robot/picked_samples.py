@@ -24,7 +24,7 @@ STRETCHES = 10  # of the logs, one after the other, on which two explanations ar
 REWEIGHED = 4  # times that the coordinates are weighted anew
 WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sign is faster than the motion
 UNSEEN = 1e-10  # share of the energy of columns below which a combination of them counts as zero
-WEAK = 1e-6  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
+WEAK = 1e-9  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
 DELAYS = (-0.1, -0.05, -0.025, -0.01, 0.01, 0.025, 0.05, 0.1)  # [s] of torques behind positions that are tried
 HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
@@ -122,13 +122,15 @@ class Explanations:
     """Torques of each half of the stretches (the even, the odd) as parameters say that were fitted to the other half: of all
     parameters, and of friction alone with the bodies of the robot's files. Friction and the like is not negative."""
 
-    def __init__(self, robot: Robot, rows: PickedRows, stretch: np.ndarray) -> None:
+    def __init__(self, robot: Robot, rows: PickedRows, samples: Picked) -> None:
         named = columns(robot)
         first, bounded = named.layout.first_scalar, np.array(named.layout.nonnegative, bool)
         self.rows, self.values, self.bodies = rows, named.values, rows.W[:, :, :first]
         friction, others = rows.W[:, :, first:][:, :, bounded], rows.W[:, :, first:][:, :, ~bounded]
-        self._free = _Halves(np.concatenate([self.bodies, others], axis=2), friction, stretch)
-        self._own = _Halves(others, friction, stretch)
+        size = np.sqrt(np.mean(rows.measured(samples.tau) ** 2, axis=0))
+        size = np.where(size > 0, size, 1.0)
+        self._free = _Halves(np.concatenate([self.bodies, others], axis=2), friction, size, samples.stretch)
+        self._own = _Halves(others, friction, size, samples.stretch)
 
     def free(self, tau: np.ndarray) -> np.ndarray:
         """What is left (M, d) of torques (M, n) by any bodies."""
@@ -143,34 +145,38 @@ class Explanations:
 class _Halves:
     """Least squares on each half of the stretches. The normal equations of the columns serve all torques."""
 
-    def __init__(self, any_sign: np.ndarray, positive: np.ndarray, stretch: np.ndarray) -> None:
-        length = np.sqrt((positive**2).sum(axis=(0, 1)))
-        A = np.concatenate([_independent(any_sign), positive / np.where(length > 0, length, 1.0)], axis=2)
+    def __init__(self, any_sign: np.ndarray, positive: np.ndarray, size: np.ndarray, stretch: np.ndarray) -> None:
+        self.size = size  # (d,) of each coordinate
+        positive = positive / self.size[:, None]
+        A = np.concatenate([_independent(any_sign / self.size[:, None]), positive], axis=2)
         self.bounded = positive.shape[2]
         self.halves = [(h, np.ascontiguousarray(A[h].transpose(1, 0, 2))) for h in (stretch % 2 == 0, stretch % 2 == 1)]
         self.grams = [a.transpose(0, 2, 1) @ a for _, a in self.halves]
+        self.squares = np.einsum("jii->ji", self.grams[0] + self.grams[1])  # (d, p) lengths of the columns
 
     def left(self, y: np.ndarray) -> np.ndarray:
         """What is left (M, d) of y (M, d), of each half by a fit to the other one."""
+        y = y / self.size
         left = np.empty_like(y)
         for (seen, a), gram, (judged, b) in zip(self.halves, self.grams, self.halves[::-1], strict=True):
             moments, energy = (y[seen].T[:, None] @ a)[:, 0], (y[seen] ** 2).sum(axis=0)
-            rest, least = energy, 1e-12 * max(energy.max(initial=0.0), 1e-300)
+            rest, least = energy, 1e-12 * np.maximum(energy, 1e-300)
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()
-                x = _solved(np.tensordot(weights, gram, 1), weights @ moments, self.bounded)
+                x = _solved(
+                    np.tensordot(weights, gram, 1), weights @ moments, np.sqrt(weights @ self.squares), self.bounded
+                )
                 rest = energy - 2 * moments @ x + np.einsum("i,jik,k->j", x, gram, x)
             left[judged] = y[judged] - (b @ x).T
-        return left
+        return left * self.size
 
 
 def _independent(columns: np.ndarray) -> np.ndarray:
-    """Combinations (M, d, r) of length one of columns (M, d, p), orthogonal where coordinates are weighted alike."""
+    """Combinations (M, d, r) of length one of columns (M, d, p), orthogonal to each other."""
     if not columns.shape[2]:
         return columns
-    size = np.sqrt((columns**2).sum(axis=(0, 2)))
-    A = (columns / np.where(size > 0, size, 1.0)[:, None]).reshape(-1, columns.shape[2])
+    A = columns.reshape(-1, columns.shape[2])
     length = np.linalg.norm(A, axis=0)
     V = np.diag(1 / np.where(length > 1e-12 * length.max(initial=1e-300), length, np.inf))
     energy, mixed = np.linalg.eigh(V @ (A.T @ A) @ V)
@@ -179,13 +185,14 @@ def _independent(columns: np.ndarray) -> np.ndarray:
     return np.asarray(found / np.sqrt((found**2).sum(axis=(0, 1))))
 
 
-def _solved(gram: np.ndarray, moments: np.ndarray, bounded: int) -> np.ndarray:
-    """The x (p,) of the normal equations, the last `bounded` of them not negative; it stays near zero along what is hardly shown."""
-    size, free = max(float(np.trace(gram)) / max(len(gram), 1), 1e-300), len(gram) - bounded
-    L = cholesky(gram + WEAK * size * np.eye(len(gram)), lower=True, check_finite=False)
-    z = solve_triangular(L, moments, lower=True, check_finite=False)
+def _solved(gram: np.ndarray, moments: np.ndarray, length: np.ndarray, bounded: int) -> np.ndarray:
+    """The x (p,) of the normal equations for columns of these lengths, the last `bounded` of them not negative; it stays near
+    zero along what is hardly shown."""
+    free, length = len(gram) - bounded, np.where(length > 0, length, 1.0)
+    L = cholesky(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=True, check_finite=False)
+    z = solve_triangular(L, moments / length, lower=True, check_finite=False)
     x = solve_triangular(L.T, z, check_finite=False)
     if (x[free:] < 0).any():
         x[free:] = nnls(L.T[free:, free:], z[free:])[0]
         x[:free] = solve_triangular(L.T[:free, :free], z[:free] - L.T[:free, free:] @ x[free:], check_finite=False)
-    return x
+    return np.asarray(x / length)

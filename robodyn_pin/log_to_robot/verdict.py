@@ -92,7 +92,8 @@ def judge(
     not_explained, minor = unexplained(held_out, coordinates)
     reasons += not_explained
     if mistakes := [m.text for m in found.mistakes if m.of_log]:
-        reasons.append("; or ".join(mistakes))
+        signs = found.signs(coordinates.names)
+        reasons.append("; or ".join(mistakes) + (f"; signs of it: {signs}" if signs else ""))
     elif rates and reasons:
         reasons.append(rates)
     elif not_explained or unseen > MOST_UNEXPLAINED:
