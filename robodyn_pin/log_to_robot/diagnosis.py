@@ -125,7 +125,7 @@ def diagnose(
         folded, cutoff = instrument_rows(robot, logs, run, wls.base)
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
     residuals = _residuals(fitted, left, seen, max(band(log) for log in logs))
-    stopped = tuple(against_bounds(fitted.layout, feasible.values, wls, bounds))
+    stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
     motions = [motion_of_first_samples(robot, log, run.preparation) for log in logs]
     fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
