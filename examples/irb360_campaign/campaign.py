@@ -149,7 +149,7 @@ def assembled() -> str:
         {"of": "ext", "model": "coulomb", "initial": 1.0, "width": 0.01},
         {"of": "ext", "model": "viscous", "initial": 1.0},
     ]
-    variant("irb360", "irb360_start", [*drives, *unknown, *({**e, "fit": ["speed"]} for e in sweep)])
+    variant("irb360", "irb360_start", [*drives, *unknown, *({**e, "known": False, "fit": ["speed"]} for e in sweep)])
     truth = {**sweep[0], "initial": [TABLE_2["coulomb"], TABLE_2["saturating"]], "speed": TABLE_2["speed"]}
     variant("irb360", "irb360_saturating", [truth])
     simulate(OUT / "irb360_saturating.yaml", "../irb360_motion", "assembled", 5)
