@@ -1,4 +1,4 @@
-"""What is fast: one table of microseconds per sample, ratios against the fixed baseline, and their spread.
+"""What is fast: one table of microseconds of processor time per sample, ratios against the fixed baseline, and their spread.
 
 python benchmarks/run.py [--small]        --small checks results on few samples; its times mean nothing
 """
@@ -52,7 +52,7 @@ class Row:
 def side_by_side(
     samples: int, repeats: int, functions: Sequence[Callable[[], object]]
 ) -> tuple[list[float], list[float]]:
-    """Best time per sample [us] of each function and spread; the functions take turns, so that all see the same machine."""
+    """Best processor time per sample [us] of each function and spread; the functions take turns, so that all see the same machine."""
     times = np.empty((repeats, len(functions)))
     for r in range(repeats):
         for k, f in enumerate(functions):

@@ -1,7 +1,7 @@
 """YAML as this package reads it: numbers as in YAML 1.2, no key twice, of bounded size and depth."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -16,7 +16,13 @@ _FLOAT = re.compile(
 )
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # in C where PyYAML was built so: 20 times faster
+if TYPE_CHECKING:
+    from yaml import SafeLoader
+else:
+    SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so: 20 times faster
+
+
+class _Loader(SafeLoader):
     """YAML with the numbers of YAML 1.2, and no key twice.
 
     YAML 1.1 reads 2_6.5 as 26.5, 1:30 as 90, 010 as 8, and 1e-5 as a text; of two equal keys it keeps the last.

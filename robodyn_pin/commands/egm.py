@@ -34,7 +34,7 @@ def record_command(
         typer.Option(
             "--listen",
             metavar="ADDRESS",
-            help="Address of this machine to listen on, that of the controller's network; 0.0.0.0: all of them; default: hear this machine alone.",
+            help="Address of this machine to listen on, that of the controller's network; 0.0.0.0: all of them; default: only this machine can send.",
         ),
     ] = None,
     duration: Annotated[

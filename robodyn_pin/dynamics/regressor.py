@@ -113,7 +113,7 @@ def body_regressor(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) ->
     loops, S = robot.loops, robot.coordinates.S
     W = np.zeros((len(q), len(S), 10 * len(robot.body_groups)))
     if not (kernel_choice.chosen(len(q)) and (compiled := loops.compiled(S))):
-        _add_by_pinocchio(robot, q, v, a, tangents(loops, S, q), W)
+        _add_by_pinocchio(robot, q, v, a, None, W)
         return W
     regular = np.empty(len(q), bool)
     project = kernel_choice.kernel(KERNEL).project_bodies
@@ -134,8 +134,10 @@ def _add_bodies(robot: Robot, state: State, W: np.ndarray) -> None:
         _add_by_pinocchio(robot, *motion, W)
 
 
-def _add_by_pinocchio(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray, W: np.ndarray) -> None:
-    """As `_add_bodies`, from Pinocchio's regressor of the tree, sample by sample."""
+def _add_by_pinocchio(
+    robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray | None, W: np.ndarray
+) -> None:
+    """As `_add_bodies`, from Pinocchio's regressor of the tree, sample by sample; T is solved where it is needed and not given."""
     model, together = robot.model, neighbours(*robot.body_columns)
     tree_regressor = partial(pin.computeJointTorqueRegressor, model, robot.loops.data)
     size, serial = (
@@ -143,9 +145,11 @@ def _add_by_pinocchio(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray,
         robot.loops.size == 0 and np.array_equal(robot.coordinates.S, np.eye(model.nv)),
     )
     if serial and together == [(0, 0, size)]:  # T is one, and every joint moves a body of its own: T'Y is Y
-        for out, y in zip(W[:, :, :size], map(tree_regressor, q, v, a), strict=True):
-            out[:] = y
+        bodies = W[:, :, :size]
+        for i, y in enumerate(map(tree_regressor, q, v, a)):
+            bodies[i] = y
         return
+    T = tangents(robot.loops, robot.coordinates.S, q) if T is None else T
     left = np.ascontiguousarray(T.transpose(0, 2, 1))
     for begin in range(0, len(q), CHUNK):
         part = slice(begin, begin + CHUNK)

@@ -66,9 +66,11 @@ def _check(root: ET.Element, path: Path) -> None:
     if root.find("worldbody") is None:
         raise BadFile(f"{path}: no <worldbody>")
     world = root.findall("worldbody")
-    for part in (part for body in world for tag in ("joint", "freejoint", "inertial") for part in body.findall(tag)):
+    misplaced = next((x for part in world for x in part if x.tag in ("joint", "freejoint", "inertial")), None)
+    if misplaced is not None:
+        called = f" {misplaced.get('name')!r}" if misplaced.get("name") else ""
         raise BadFile(
-            f"{path}: <{part.tag}> {part.get('name', '')!r} stands in <worldbody>, which does not move; put it into a <body>"
+            f"{path}: <{misplaced.tag}>{called} stands in <worldbody>, which does not move; put it into a <body>"
         )
     named = {tag: [x for part in world for x in part.iter(tag)] for tag in ("body", "joint", "site", "geom")}
     named |= {tag: list(root.iterfind(f"{tag}/*")) for tag in ("actuator", "equality")}

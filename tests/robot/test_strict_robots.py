@@ -43,6 +43,7 @@ def test_urdf_is_read_to_the_letter(old: str, new: str, said: str):
         ('pos="0 0 1"', 'pos="1,5 0 1"', "pos of <body> 'a' is '1,5 0 1'"),
         ('name="b"', 'name="a"', "body 'a' stands 2 times"),
         ('<body name="a"', '<joint name="w"/><body name="a"', "<joint> 'w' stands in <worldbody>"),
+        ('<body name="a"', '<inertial pos="0 0 0" mass="1"/><body name="a"', "<inertial> stands in <worldbody>"),
         ('name="k"', 'name="j"', "joint 'j' stands 2 times"),
         ('mass="1"', 'mass="nan"', "mass of <inertial> '' is 'nan'"),
         (' mass="1"', "", "needs one mass"),
