@@ -80,7 +80,7 @@ def study() -> Section:
         ),
         f"SIMULATED logs of five robots (torque noise {100 * NOISE:.0f} % of each motor's rms, encoders of 17 bit), and the measured fit "
         f"logs of MTM and Panda. Mistakes of the first motor (a swap: of the first two). The clean logs, {', '.join(f'{n} of {k}' for k, n in CLEAN.items())}, "
-        "have 10 to 20 s of random motions, torque noise of 0.5 to 5 %, every other one coloured, and encoders of 14 to 20 bit. Asked is `likely_mistakes` alone.",
+        "have 10 to 20 s of random motions, torque noise of 0.5 to 5 %, every other one coloured, and encoders of 14 to 20 bit. The bodies that made the logs are those of the files, which helps to name; a log counts as named if one of the told mistakes is the right one. Asked is `likely_mistakes` alone.",
     )  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def of_files(folder: Path) -> list[Case]:
     return [
         Case("a lever arm mistyped", identify(folder, str(lever), log(folder, "irb2400")), ("parallelogram", "length")),
         Case("a mass in grams", run("check", grams), ("link3", "gram")),
-        Case("a wrong gear", identify(folder, str(geared), log(folder, "irb2400")), ("m2", "wrong gear")),
+        Case("a wrong gear", identify(folder, str(geared), log(folder, "irb2400")), ("m2", "the gear wrong")),
         Case("a missing closure", run("check", opened), ("a closure of 'strut_1a'",)),
     ]
 

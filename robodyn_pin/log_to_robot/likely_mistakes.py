@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import (
     CLEARLY,
     SURELY,
@@ -25,9 +24,9 @@ from robodyn_pin.log_to_robot.clear_gain import (
     judge_gain,
     typical_error,
 )
+from robodyn_pin.log_to_robot.explained import Explained, closed_with, undone
 from robodyn_pin.log_to_robot.no_torques import no_torques
-from robodyn_pin.log_to_robot.overconstraint import FAR
-from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked, picked_rows
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
@@ -86,7 +85,7 @@ def likely_mistakes(
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
     if copied := _no_torques(robot, samples):
         return copied
-    plain = _Explained(robot, samples)
+    plain = Explained(robot, samples)
     usual = [*guesses(robot, samples, logs[0].rate)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if not badly:
@@ -99,13 +98,13 @@ def likely_mistakes(
 
 
 def _best(
-    robot: Robot, samples: Picked, plain: "_Explained", offered: Sequence[Guess], calm: bool = False
+    robot: Robot, samples: Picked, plain: "Explained", offered: Sequence[Guess], calm: bool = False
 ) -> tuple[Mistake, ...]:
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
     few = samples.of(TRIED)
-    start = _closed(robot, few)
+    start = closed_with(robot, few)
     hopeful = [g for g in kept if start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g)]
     found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
@@ -119,7 +118,7 @@ def _best(
 
 def _hopeful(robot: Robot, few: Picked, asis: TriedErrors, guess: Guess) -> bool:
     """Whether a guess about the motion closes the loops and gains anything on a few stretches; most do not."""
-    closed = _closed(robot, _undone(few, guess))
+    closed = closed_with(robot, undone(few, guess))
     return closed is not None and (
         gain_of(asis.free, closed.asis.free) < 0 or gain_of(asis.own, closed.asis.own) < SURELY
     )
@@ -129,14 +128,14 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
     """The guess about positions with which the loops close and the bodies of the robot's files fit clearly better than on the
     stretches that close as they are; else where to look."""
     samples = picked(robot, logs, run).every(FEWER)
-    closed = samples.of([s for s in range(STRETCHES) if _closed(robot, samples.of([s])) is not None])
-    asis = _closed(robot, closed)
+    closed = samples.of([s for s in range(STRETCHES) if closed_with(robot, samples.of([s])) is not None])
+    asis = closed_with(robot, closed)
     best, text = WELL, ""
     for guess in guesses(robot, samples, logs[0].rate):
-        tried = _closed(robot, _undone(samples, guess)) if guess.moves and guess.time == 1 else None
+        tried = closed_with(robot, undone(samples, guess)) if guess.moves and guess.time == 1 else None
         if tried is None or (error := typical_error(tried.asis.own)) >= best:
             continue
-        same = _closed(robot, _undone(closed, guess))
+        same = closed_with(robot, undone(closed, guess))
         if asis is None or same is None or gain_of(asis.asis.own, same.asis.own) < CLEARLY:
             best = error
             text = f"{guess.said}: then the loops close, and the torques by the robot's files have an error of {100 * error:.3g} %"
@@ -153,59 +152,20 @@ def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
     )
 
 
-def _undone(samples: Picked, guess: Guess) -> Picked:
-    if guess.delay is not None:
-        return samples.earlier(guess.delay, guess.motors or range(samples.tau.shape[1]))
-    return samples.changed(guess.positions, guess.torques, guess.time)
-
-
-def _closed(robot: Robot, samples: Picked) -> "_Explained | None":
-    """The explained samples; None without samples, or where the loops do not close."""
-    try:
-        return _Explained(robot, samples) if len(samples.q) else None
-    except ClosureFailed:
-        return None
-
-
-class _Explained:
-    """What guesses about torques and bodies share: the equations at the positions of the log."""
-
-    def __init__(self, robot: Robot, samples: Picked) -> None:
-        rows = picked_rows(robot, samples)
-        self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
-        # Where more encoders than degrees of freedom agree with the loops, their positions are right.
-        self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
-        self.asis = self.tried(samples.tau)
-
-    def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
-        """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
-        free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
-        return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
-
-    def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Errors as `TriedErrors` holds them. With more motors than coordinates, they are relative to all torques together."""
-        energy = self.fits.rows.measured(tau) ** 2
-        if tau.shape[1] != left.shape[1]:
-            energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
-        parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]
-        sums = np.array([[x[part].sum(axis=0) for part in parts] for x in (left**2, energy)])
-        return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))
-
-
-def _try(robot: Robot, samples: Picked, plain: _Explained, guess: Guess) -> TriedErrors | None:
+def _try(robot: Robot, samples: Picked, plain: Explained, guess: Guess) -> TriedErrors | None:
     """The errors after a guess is undone; None where the loops do not close."""
     if guess.body is not None:
         values = plain.fits.values.copy()
         values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
         return plain.tried(samples.tau, values)
-    changed = _undone(samples, guess)
+    changed = undone(samples, guess)
     if not guess.moves:
         return plain.tried(changed.tau)
-    closed = _closed(guess.robot or robot, changed)
+    closed = closed_with(guess.robot or robot, changed)
     return None if closed is None else closed.asis
 
 
-def _scales(robot: Robot, samples: Picked, plain: _Explained) -> Iterator[Guess]:
+def _scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
     """For each motor the factor on its torque that leaves least, named by what makes such a factor."""
     names = robot.motors.names
     for k, m in enumerate(names):
@@ -239,7 +199,7 @@ def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Gu
             return Guess(said, (k,), position, torque)
 
         def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
-            closed = _closed(robot, _undone(few, guess(log)))
+            closed = closed_with(robot, undone(few, guess(log)))
             return OUT_OF_REACH if closed is None else float((closed.asis.free + closed.asis.own)[-1].sum())
 
         grid = np.log(GEARS)

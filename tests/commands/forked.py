@@ -114,7 +114,9 @@ def _wait(child: int) -> tuple[int, float, bool]:
 def _stray(code: int, err: str) -> bool:
     """Lines on stderr that are not ours: a refusal is one line of ours."""
     words = [line.rsplit("\r", 1)[-1].strip() for line in err.splitlines()]
-    lines = [part for part in words if part and (part.startswith("robodyn: ") or "%" not in part[:60])]  # a bar has its share
+    lines = [
+        part for part in words if part and (part.startswith("robodyn: ") or "%" not in part[:60])
+    ]  # a bar has its share
     ours = [line for line in lines if line.startswith("robodyn: ")]
     return len(ours) != len(lines) or (code in (1, 2) and len(ours) < 1)
 

@@ -1,0 +1,49 @@
+"""The errors that torques of picked samples have, by all parameters and by the bodies of the robot's files; a guess undone."""
+
+import numpy as np
+
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.log_to_robot.clear_gain import TriedErrors
+from robodyn_pin.log_to_robot.overconstraint import FAR
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked_rows
+from robodyn_pin.log_to_robot.usual_guesses import Guess
+from robodyn_pin.robot.robot import Robot
+
+
+def undone(samples: Picked, guess: Guess) -> Picked:
+    if guess.delay is not None:
+        return samples.earlier(guess.delay, guess.motors or range(samples.tau.shape[1]))
+    return samples.changed(guess.positions, guess.torques, guess.time)
+
+
+def closed_with(robot: Robot, samples: Picked) -> "Explained | None":
+    """The explained samples; None without samples, or where the loops do not close."""
+    try:
+        return Explained(robot, samples) if len(samples.q) else None
+    except ClosureFailed:
+        return None
+
+
+class Explained:
+    """What guesses about torques and bodies share: the equations at the positions of the log."""
+
+    def __init__(self, robot: Robot, samples: Picked) -> None:
+        rows = picked_rows(robot, samples)
+        self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
+        # Where more encoders than degrees of freedom agree with the loops, their positions are right.
+        self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
+        self.asis = self.tried(samples.tau)
+
+    def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
+        """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
+        free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
+        return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
+
+    def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Errors as `TriedErrors` holds them. With more motors than coordinates, they are relative to all torques together."""
+        energy = self.fits.rows.measured(tau) ** 2
+        if tau.shape[1] != left.shape[1]:
+            energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
+        parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]
+        sums = np.array([[x[part].sum(axis=0) for part in parts] for x in (left**2, energy)])
+        return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))
