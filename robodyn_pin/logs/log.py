@@ -24,6 +24,7 @@ class Log:
     begin: int = 0  # row of the file that is sample 0, from 0
     line: Callable[[int], int] = (2).__add__  # of the file that holds a row
     quality: Quality = UNSEEN
+    stamps: bool = False  # rows are taken as new and as sampled at their stamps, whatever the motion says
     after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
 
     @property
