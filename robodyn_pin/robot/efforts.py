@@ -130,7 +130,7 @@ class Effort:
         return stops[self.memory]
 
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
-        return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
+        return slopes(self.spec, self.slope, x, xd) if self.slope else basis(self.spec, x, xd, xdd)
 
 
 @dataclass(frozen=True)
