@@ -33,7 +33,10 @@ class EffortSpec(Strict):
     stops: list[Positive] | None = Field(None, min_length=1)
     # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
     places: list[float] | None = Field(None, min_length=2)
-    waves: list[Positive] | None = Field(None, min_length=1)  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
+    each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
+    waves: list[Positive] | None = Field(
+        None, min_length=1
+    )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
     fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
     rest: float = 0.0  # spring: x without force
     coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
@@ -90,7 +93,11 @@ def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     if spec.model == MEMORY:
         return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     if spec.model == "position":
-        return [f"{way}_{k + 1}" for way in ("forward", "back") for k in range(len(spec.places or []))]
+        return [
+            f"{way}_{k + 1}"
+            for way in (("forward", "back") if spec.each_way else ("place",))
+            for k in range(len(spec.places or []))
+        ]
     if spec.model == "cogging":
         return [f"{wave}_{n:g}" for n in spec.waves or [] for wave in ("sin", "cos")]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
@@ -102,7 +109,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     directional: Coulomb and viscous friction with other coefficients each way.
-    position: Coulomb friction over the position, linear between its places and constant beyond them, other coefficients each way.
+    position: Coulomb friction over the position, linear between its places and constant beyond them.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
     sign = np.tanh(xd / (spec.width or WIDTH))
@@ -120,7 +127,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
         case "cbrt":
             columns = [np.cbrt(xd)]
         case "position":
-            columns = _each_way(sign, _hats(spec, x))
+            columns = _over_places(spec, x, xd, sign)
         case "cogging":
             columns = [wave(n * x) for n in spec.waves or [] for wave in (np.sin, np.cos)]
         case "directional":
@@ -144,8 +151,9 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
         falling = _faded(xd / spec.speed) if spec.model == "stribeck" else none
+        if spec.model == "position":
+            return np.stack(_over_places(spec, x, xd, by_width), axis=-1)
         columns = {
-            "position": _each_way(by_width, _hats(spec, x) if spec.model == "position" else [], xd),
             "coulomb": [by_width],
             "stribeck": [by_width, by_width * falling, none],
             "saturating": [by_width, none],
@@ -159,20 +167,16 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     return np.stack(columns[spec.model], axis=-1)
 
 
-def _hats(spec: EffortSpec, x: np.ndarray) -> list[np.ndarray]:
-    """Return hat functions (...), one for each place: one there, zero at the others; outside all, the outer ones are one."""
+def _over_places(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, f: np.ndarray) -> list[np.ndarray]:
+    """Return f (...) times hat functions of x: one at their place, zero at the others; outside all, the outer ones are one."""
     if spec.places is None:
         raise BadFile(
             f"effort 'position' on {spec.of!r} has no places: give 'places: [...]' [rad or m], or identify the robot, whose file "
             "then says them"
         )
-    return [np.interp(x, spec.places, one) for one in np.eye(len(spec.places))]
-
-
-def _each_way(f: np.ndarray, hats: Sequence[np.ndarray], xd: np.ndarray | None = None) -> list[np.ndarray]:
-    """Return f times each hat where the axis moves forward, and then likewise where it moves back; f has the sign of xd by default."""
-    forward = (f if xd is None else xd) > 0
-    return [np.where(forward == way, f, 0.0) * hat for way in (True, False) for hat in hats]
+    hats = [np.interp(x, spec.places, one) for one in np.eye(len(spec.places))]
+    ways = [np.where(xd > 0, f, 0.0), np.where(xd < 0, f, 0.0)] if spec.each_way else [f]
+    return [way * hat for way in ways for hat in hats]
 
 
 def _faded(ratio: np.ndarray) -> np.ndarray:

@@ -65,12 +65,15 @@ def test_cbrt_position_and_cogging_are_their_formulas():
     x = np.linspace(-1, 3, 41)
     ripple = basis(EffortSpec(of="j", model="cogging", waves=[1, 101]), x, 0 * x, 0 * x)
     np.testing.assert_allclose(ripple, np.transpose([np.sin(x), np.cos(x), np.sin(101 * x), np.cos(101 * x)]))
-    rubs = EffortSpec(of="j", model="position", places=[0.0, 1.0, 2.0], width=0.01)
+    rubs = EffortSpec(of="j", model="position", places=[0.0, 1.0, 2.0], width=0.01, each_way=True)
+    alike = rubs.model_copy(update={"each_way": False})
     forward, back = np.array([1.0, 3.0, 2.0]), np.array([4.0, 0.5, 0.0])
     for way, levels in ((1, forward), (-1, back)):
         rate = way * 0.004
         between = [levels[0] if p < 0 else levels[2] if p > 2 else levels[int(min(p, 1.999))] + (p - int(min(p, 1.999))) * (levels[int(min(p, 1.999)) + 1] - levels[int(min(p, 1.999))]) for p in x]  # fmt: skip
         found = basis(rubs, x, rate + 0 * x, 0 * x) @ np.concatenate([forward, back])
+        np.testing.assert_allclose(found, np.tanh(rate / 0.01) * np.array(between), atol=1e-12)
+        found = basis(alike, x, rate + 0 * x, 0 * x) @ levels
         np.testing.assert_allclose(found, np.tanh(rate / 0.01) * np.array(between), atol=1e-12)
 
 
