@@ -21,7 +21,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_pas
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.stops_used import with_used_stops
+from robodyn_pin.log_to_robot.stops_used import with_places, with_used_stops
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.fourier_series import period_of
@@ -97,7 +97,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     """
     choices: list[Choice] = []
     rubbing: tuple[FrictionChoice, ...] = ()
-    robot, left = with_used_stops(offered(robot, run.choose.friction), logs, run.choose.folds)
+    robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
     run, compared = _choose_rates(robot, run, logs, progress)
     if run.choose.friction:
         robot, rubbing = _choose_friction(robot, run, logs, progress)

@@ -85,7 +85,8 @@ def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.nd
     if period is not None and period * log.rate <= samples:
         samples = period * log.rate
         begin = _first_harmonic(log, samples, cut)
-    return lambda index: ((index - begin) / samples % 1 * PIECES).astype(int), samples / log.rate
+    # A phase just below zero is rounded up to one whole turn, which is phase zero.
+    return lambda index: ((index - begin) / samples % 1 * PIECES).astype(int) % PIECES, samples / log.rate
 
 
 def _first_harmonic(log: AnyLog, period: float, begin: int) -> float:

@@ -1,4 +1,4 @@
-"""Which stops of friction with memory an identification uses: those that slide in every part of the fit logs."""
+"""Shapes of friction that the fit logs give: stops with memory that slide in every part of them, places over their travel."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ import numpy as np
 from robodyn_pin.dynamics.memory import CHUNK, positions, trace_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.friction_models import PLACES
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.stops import LADDER
 
@@ -38,6 +39,34 @@ def with_used_stops(robot: Robot, logs: Sequence[AnyLog], segments: int) -> tupl
         efforts[k] = _with_stops(effort, effort.radii[slides].tolist(), slides)
         gone += [k] if not slides.any() else []
     return replace(robot, efforts=tuple(e for k, e in enumerate(efforts) if k not in gone)), _left_out(left_out)
+
+
+def with_places(robot: Robot, logs: Sequence[AnyLog]) -> Robot:
+    """The robot whose friction over position has places, evenly over the travel of its axes in the logs, where its file names none."""
+    open_ones = [e for e in robot.efforts if e.spec.model == "position" and e.spec.places is None]
+    if not open_ones:
+        return robot
+    ends = _travel(robot, logs, np.concatenate([e.rows for e in open_ones]))
+    found, first = {}, 0
+    for effort in open_ones:
+        x = (ends[:, first : first + len(effort.rows)] + effort.shifts).ravel()
+        first += len(effort.rows)
+        places = sorted({float(f"{x:.4g}") for x in np.linspace(x.min(), x.max(), PLACES)})
+        if len(places) > 1:  # an axis that rests has no friction over its position
+            found[id(effort)] = replace(effort, spec=effort.spec.model_copy(update={"places": places}))
+    resting = [id(e) for e in open_ones if id(e) not in found]
+    kept = [found.get(id(e), e) for e in robot.efforts if id(e) not in resting]
+    return replace(robot, efforts=tuple(kept))
+
+
+def _travel(robot: Robot, logs: Sequence[AnyLog], rows: np.ndarray) -> np.ndarray:
+    """Lowest and highest position (2, k) of axes (k, nv) in the logs, without their shifts [rad or m]."""
+    ends = np.array([[np.inf], [-np.inf]]) * np.ones(len(rows))
+    for log in logs:
+        for begin in range(0, log.size, CHUNK):
+            x = positions(robot, log, begin, min(begin + CHUNK, log.size)) @ rows.T
+            ends = np.array([np.minimum(ends[0], x.min(axis=0)), np.maximum(ends[1], x.max(axis=0))])
+    return ends
 
 
 def _left_out(lost: Sequence[str]) -> tuple[str, ...]:

@@ -14,13 +14,13 @@ from robodyn_pin.closures.kinds import FRAMES, KINDS
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.axes import Axes, as_motor, resolve_axes
+from robodyn_pin.robot.effort_checks import check_effort
 from robodyn_pin.robot.friction_models import (
     FRICTION,
     MEMORY,
     EffortSpec,
     Shape,
     basis,
-    check_effort,
     coefficient_names,
     slopes,
 )
@@ -130,7 +130,7 @@ class Effort:
         return stops[self.memory]
 
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
-        return slopes(self.spec, self.slope, xd) if self.slope else basis(self.spec, x, xd, xdd)
+        return slopes(self.spec, self.slope, x, xd) if self.slope else basis(self.spec, x, xd, xdd)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
 
 Model = Literal[
-    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "directional", "maxwell_slip",
-    "offset", "armature", "spring", "lever_spring", "polynomial",
+    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "maxwell_slip",
+    "offset", "cogging", "armature", "spring", "lever_spring", "polynomial",
 ]  # fmt: skip
 Shape = Literal["width", "speed"]
 
@@ -31,6 +31,12 @@ class EffortSpec(Strict):
     speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
     # maxwell_slip: radii of its stops, [rad or m]; default: identification takes some in parts of the axis' spread of position
     stops: list[Positive] | None = Field(None, min_length=1)
+    # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
+    places: list[float] | None = Field(None, min_length=2)
+    each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
+    waves: list[Positive] | None = Field(
+        None, min_length=1
+    )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
     fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
     rest: float = 0.0  # spring: x without force
     coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
@@ -43,6 +49,7 @@ class EffortSpec(Strict):
 
 # At rest, sign(x') would follow the noise of the rate. So Coulomb friction is tanh(x' / width), always with a width.
 WIDTH = 0.01
+PLACES = 5  # of friction over position, where the robot file names none
 FADED = 64.0  # ratio^2 from which exp(-ratio^2), 1e-28, is no friction any more
 
 COEFFICIENTS: dict[str, tuple[str, ...]] = {
@@ -51,6 +58,7 @@ COEFFICIENTS: dict[str, tuple[str, ...]] = {
     "stribeck": ("coulomb", "stribeck", "viscous"),
     "saturating": ("coulomb", "saturating"),
     "quadratic": ("quadratic",),
+    "cbrt": ("cbrt",),
     "directional": ("coulomb_forward", "coulomb_back", "viscous_forward", "viscous_back"),
     "offset": ("offset",),
     "armature": ("armature",),
@@ -62,11 +70,12 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "stribeck": ("width", "speed"),
     "saturating": ("width", "speed"),
     "directional": ("width",),
+    "position": ("width",),
 }
-FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic")  # odd functions of the rate alone
+FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt")  # odd functions of the rate alone
 MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
-RUBBING = (*FRICTION, "directional", MEMORY)  # all friction along an axis
-FREE_SIGN = {"offset", "polynomial"}  # every other coefficient takes energy or stores it: not negative
+RUBBING = (*FRICTION, "directional", "position", MEMORY)  # all friction along an axis
+FREE_SIGN = {"offset", "polynomial", "cogging"}  # every other coefficient takes energy or stores it: not negative
 
 DISSIPATIVE = (
     "viscous",
@@ -74,6 +83,7 @@ DISSIPATIVE = (
     "armature",
     "saturating",
     "quadratic",
+    "cbrt",
     *COEFFICIENTS["directional"],
 )  # coefficients that no machine has negative
 
@@ -82,6 +92,14 @@ def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     """Return the names of a model's coefficients, in the order of its columns."""
     if spec.model == MEMORY:
         return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
+    if spec.model == "position":
+        return [
+            f"{way}_{k + 1}"
+            for way in (("forward", "back") if spec.each_way else ("place",))
+            for k in range(len(spec.places or []))
+        ]
+    if spec.model == "cogging":
+        return [f"{wave}_{n:g}" for n in spec.waves or [] for wave in ("sin", "cos")]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
     return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
 
@@ -91,6 +109,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     directional: Coulomb and viscous friction with other coefficients each way.
+    position: Coulomb friction over the position, linear between its places and constant beyond them.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
     sign = np.tanh(xd / (spec.width or WIDTH))
@@ -105,6 +124,12 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
             columns = [sign, np.tanh(xd / spec.speed)]
         case "quadratic":
             columns = [xd * np.abs(xd)]
+        case "cbrt":
+            columns = [np.cbrt(xd)]
+        case "position":
+            columns = _over_places(spec, x, xd, sign)
+        case "cogging":
+            columns = [wave(n * x) for n in spec.waves or [] for wave in (np.sin, np.cos)]
         case "directional":
             columns = [part for f in (sign, xd) for part in (np.maximum(f, 0), np.minimum(f, 0))]
         case "offset":
@@ -120,12 +145,14 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
     return np.stack(columns, axis=-1)
 
 
-def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
-    """Return the derivatives (..., k) of a friction model's columns by one of its shape parameters, at rates xd (...)."""
+def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.ndarray:
+    """Return the derivatives (..., k) of a friction model's columns by one of its shape parameters, at x and rates xd (...)."""
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
         falling = _faded(xd / spec.speed) if spec.model == "stribeck" else none
+        if spec.model == "position":
+            return np.stack(_over_places(spec, x, xd, by_width), axis=-1)
         columns = {
             "coulomb": [by_width],
             "stribeck": [by_width, by_width * falling, none],
@@ -138,6 +165,18 @@ def slopes(spec: EffortSpec, shape: Shape, xd: np.ndarray) -> np.ndarray:
         rising = np.tanh(xd / (spec.width or WIDTH)) * _faded(ratio) * 2 * ratio**2 / spec.speed
         columns = {"stribeck": [none, rising, none], "saturating": [none, _slope_of_tanh(xd, spec.speed)]}
     return np.stack(columns[spec.model], axis=-1)
+
+
+def _over_places(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, f: np.ndarray) -> list[np.ndarray]:
+    """Return f (...) times hat functions of x: one at their place, zero at the others; outside all, the outer ones are one."""
+    if spec.places is None:
+        raise BadFile(
+            f"effort 'position' on {spec.of!r} has no places: give 'places: [...]' [rad or m], or identify the robot, whose file "
+            "then says them"
+        )
+    hats = [np.interp(x, spec.places, one) for one in np.eye(len(spec.places))]
+    ways = [np.where(xd > 0, f, 0.0), np.where(xd < 0, f, 0.0)] if spec.each_way else [f]
+    return [way * hat for way in ways for hat in hats]
 
 
 def _faded(ratio: np.ndarray) -> np.ndarray:
@@ -157,54 +196,3 @@ def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:
     angle = spec.angle + spec.turn * x
     length = np.sqrt(r**2 + h**2 - 2 * r * h * np.cos(angle))
     return (length - spec.free_length) * spec.turn * r * h * np.sin(angle) / length
-
-
-def check_effort(spec: EffortSpec, where: str) -> None:
-    """Raise BadFile where an effort lacks what its model needs, or asks for what it has not."""
-    what = f"effort {spec.model!r} on {spec.of!r}"
-    if spec.stops is not None and spec.model != MEMORY:
-        raise BadFile(f"{where}: {what} has no stops; 'stops' goes with the model {MEMORY!r}")
-    if spec.model == MEMORY and spec.stops is None and (spec.known or spec.initial is not None):
-        raise BadFile(f"{where}: {what} needs the radii of its stops, 'stops: [...]', for its coefficients to count")
-    needs = {"stribeck": "speed", "saturating": "speed", "lever_spring": "radii"}.get(spec.model)
-    if needs and getattr(spec, needs) is None:
-        raise BadFile(f"{where}: {what} needs the key {needs!r}")
-    if spec.model == "polynomial" and spec.coefficients is None and spec.degree is None:
-        raise BadFile(f"{where}: polynomial on {spec.of!r} needs 'degree', or 'coefficients' with 'known: true'")
-    if spec.known and spec.coefficients is None and spec.initial is None:
-        raise BadFile(f"{where}: known {what} needs its value ('initial' or 'coefficients')")
-    count = len(coefficient_names(spec))
-    if isinstance(spec.initial, list) and len(spec.initial) != count:
-        raise BadFile(f"{where}: {what} has {count} coefficients, 'initial' gives {len(spec.initial)}")
-    for shape in spec.fit:
-        if shape not in SHAPES.get(spec.model, ()):
-            known = ", ".join(SHAPES.get(spec.model, ())) or "none"
-            raise BadFile(f"{where}: {what} has no shape parameter {shape!r} to fit; it has {known}")
-        if spec.fit.count(shape) > 1:
-            raise BadFile(f"{where}: {what} names {shape!r} twice under 'fit'")
-    if spec.known and spec.fit:
-        raise BadFile(f"{where}: {what} is known: true, so 'fit: [{', '.join(spec.fit)}]' has nothing to do; drop one")
-
-
-def check_efforts(specs: Sequence[EffortSpec]) -> None:
-    """Check that friction of a file brakes, and that no axis has the same part of it twice.
-
-    Raises:
-        ValueError: friction that drives itself, or that stands twice on one axis with the same shape.
-    """
-    seen = set()
-    for spec in specs:
-        given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
-        axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
-        for name, value in zip(coefficient_names(spec), given, strict=False):
-            if value < 0 and (name in DISSIPATIVE or spec.model == MEMORY):
-                raise ValueError(
-                    f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
-                    "it would drive itself"
-                )
-        for axis in dict.fromkeys(axes) if spec.model in RUBBING else ():
-            for name in COEFFICIENTS.get(spec.model, (MEMORY,)):
-                part = (axis, name, *((spec.width, spec.speed) if name not in ("viscous", "quadratic") else ()))
-                if part in seen:
-                    raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
-                seen.add(part)

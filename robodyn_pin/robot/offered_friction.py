@@ -28,8 +28,11 @@ def check_offered(entries: Sequence[str]) -> None:
 
 
 def models_of(entry: str, before: Sequence[str]) -> tuple[str, ...]:
-    """The models of one entry; `before`: of the best so far, which an entry with a plus in front stands on top of."""
+    """The models of one entry; `before`: of the best so far, which an entry with a plus in front stands on top of.
+
+    Friction over position is Coulomb friction at every place, which it replaces.
+    """
     named = entry.removeprefix("+").split("+")
-    if entry.startswith("+"):
-        return tuple(dict.fromkeys([*before, *named]))
-    return tuple(dict.fromkeys([*PLAIN, *named] if named == [MEMORY] else named))
+    stand_on = before if entry.startswith("+") else PLAIN if named == [MEMORY] else ()
+    models = tuple(dict.fromkeys([*stand_on, *named]))
+    return tuple(m for m in models if m != "coulomb") if "position" in models else models

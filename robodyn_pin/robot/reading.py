@@ -14,6 +14,7 @@ CONTAINED = {
     "stribeck": ("viscous", "coulomb"),
     "saturating": ("viscous", "coulomb"),
     "directional": ("viscous", "coulomb"),
+    "position": ("coulomb",),
 }  # friction that is both
 
 

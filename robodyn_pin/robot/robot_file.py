@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 from robodyn_pin.closures.kinds import DISTANCE, KINDS
 from robodyn_pin.errors import quoted
 from robodyn_pin.files import Strict
-from robodyn_pin.robot.friction_models import EffortSpec, check_efforts
+from robodyn_pin.robot.effort_checks import check_efforts
+from robodyn_pin.robot.friction_models import EffortSpec
 
 Vector = tuple[float, float, float]
 OF_FRAMES = tuple(kind for kind in KINDS if kind != "coupling")

@@ -16,6 +16,7 @@ COEFFICIENT_UNITS = dict.fromkeys(
     ("coulomb", "coulomb_forward", "coulomb_back", "stribeck", "saturating", "offset"), ("N m", "N")
 ) | {
     "quadratic": ("N m s²/rad²", "N s²/m²"),
+    "cbrt": ("N m (s/rad)^(1/3)", "N (s/m)^(1/3)"),
     "armature": ("kg m²", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
@@ -65,7 +66,7 @@ def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
 def _coefficient_unit(name: str, model: str, along: str) -> str:
     if model == "lever_spring":  # of the spring itself, between its two ends
         return "N/m"
-    if model == MEMORY:
+    if model in (MEMORY, "position", "cogging"):
         turning, sliding = "N m", "N"
     elif name.startswith("x^"):
         power = int(name[2:])

@@ -140,3 +140,15 @@ def test_settings_were_chosen_inside_the_fit_data(outcome):
     chosen = {c["key"]: c for c in outcome.result["chosen"]}
     assert set(chosen) == {"cutoff", "coulomb_width", "prior_weight"}
     assert all(len(c["percent"]) == len(c["candidates"]) for c in chosen.values())
+
+
+def test_tx40_gains_by_the_cube_root_of_the_rate_where_the_fit_logs_ask_for_it(measured_logs, robodyn, tmp_path):
+    run = yaml.safe_load((HERE / "runs" / "tx40.yaml").read_text())
+    run["robot"] = str(HERE / "robots" / "tx40.yaml")
+    run["choose"]["friction"] = ["coulomb+viscous", "maxwell_slip", "+quadratic", "+cbrt"]
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(run))
+    done = robodyn("identify", tmp_path / "run.yaml", "--out", tmp_path / "result")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "result" / "result.json").read_text())
+    assert {c["axis"] for c in result["friction_chosen"] if "cbrt" in c["chosen"]} == {"j_L1", "j_L2"}
+    assert result["errors"]["feasible"]["held_out"]["rmse_all"] <= 2.78

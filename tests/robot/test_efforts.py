@@ -44,11 +44,11 @@ def test_stribeck_friction_is_the_published_equation_with_its_static_level():
     np.testing.assert_allclose(curve(spec)[moving], published[moving], rtol=1e-6)
 
 
-@pytest.mark.parametrize(("model", "shape"), [("coulomb", "width"), ("stribeck", "width"), ("stribeck", "speed"), ("saturating", "width"), ("saturating", "speed"), ("directional", "width")])  # fmt: skip
+@pytest.mark.parametrize(("model", "shape"), [("coulomb", "width"), ("stribeck", "width"), ("stribeck", "speed"), ("saturating", "width"), ("saturating", "speed"), ("directional", "width"), ("position", "width")])  # fmt: skip
 def test_slopes_are_the_differences_of_the_columns(model, shape):
-    spec = EffortSpec(of="j", model=model, width=0.3, speed=2.0)
+    spec = EffortSpec(of="j", model=model, width=0.3, speed=2.0, places=[-1.0, 2.0] if model == "position" else None)
     at = [basis(spec.model_copy(update={shape: getattr(spec, shape) + h}), RATES, RATES, RATES) for h in (1e-6, -1e-6)]
-    np.testing.assert_allclose(slopes(spec, shape, RATES), (at[0] - at[1]) / 2e-6, atol=1e-9)
+    np.testing.assert_allclose(slopes(spec, shape, RATES, RATES), (at[0] - at[1]) / 2e-6, atol=1e-9)
 
 
 def test_quadratic_and_directional_friction_are_their_formulas():
@@ -57,6 +57,43 @@ def test_quadratic_and_directional_friction_are_their_formulas():
     given = EffortSpec(of="j", model="directional", initial=[1.0, 2.0, 0.1, 0.2], width=0.01)
     expected = [np.tanh(r / 0.01) * (1.0 if r > 0 else 2.0) + r * (0.1 if r > 0 else 0.2) for r in RATES]
     np.testing.assert_allclose(curve(given), expected, rtol=1e-12)
+
+
+def test_cbrt_position_and_cogging_are_their_formulas():
+    found = curve(EffortSpec(of="j", model="cbrt", initial=[0.3]))
+    np.testing.assert_allclose(found, [0.3 * np.sign(r) * abs(r) ** (1 / 3) for r in RATES], rtol=1e-12)
+    x = np.linspace(-1, 3, 41)
+    ripple = basis(EffortSpec(of="j", model="cogging", waves=[1, 101]), x, 0 * x, 0 * x)
+    np.testing.assert_allclose(ripple, np.transpose([np.sin(x), np.cos(x), np.sin(101 * x), np.cos(101 * x)]))
+    rubs = EffortSpec(of="j", model="position", places=[0.0, 1.0, 2.0], width=0.01, each_way=True)
+    alike = rubs.model_copy(update={"each_way": False})
+    forward, back = np.array([1.0, 3.0, 2.0]), np.array([4.0, 0.5, 0.0])
+    for way, levels in ((1, forward), (-1, back)):
+        rate = way * 0.004
+        between = [levels[0] if p < 0 else levels[2] if p > 2 else levels[int(min(p, 1.999))] + (p - int(min(p, 1.999))) * (levels[int(min(p, 1.999)) + 1] - levels[int(min(p, 1.999))]) for p in x]  # fmt: skip
+        found = basis(rubs, x, rate + 0 * x, 0 * x) @ np.concatenate([forward, back])
+        np.testing.assert_allclose(found, np.tanh(rate / 0.01) * np.array(between), atol=1e-12)
+        found = basis(alike, x, rate + 0 * x, 0 * x) @ levels
+        np.testing.assert_allclose(found, np.tanh(rate / 0.01) * np.array(between), atol=1e-12)
+
+
+@pytest.mark.parametrize(("effort", "sentence"), [
+    ({"model": "cogging"}, "needs the key 'waves'"),
+    ({"model": "position", "places": [0.1, 0.1]}, "name them in ascending order"),
+    ({"model": "position", "initial": 1.0}, "needs its 'places"),
+    ({"model": "viscous", "places": [0, 1]}, "'places' goes with the model 'position'"),
+    ({"model": "cbrt", "waves": [3]}, "'waves' goes with the model 'cogging'"),
+    ({"of": "ball_1a", "model": "position", "places": [0, 1]}, "cannot act in closure"),
+])  # fmt: skip
+def test_what_friction_over_position_lacks_is_one_sentence(effort, sentence):
+    with pytest.raises(BadFile, match=sentence):
+        irb360({"of": "phi1", **effort})
+
+
+def test_friction_over_position_without_places_is_refused_where_it_is_needed():
+    robot = irb360({"of": "phi1", "model": "position"})
+    with pytest.raises(BadFile, match="identify the robot, whose file then says them"):
+        rp.inverse_dynamics(robot, *states(robot))
 
 
 def test_units_of_quadratic_and_directional_friction():

@@ -5,7 +5,8 @@ import pytest
 
 from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.errors import BadFile
-from robodyn_pin.robot.friction_models import EffortSpec, check_effort, check_efforts, coefficient_names
+from robodyn_pin.robot.effort_checks import check_effort, check_efforts
+from robodyn_pin.robot.friction_models import EffortSpec, coefficient_names
 from robodyn_pin.robot.stops import run_stops
 
 RADIUS = 0.2
