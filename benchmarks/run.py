@@ -135,6 +135,23 @@ def trajectory(samples: int, repeats: int) -> list[Row]:
     return [Row("irb360: motor angles to R", p, t, None, s) for p, t, s in zip(paths(), us, spread, strict=True)]
 
 
+def single(samples: int, repeats: int) -> list[Row]:
+    """Inverse dynamics of an IRB 360 sample by sample from motor angles: the public call on each path, and prepared."""
+    robot = rp.load("irb360")
+    motion = read_yaml(MOTION, FourierMotion).model_copy(update={"rate": 1000.0, "duration": samples / 1000.0})
+    points = np.stack(fourier(motion, robot.coordinates.names)[1:], axis=1)
+    loop = rp.prepared(robot)
+    functions = [on(p, lambda: np.array([rp.inverse_dynamics(robot, *x[:, None])[0] for x in points])) for p in paths()]
+    functions.append(lambda: np.array([loop.inverse_dynamics(*x) for x in points]))
+    expected, *found = (f() for f in functions)
+    for tau in found:
+        error = np.abs(tau - expected).max() / np.abs(expected).max()
+        assert error < AGREE, f"torques of single samples differ by {error:.2g}"
+    us, spread = side_by_side(len(points), repeats, functions)
+    what = "irb360: motor angles to torques, one sample a call"
+    return [Row(what, p, t, None, s) for p, t, s in zip([*paths(), "prepared"], us, spread, strict=True)]
+
+
 def online(samples: int, repeats: int) -> list[Row]:
     """One sample of online identification, 37 parameters, against plain recursive least squares; nothing forgotten: the same."""
     rng = np.random.default_rng(0)
@@ -170,6 +187,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="few samples, one repeat: for correctness")
     small = parser.parse_args().small
     rows = regressors(*((100, 1) if small else (500, 100))) + trajectory(*((2000, 1) if small else (100_000, 3)))
+    rows += single(*((20, 1) if small else (500, 5)))
     rows += online(*((100, 1) if small else (2000, 20)))
     print(f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, {os.cpu_count()} cores, one used\n\n{table(rows)}")
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
@@ -105,6 +104,8 @@ class Placed:
 
     def residual(self) -> np.ndarray:
         """phi (N, m)."""
+        from scipy.spatial.transform import Rotation
+
         loops = self.batch.loops
         phi = np.empty((loops.size, self.q.shape[1]))
         axes, x, y = self.ends

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.loops import Loops
@@ -179,6 +178,8 @@ def _along(
     Raises:
         ClosureFailed: a coarse sample is out of reach; those after it are not looked at.
     """
+    from scipy.interpolate import make_interp_spline
+
     coarse = np.unique(np.append(np.arange(0, len(c), COARSE), len(c) - 1))
     closed = np.empty((len(coarse), len(start)))
     q = start[None]

@@ -17,7 +17,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.storage.caches import kernels_can_be_kept
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
-FEW = 32  # fewer samples are done before the kernels are loaded
+FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
 
@@ -25,7 +25,12 @@ _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced"
 def chosen(samples: int) -> bool:
     """Whether the kernels serve a batch of so many samples."""
     path = _forced.get()
-    return samples >= FEW and installed() if path is None else path == "kernel"
+    return (samples >= FEW or _loaded()) and installed() if path is None else path == "kernel"
+
+
+def _loaded() -> bool:
+    """Whether kernels have served before in this process."""
+    return kernel.cache_info().currsize > 0
 
 
 @cache

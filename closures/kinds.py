@@ -20,7 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 import pinocchio as pin
-from scipy.spatial.transform import Rotation
 
 SIX = ("x", "y", "z", "rx", "ry", "rz")
 FRAMES, DISTANCE, COUPLING = range(3)  # what an equation is of: rows of two frames, their distance, joints
@@ -125,6 +124,8 @@ class Anchors:
 
 def equations(closure: Closure, at: Anchors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """phi (N, m), J (N, m, nv) and drift (N, m) of a closure."""
+    from scipy.spatial.transform import Rotation
+
     kind = KINDS[closure.kind]
     if kind.formula == DISTANCE:
         return _distance(closure, at)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.stats import chi2
 
 from robodyn_pin.errors import SolverFailed
 
@@ -35,10 +33,14 @@ class Gaussian:
 
     def inside(self, theta: np.ndarray, level: float = 0.95) -> np.ndarray:
         """Which parameters (..., p) lie in the ellipsoid that holds `level` of the distribution, (15)."""
+        from scipy.stats import chi2
+
         return np.asarray(self.distances(theta) <= chi2.ppf(level, len(self.mean)))
 
     def ellipsoid(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Half axes (p,) of that ellipsoid, longest first, and their directions (p, p), one a column."""
+        from scipy.stats import chi2
+
         values, directions = np.linalg.eigh(self.covariance)
         return np.sqrt(chi2.ppf(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
 
@@ -68,6 +70,9 @@ def infer(model: Model, evidence: Evidence) -> Posterior:
     Raises:
         SolverFailed: no minimum found.
     """
+    from scipy.optimize import least_squares
+    from scipy.stats import chi2
+
     z, sigma, prior = evidence.z, evidence.sigma, evidence.prior
     s = prior.deviations
     whiten = np.sqrt(evidence.gamma) * np.linalg.inv(np.linalg.cholesky(prior.covariance / np.outer(s, s)))

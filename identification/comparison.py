@@ -8,7 +8,6 @@ an error of the model that comes back with the motion then moves both estimates 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.block_jackknife import likeness, spread
@@ -46,10 +45,14 @@ class Evidence:
 
     def reach(self) -> np.ndarray:
         """Half widths (k,) of 95 % intervals."""
+        from scipy.stats import t as student
+
         return self.deviations * student.ppf(1 - UNLIKELY / 2, self.freedom)
 
     def by_chance(self, change: np.ndarray) -> np.ndarray:
         """Probability (k,) of changes at least as large as these (k,) if there is none."""
+        from scipy.stats import t as student
+
         return 2 * student.sf(np.abs(change) / self.deviations, self.freedom)
 
 

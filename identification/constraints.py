@@ -1,11 +1,17 @@
 """The convex constraints of the feasible fit, each with a name, so that those which cannot hold can be told."""
 
-import cvxpy as cp
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, Equality
 from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, UNIT, Layout, smallest_eigenvalues
 from robodyn_pin.identification.solving import solve
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 SLACK = 1.05  # the solver meets constraints to a tolerance; asking for a little more keeps the answer inside
 INSET = 1e-6  # likewise for masses, in parts of their bounds
@@ -15,12 +21,16 @@ NEAR = 1e-5  # [m] what centres and, in parts, total masses may miss their bound
 
 def pseudo_inertias(x: cp.Expression, n: int) -> list[cp.Expression]:
     """Symmetric P (4, 4) of each body, for parameters x in units of 1 kg and 0.1 m."""
+    import cvxpy as cp
+
     flat = [cp.reshape(PSEUDO_INERTIA @ x[10 * i : 10 * i + 10], (4, 4), order="C") for i in range(n)]
     return [(P + P.T) / 2 for P in flat]
 
 
 def constraints(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, cp.Constraint]:
     """What x (p,) must meet besides equalities, in units of 1 kg and 0.1 m: name -> constraint."""
+    import cvxpy as cp
+
     names, n = layout.bodies, len(layout.bodies)
     held = {
         f"{name!r} is a body": P >> SLACK * bounds.eigenvalue * np.eye(4)
@@ -100,6 +110,8 @@ def conflict(layout: Layout, bounds: Bounds) -> list[str]:
 
     A deletion filter: each in turn is left out, and stays out where the others still contradict each other.
     """
+    import cvxpy as cp
+
     x = cp.Variable(layout.size)
     named = constraints(x, layout, bounds) | _equalities(x, layout, bounds)
     left = list(named)
@@ -113,5 +125,7 @@ def conflict(layout: Layout, bounds: Bounds) -> list[str]:
 
 
 def _can_hold(chosen: list[cp.Constraint]) -> bool:
+    import cvxpy as cp
+
     status = solve(cp.Problem(cp.Minimize(0), chosen), "CLARABEL")
     return status not in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE)  # a solver that gives up has not shown it

@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import null_space, solve_triangular
-from scipy.optimize import brentq
 
 from robodyn_pin.errors import ClosureFailed
 
@@ -112,6 +111,7 @@ def largest_amplitude(load: Callable[[np.ndarray], float], X: np.ndarray, most: 
     Args:
         load: highest load of a motion, infinite where the robot cannot follow; at most 1 in the centres.
     """
+    from scipy.optimize import brentq
 
     def excess(factor: float) -> float:
         return load(scaled(X, factor)) - 1

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import minimize
 
 from robodyn_pin.errors import SolverFailed
 
@@ -75,6 +74,8 @@ def objective(problem: DesignProblem, u: np.ndarray, criterion: Criterion) -> tu
 
 def improve(problem: DesignProblem, start: np.ndarray, criterion: Criterion, steps: int = 100) -> np.ndarray:
     """Inputs (n,) from a start by sequential quadratic programming, which Stiff-6660 uses as well."""
+    from scipy.optimize import minimize
+
     sides = {"eq": problem.equal, "ineq": problem.above}.items()
     constraints = [{"type": k, "fun": lambda u, f=f: f(u)[0], "jac": lambda u, f=f: f(u)[1]} for k, f in sides if f]
     bounds = list(zip(problem.low, problem.high, strict=True))

@@ -3,10 +3,12 @@
 Source: Sousa & Cortesao, IJRR 33(6), 2014; Wensing, Kim & Slotine, RA-L 3(1), 2018.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 
 from robodyn_pin.errors import SolverFailed
@@ -17,6 +19,9 @@ from robodyn_pin.identification.objective import stacked_rows
 from robodyn_pin.identification.parameters import UNIT, Layout, pseudo_inertia, smallest_eigenvalues
 from robodyn_pin.identification.prior import Prior, check_prior
 from robodyn_pin.identification.solving import SOLVERS, solve
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 FINEST = 1e-5  # of the rms torque: less noise is rounding, and leaves the solver no digits for the prior
 
@@ -49,6 +54,8 @@ def fit_feasible(
         RobodynError: equalities that contradict each other.
         SolverFailed: no solver reached an optimum that passes the check; names the constraints that cannot hold.
     """
+    import cvxpy as cp
+
     check_prior(prior, layout.bodies)
     n, p = len(layout.bodies), layout.size
     rms = np.array([np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
@@ -96,6 +103,8 @@ def _entropic(residual: cp.Expression, x: cp.Expression, size: float, prior: Pri
     Beside logarithms the squares do better as a quadratic form in the residual than as a cone (weight 0.001: 24 of 24
     trial problems optimal against 13).
     """
+    import cvxpy as cp
+
     total = cp.sum_squares(size / prior.weight * residual)
     for i, P in enumerate(pseudo_inertias(x, len(prior.bodies))):
         inverse = np.linalg.inv(np.linalg.cholesky(pseudo_inertia(prior.bodies[i] / UNIT)))

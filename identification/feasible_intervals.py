@@ -11,7 +11,6 @@ Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 
 
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 from scipy.linalg import solve_triangular
 
@@ -50,6 +49,8 @@ def feasible_intervals(
         directions: (k, p); unit rows for single parameters, the base set's matrix for base parameters.
         freedom: of the residuals, as in `intervals`.
     """
+    import cvxpy as cp
+
     scale = np.concatenate([np.tile(UNIT, len(layout.bodies)), _scalar_units(estimate, layout)])
     size = estimate.deviations
     root = np.linalg.cholesky(estimate.covariance / np.outer(size, size))

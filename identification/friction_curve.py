@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, least_squares, nnls
 
 from robodyn_pin.errors import RobodynError
 
@@ -95,6 +94,8 @@ def fit_curve(
     Raises:
         RobodynError: too few speeds for the model.
     """
+    from scipy.optimize import least_squares, nnls
+
     w, y = points.speed, points.effort
     _enough(w, [*names, *(["speed"] if shaped else [])], len(names) + shaped + offset)
     bounds = np.log(np.abs(w).min() / REACH), np.log(np.abs(w).max() * REACH)
@@ -144,6 +145,7 @@ def fit_curve(
 
 def _sizes(rest: np.ndarray, error: np.ndarray, freedom: int) -> np.ndarray:
     """Standard deviations (n,) of points: their own errors (n,), and a common one that explains the rest of the residuals."""
+    from scipy.optimize import brentq
 
     def excess(common: float) -> float:
         return float(np.sum(rest**2 / (error**2 + common**2))) - freedom

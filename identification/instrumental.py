@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 
@@ -40,6 +39,8 @@ class InstrumentalEstimate:
     @property
     def probability(self) -> float:
         """Chance of a disagreement at least as large if the regressor had no noise."""
+        from scipy.stats import chi2
+
         return float(chi2.sf(self.statistic, self.freedom)) if self.freedom else 1.0
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from robodyn_pin.errors import RobodynError, SolverFailed
 from robodyn_pin.identification.bounds import Bounds, Equality, reduction
@@ -89,6 +88,8 @@ def fit_log_cholesky(
         RobodynError: bounds or a distance that this parametrisation cannot express.
         SolverFailed: no minimum within the steps.
     """
+    from scipy.optimize import minimize
+
     if bounds.total_mass is not None or bounds.boxes or bounds.ellipsoids or prior.distance == "entropic":
         raise RobodynError(
             "the log-Cholesky fit knows mass bounds, equalities and quadratic priors; total mass, centres of mass and the "

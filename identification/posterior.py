@@ -11,7 +11,6 @@ That bodies must be able to exist takes no part: intervals are rather too wide t
 """
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.least_squares import BaseEstimate
@@ -52,6 +51,7 @@ def _given(D: np.ndarray, bounds: Bounds) -> np.ndarray:
 
 def _most_likely(off: np.ndarray, C: np.ndarray, D: np.ndarray) -> float:
     """s with which N(0, C + s^2 D) is most likely to give off (r,)."""
+    from scipy.optimize import minimize_scalar
 
     def unlikely(log_spread: float) -> float:
         M = C + np.exp(2 * log_spread) * D

@@ -11,7 +11,6 @@ thinner than that part of its size. Nearest means, with the bodies' changes dP_i
 from dataclasses import dataclass
 from typing import Literal
 
-import cvxpy as cp
 import numpy as np
 
 from robodyn_pin.errors import ShapeMismatch, SolverFailed
@@ -87,6 +86,8 @@ def programme(
     Raises:
         SolverFailed: no solver reached an optimum that passes the check.
     """
+    import cvxpy as cp
+
     n = len(y0)
     R = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
     y = cp.Variable(10 * n)

@@ -1,14 +1,21 @@
 """Conic programmes: solved without cvxpy's warnings, with what became of it in words."""
 
-import warnings
+from __future__ import annotations
 
-import cvxpy as cp
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
 
 SOLVERS = ("CLARABEL", "SCS")  # in the order in which they are tried
 
 
 def solve(problem: cp.Problem, solver: str, **options: float) -> str:
     """The solver's status, which says what cvxpy's warnings say, or why the solver gave up; callers look at the answer."""
+    import cvxpy as cp
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

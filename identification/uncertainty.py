@@ -1,7 +1,6 @@
 """How sure estimates and predictions are: intervals of base parameters, deviations of predicted efforts."""
 
 import numpy as np
-from scipy.stats import t as student
 
 from robodyn_pin.identification.least_squares import BaseEstimate
 
@@ -10,6 +9,8 @@ LEVEL = 0.95
 
 def quantile(freedom: float = np.inf) -> float:
     """How many standard deviations an interval reaches to both sides; Student's where few rows gave the noise."""
+    from scipy.stats import t as student
+
     return float(student.ppf((1 + LEVEL) / 2, max(freedom, 1.0)))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from robodyn_pin.errors import SolverFailed, UnseenShape
 from robodyn_pin.identification.base_parameters import BaseSet
@@ -70,6 +69,8 @@ def fit_shapes(
         UnseenShape: rows that do not show a shape; names it.
         SolverFailed: no end of the steps.
     """
+    from scipy.optimize import lsq_linear
+
     theta = np.array(start, float)
     groups = fold(theta)
     for count in range(STEPS):

@@ -1,7 +1,6 @@
 """What the residuals still hold: a model that explains everything leaves white noise."""
 
 import numpy as np
-from scipy.stats import chi2
 
 LAGS = 20
 
@@ -11,6 +10,8 @@ def ljung_box(x: np.ndarray) -> np.ndarray:
 
     Source: Ljung & Box, Biometrika 65(2), 1978.
     """
+    from scipy.stats import chi2
+
     n = len(x)
     lags = min(LAGS, n - 1)
     x = x - x.mean(axis=0)

@@ -24,6 +24,7 @@ _PUBLIC = {
     "load": "robot.robot",
     "Wrench": "dynamics.equations",
     "inverse_dynamics": "dynamics.equations",
+    "prepared": "dynamics.prepared",
     "nearest_torques": "dynamics.equations",
     "forward_dynamics": "dynamics.equations",
     "mass_matrix": "dynamics.equations",

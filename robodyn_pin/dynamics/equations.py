@@ -63,14 +63,18 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
 def _body_efforts(robot: Robot, state: State) -> np.ndarray:
     model, total = robot.model, np.empty(state.q.shape)
     if kernel_choice.chosen(len(total)) and (compiled := robot.loops.compiled()):
-        parameters = np.array([body.toDynamicParameters() for body in model.inertias])
-        given = kernel_choice.ready(model.gravity.linear, parameters, state.q, state.v, state.a)
+        given = kernel_choice.ready(model.gravity.linear, body_parameters(robot), state.q, state.v, state.a)
         kernel_choice.kernel("robodyn_pin.dynamics.kernel").efforts(compiled[0], *given, total)
         return total
     data = model.createData()
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         total[i] = pin.rnea(model, data, q, v, a)
     return total
+
+
+def body_parameters(robot: Robot) -> np.ndarray:
+    """The ten parameters of each joint's body (joints, 10), as Pinocchio orders them."""
+    return np.array([body.toDynamicParameters() for body in robot.model.inertias])
 
 
 def coordinate_efforts(robot: Robot, state: State) -> np.ndarray:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from robodyn_pin.log_to_robot.clear_gain import (
     CLEARLY,
@@ -167,6 +166,8 @@ def _try(robot: Robot, samples: Picked, plain: Explained, guess: Guess) -> Tried
 
 def _scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
     """For each motor the factor on its torque that leaves least, named by what makes such a factor."""
+    from scipy.optimize import minimize_scalar
+
     names = robot.motors.names
     for k, m in enumerate(names):
 
@@ -187,6 +188,8 @@ def _scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
 
 def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
     """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+    from scipy.optimize import minimize_scalar
+
     few = samples.every(GEAR_EVERY)
     for k, m in enumerate(robot.motors.names):
         if k not in badly and len(robot.coordinates.names) == len(robot.motors.names):

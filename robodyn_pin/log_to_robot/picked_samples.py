@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import nnls
 
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
@@ -188,6 +187,8 @@ def _independent(columns: np.ndarray) -> np.ndarray:
 def _solved(gram: np.ndarray, moments: np.ndarray, length: np.ndarray, bounded: int) -> np.ndarray:
     """The x (p,) of the normal equations for columns of these lengths, the last `bounded` of them not negative; it stays near
     zero along what is hardly shown."""
+    from scipy.optimize import nnls
+
     free, length = len(gram) - bounded, np.where(length > 0, length, 1.0)
     L = cholesky(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=True, check_finite=False)
     z = solve_triangular(L, moments / length, lower=True, check_finite=False)

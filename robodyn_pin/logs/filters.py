@@ -4,7 +4,6 @@ from typing import Annotated
 
 import numpy as np
 from pydantic import Field
-from scipy.signal import butter, sos2zpk, sosfiltfilt, sosfreqz
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.files import Strict
@@ -25,6 +24,8 @@ class Lowpass(Strict):
         Raises:
             BadLog: the cut-off lies at or above half the sampling rate.
         """
+        from scipy.signal import butter
+
         if self.cutoff >= rate / 2:
             raise BadLog(
                 f"{where}: a filter at {self.cutoff:g} Hz needs more than {2 * self.cutoff:g} samples a second, the log has "
@@ -34,11 +35,15 @@ class Lowpass(Strict):
 
     def reach(self, rate: float, where: str, left: float = FORGOTTEN) -> int:
         """Samples after which `left` of a transient is left."""
+        from scipy.signal import sos2zpk
+
         slowest = np.abs(sos2zpk(self.sections(rate, where))[1]).max()
         return int(np.ceil(np.log(left) / np.log(slowest)))
 
     def response(self, frequency: np.ndarray, rate: float, where: str) -> np.ndarray:
         """Share of oscillations (k,) [rad per sample] that it lets through, both ways."""
+        from scipy.signal import sosfreqz
+
         return np.abs(sosfreqz(self.sections(rate, where), frequency)[1]) ** 2
 
     def apply(self, x: np.ndarray, rate: float, where: str) -> np.ndarray:
@@ -47,6 +52,8 @@ class Lowpass(Strict):
         Raises:
             BadLog: fewer samples than the filter needs at its ends.
         """
+        from scipy.signal import sosfiltfilt
+
         sections = self.sections(rate, where)
         padding = 3 * (2 * len(sections) + 1)
         if len(x) <= padding:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pinocchio as pin
-from scipy.optimize import least_squares
 
 from robodyn_pin.closures.closing import newton
 from robodyn_pin.closures.kinds import FRAMES, KINDS, Closure
@@ -44,6 +43,8 @@ def close_home(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> np
 
 def _not_closed(name: str, loops: Loops, coordinates: Axes, q0: np.ndarray) -> ClosureFailed:
     """Return the error that names what stands in the way: the held coordinates, or the closures themselves."""
+    from scipy.optimize import least_squares
+
     # Newton wanders where there is no solution; least squares stops at the nearest miss.
     near = least_squares(
         lambda q: loops.evaluate(q[None]).phi[0],

@@ -8,7 +8,6 @@ from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.optimize import nnls
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
@@ -225,6 +224,8 @@ def at_home(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 
 def motor_inertias(M: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Inertias I (n,) >= 0 of the motors alone with B' diag(I) B as close to M as possible, relative to M."""
+    from scipy.optimize import nnls
+
     rows = B @ np.linalg.inv(np.linalg.cholesky(M)).T  # there M is the identity
     columns = np.stack([np.outer(b, b).ravel() for b in rows], axis=1)
     return np.asarray(nnls(columns, np.eye(len(M)).ravel())[0])
