@@ -20,7 +20,7 @@ from robodyn_pin.logs.repeats import CONTEXT, encoder_steps, equal_rows, repeate
 HEAD = 8192  # rows from which a clock is judged
 FEWEST = 64  # rows below which a log tells nothing of its clock
 CUTOFFS = np.geomspace(0.05, 1.6, 9)  # [rad per sample] of the smooth motion that are tried
-CLEARLY = 1.25  # times less noise in the motors, of their mean: then values are early and late together
+CLEARLY = 1.05  # times less noise in a motor, of their mean, by the lateness of the others: then all are late together
 STEPS = 5  # of Gauss and Newton: the first leaves a tenth of the lateness, the last a thousandth
 SLOW = 0.1  # share of the samples, the slowest, that show a motor's noise alone
 BLOCK = 8192  # samples of the uniform clock that are worked out at once
@@ -97,11 +97,11 @@ def _judged(x: np.ndarray, q: np.ndarray, cutoff: float) -> Judged:
     fast = known >= np.median(known)
     rest = _size(left[fast])
     if many > 1:
-        without = _size((left - speed * late[:, None])[fast]) * np.sqrt(many / (many - 1))
         # The median of chi-square with one degree of freedom is 0.455.
         variance = float(np.median(late[fast] ** 2) / 0.455 - np.median(1 / known[fast]))
-        if np.log(rest / without).mean() > np.log(CLEARLY) and variance > 0:
-            rest, spread = without, float(np.sqrt(variance / free))
+        by_others = _size(_less_late(left, speed, noise, variance)[fast]) if variance > 0 else rest
+        if np.log(rest / by_others).mean() > np.log(CLEARLY):
+            rest, spread = by_others, float(np.sqrt(variance / free))
     return Judged(cutoff, free, rest / free, np.sqrt(np.mean(speed**2, axis=0)), noise, spread)
 
 
@@ -128,6 +128,19 @@ def _lateness(left: np.ndarray, speed: np.ndarray, noise: np.ndarray) -> tuple[n
     """By how many samples each row (N,) is off, and how well that is known (one over its variance)."""
     known = ((speed / noise) ** 2).sum(axis=1) + 1e-300
     return (left * speed / noise**2).sum(axis=1) / known, known
+
+
+def _less_late(left: np.ndarray, speed: np.ndarray, noise: np.ndarray, variance: float) -> np.ndarray:
+    """What is left (N, n) of each motor without the lateness that the others show: its own would explain its noise always.
+
+    Args:
+        variance: of the lateness.
+    """
+    found = left.copy()
+    for k in range(left.shape[1]):
+        late, known = _lateness(*(np.delete(x, k, axis=-1) for x in (left, speed, noise)))
+        found[:, k] -= speed[:, k] * late * known / (known + 1 / variance)
+    return found
 
 
 def repeats(log: Log, clock: Clock) -> np.ndarray:

@@ -8,6 +8,7 @@ import pytest
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs import stored_log
+from robodyn_pin.logs.clock import Clock, find_clock
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_log
@@ -108,6 +109,20 @@ def test_standstill_and_coarse_encoders_are_no_repeated_rows(robot):
     assert quality_of(clean, robot).clock == ""
     judged = replace(clean, quality=quality_of(clean, robot))
     assert uniform(judged) is judged
+
+
+@pytest.mark.parametrize("unlike", [1.0, 10.0, 100.0])
+def test_lateness_shows_in_more_than_one_motor(unlike):
+    """Moving the rows in time can always explain the noise of the motor that is fastest for its noise."""
+    rng, t = np.random.default_rng(3), np.arange(3000) / RATE
+
+    def clock(when: np.ndarray) -> Clock:
+        fast, slow = np.sin(3 * when) + 0.3 * np.sin(7.1 * when), np.cos(2.2 * when) + 0.2 * np.sin(5 * when)
+        q = np.stack([fast, slow / unlike], axis=1)
+        return find_clock(Log("log", t, q + NOISE * rng.normal(size=q.shape), None), RATE)
+
+    assert clock(t).late == 0
+    assert clock(t + JITTER * rng.normal(size=len(t))).late == pytest.approx(JITTER, rel=0.1)
 
 
 @pytest.mark.parametrize("kind", ["true", "late"])
