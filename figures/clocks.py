@@ -11,8 +11,9 @@ from make import ROOT, Row, Section
 from robodyn_pin.dynamics.loads import loads
 from robodyn_pin.files import resolve
 from robodyn_pin.log_to_robot.run import execute, read_run
-from robodyn_pin.log_to_robot.run_file import RunFile, read_as
+from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.reading import read_as
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load, load_named
 

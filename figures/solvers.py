@@ -71,7 +71,7 @@ def measured(name: str) -> tuple[Problem, RunFile, AnyLog]:
     path = RUNS / f"{name}.yaml"
     run = read_run(path).model_copy(update={"choose": ChooseSpec()})
     robot, spec = load(resolve(path.parent, run.robot)), run.fit[0]
-    log = open_log(resolve(path.parent, spec.file), robot, run.columns, run.units, run.scale, run.rate)
+    log = open_log(run, resolve(path.parent, spec.file), robot)
     log = log.window(*(spec.rows or (0, log.size)))
     fitted = choose(robot, run, [log], lambda stage: None)
     groups = pooled(fitted.rows)

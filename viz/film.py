@@ -18,8 +18,9 @@ import pinocchio as pin
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.families.reduced_delta import Lump
-from robodyn_pin.log_to_robot.run_file import RunFile, read_as
+from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.reading import read_as
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, straight_arrow
 from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads, strut_film_loads

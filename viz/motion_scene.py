@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.dynamics.from_motors import close_motors
-from robodyn_pin.log_to_robot.run_file import RunFile, read_as
+from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.reading import read_as
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.scene import Scene, scene_of_robot

@@ -50,6 +50,7 @@ def ctrl_c_expected() -> Iterator[None]:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
+        process.heard()
         process.awaits_ctrl_c = False
         if process.ends_at_ctrl_c:
             signal.signal(signal.SIGINT, before)

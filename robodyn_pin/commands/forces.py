@@ -92,8 +92,8 @@ def _robot_and_log(
     robot: str, log: Path, params: Path | None, tool: Path | None, payload: list[Path] | None, torque: bool = False
 ) -> tuple["Robot", "RunFile | None", "Log", "Preparation"]:
     """The robot with what it carries, its result's run settings, and the log with how its rates are found."""
-    from robodyn_pin.log_to_robot.run_file import read_as
     from robodyn_pin.logs.differentiation import Preparation
+    from robodyn_pin.logs.reading import read_as
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying_files(model, payload)

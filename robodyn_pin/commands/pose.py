@@ -56,7 +56,7 @@ def pose_command(
     """
     import numpy as np
 
-    from robodyn_pin.log_to_robot.run_file import read_as
+    from robodyn_pin.logs.reading import read_as
     from robodyn_pin.poses.report import FLANGE, in_units, moving, nearness_along, pose_of, reaching, standing
 
     if sum(x is not None for x in (at, reach, motion)) > 1:

@@ -8,6 +8,8 @@ import time
 
 from robodyn_pin.errors import INTERRUPTED
 
+NO_SIGNAL = 0  # signals count from 1
+
 
 def main() -> None:
     """Entry point."""
@@ -21,18 +23,26 @@ def main() -> None:
 
     def end_when_asked() -> None:
         """Runs also while the main thread is in LAPACK or compiled code; imports nothing, as that one may be in an import."""
-        while signal.SIGINT not in os.read(heard, 1) or process.awaits_ctrl_c:
-            pass
+        while (number := os.read(heard, 1)[0]) != signal.SIGINT or process.awaits_ctrl_c:
+            if number == NO_SIGNAL:
+                caught_up.set()
         drop_results()
         _end(
             "\r\x1b[2K\x1b[?25h" if os.isatty(2) else "", process.kept
         )  # a bar that is drawn there has hidden the cursor
 
+    def wait_for_it() -> None:
+        """A signal may be here before the other thread has read of it."""
+        caught_up.clear()
+        os.write(sent, bytes([NO_SIGNAL]))
+        caught_up.wait()
+
+    caught_up = threading.Event()
     heard, sent = os.pipe()
     os.set_blocking(sent, False)
     signal.set_wakeup_fd(sent, warn_on_full_buffer=False)
     threading.Thread(target=end_when_asked, daemon=True).start()
-    process.ends_at_ctrl_c = True
+    process.ends_at_ctrl_c, process.heard = True, wait_for_it
     signal.signal(signal.SIGINT, stand_still)
     from robodyn_pin.commands.cli import main as run
 

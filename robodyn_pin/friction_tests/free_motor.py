@@ -31,7 +31,7 @@ from robodyn_pin.friction_tests.strokes import (
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import read_log, rows_of
+from robodyn_pin.logs.reading import read_as, rows_of
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
 
@@ -93,7 +93,7 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log
     """The rows of the logs that a file names, on uniform clocks, and the steps of the motors' encoders (n,).
 
     Raises:
-        BadFile: it names none. BadLog: as `read_log`.
+        BadFile: it names none. BadLog: as `read_as`.
     """
     if not run.logs:
         raise BadFile(
@@ -101,7 +101,7 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log
             "their log"
         )
     for named in run.logs:
-        log = read_log(resolve(folder, named.file), robot, run.columns, run.units, scale=run.scale, rate=run.rate)
+        log = read_as(run, resolve(folder, named.file), robot)
         log = log.section(*rows_of(named, log.size))
         check_travel(robot, log, run.units)
         yield _fresh(log), resolution(log.q)

@@ -11,9 +11,9 @@ from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.least_squares import noise_of_poses
 from robodyn_pin.identification.steady_motion import WINDOW, still_parts
-from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile, read_as
+from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import LogSpec, rows_of
+from robodyn_pin.logs.reading import LogSpec, read_as, rows_of
 from robodyn_pin.robot.robot import Robot
 
 SHORTEST = 0.2  # [s] of a pose that is found

@@ -118,7 +118,7 @@ def _check_rates(fit: list[Selected]) -> None:
 def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     """A log of the run file, opened, and its samples that are named there."""
     path = resolve(folder, spec.file)
-    log = open_log(path, robot, run.columns, run.units, run.scale, run.rate)
+    log = open_log(run, path, robot)
     begin, end = rows_of(spec, log.size)
     with path.open("rb") as file:
         found = Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())

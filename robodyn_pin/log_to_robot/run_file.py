@@ -9,11 +9,9 @@ from robodyn_pin.files import NotNegative, Positive, Strict
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import LogSpec, read_log
+from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.offered_friction import check_offered
-from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.shapes import ShapeSpec
 
 
@@ -174,9 +172,3 @@ class RunFile(LogKeys):
                 "own choice; leave one of them out"
             )
         return self
-
-
-def read_as(run: RunFile | None, path: Path, robot: Robot, torque: bool = True) -> Log:
-    """A log whose columns, units, scale and rate are those of a run file; without one our names and SI. As `read_log`."""
-    keys = run or LogKeys()
-    return read_log(path, robot, keys.columns, keys.units, torque, keys.scale, keys.rate)

@@ -52,7 +52,7 @@ def find_clock(head: Log, rate: float) -> Clock:
     begin = float(head.t[0])
     steps = encoder_steps(head.q)
     moves = np.ptp(head.q, axis=0) > 4 * steps
-    if head.size < FEWEST or not moves.any():
+    if head.stamps or head.size < FEWEST or not moves.any():
         return Clock(rate, float(CUTOFFS[-1]), np.full(len(steps), np.inf), steps, 0.0, begin)
     kept = ~repeated_rows(equal_rows([head.q, head.dq, head.ddq]), head.q, steps)
     x, q = (head.t[kept] - head.t[0]) * rate, head.q[kept]
@@ -144,7 +144,9 @@ def _less_late(left: np.ndarray, speed: np.ndarray, noise: np.ndarray, variance:
 
 
 def repeats(log: Log, clock: Clock) -> np.ndarray:
-    """Rows (N,) whose motion is that of the row before although the robot moves."""
+    """Rows (N,) whose motion is that of the row before although the robot moves; none where the stamps count."""
+    if log.stamps:
+        return np.zeros(log.size, bool)
     return repeated_rows(equal_rows([log.q, log.dq, log.ddq]), log.q, clock.steps) & (log.t > clock.begin)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.table import Table, check_header, open_table
 from robodyn_pin.logs.uniform import quality_of
-from robodyn_pin.logs.units import FACTORS, Scale, Units, factors
+from robodyn_pin.logs.units import FACTORS, LogKeys, Scale, Units, factors
 from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot
 
@@ -37,17 +37,14 @@ class LogColumns:
 
     table: Table
     robot: Robot
-    columns: Mapping[str, str | int]  # our name -> header, or number of the column, from 1
-    units: Units
-    scale: Scale
+    keys: LogKeys
     torque: bool
-    rate: float | None = None  # [Hz] of a log without a clock
     gaps: bool = False  # cells without a number become NaN
     first_tick: int | None = None  # of its clock, where that has so many ticks that it counts from the first row
 
     def __post_init__(self) -> None:
         ours, count = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)], len(self.table.headers)
-        for name, header in self.columns.items():
+        for name, header in self.keys.columns.items():
             if name not in ours:
                 where = f"the column map for {self.table.path.name}; robot {self.robot.name!r} has no such motor"
                 raise UnknownName("column", name, where, ours)
@@ -55,14 +52,19 @@ class LogColumns:
                 raise BadLog(
                     f"{self.table.path} has {count} columns, 'columns: {{{name}: {header}}}' asks for another; expected 1 to {count}"
                 )
-        factors(self.robot, self.units, self.scale)
+        factors(self.robot, self.keys.units, self.keys.scale)
         clock = self._headers("t")[0]
-        if self.rate is not None and (clock in self.table.headers or "t" in self.columns):
+        if self.keys.rate is not None and (clock in self.table.headers or "t" in self.keys.columns):
             raise BadLog(
-                f"{self.table.path} has a clock, column {clock!r}, and 'rate: {self.rate:g}' is for logs without one; leave 'rate' "
+                f"{self.table.path} has a clock, column {clock!r}, and 'rate: {self.keys.rate:g}' is for logs without one; leave 'rate' "
                 "out"
             )
-        if self.rate is None and clock not in self.table.headers and self.table.has_header and "t" not in self.columns:
+        if (
+            self.keys.rate is None
+            and clock not in self.table.headers
+            and self.table.has_header
+            and "t" not in self.keys.columns
+        ):
             hint = "name the column under 'columns: {t: NAME}', or give the rate of a log without a clock, 'rate: HZ'"
             raise UnknownName("column", "t", str(self.table.path), self.table.headers, hint)
         for header in self.needed():
@@ -80,11 +82,13 @@ class LogColumns:
 
     def counted_from(self, cells: "pl.DataFrame") -> "LogColumns":
         """The same with the first tick of a clock, given the file's first rows."""
-        return self if self.rate is not None else replace(self, first_tick=first_tick(cells[self._headers("t")[0]]))
+        return (
+            self if self.keys.rate is not None else replace(self, first_tick=first_tick(cells[self._headers("t")[0]]))
+        )
 
     def _is_read(self, prefix: str) -> bool:
         if prefix == "t":
-            return self.rate is None
+            return self.keys.rate is None
         needed = prefix == "q_" or (prefix == "tau_" and self.torque)
         return needed or any(header in self.table.headers for header in self._headers(prefix))
 
@@ -92,7 +96,7 @@ class LogColumns:
         return ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
 
     def _headers(self, prefix: str) -> list[str]:
-        given = [self.columns.get(name, name) for name in self._names(prefix)]
+        given = [self.keys.columns.get(name, name) for name in self._names(prefix)]
         return [self.table.headers[header - 1] if isinstance(header, int) else header for header in given]
 
     def take(self, cells: "pl.DataFrame", begin: int) -> Log:
@@ -106,17 +110,18 @@ class LogColumns:
             headers = self._headers(prefix)
             return np.stack([column(cells[h], where, line, begin, self.gaps) for h in headers], axis=1) * factor
 
-        position, effort = factors(self.robot, self.units, self.scale)
-        if self.rate is None:
-            clock, unit = cells[self._headers("t")[0]], FACTORS[self.units.time]
+        position, effort = factors(self.robot, self.keys.units, self.keys.scale)
+        if self.keys.rate is None:
+            clock, unit = cells[self._headers("t")[0]], FACTORS[self.keys.units.time]
             t = column(clock, where, line, begin, self.gaps, True, self.first_tick, unit)
         else:
-            t = (begin + np.arange(len(cells))) / self.rate
+            t = (begin + np.arange(len(cells))) / self.keys.rate
         q = block("q_", position)
         assert q is not None
         return Log(
             self.table.path.name, t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
             simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
+            stamps=self.keys.clock == "stamps",
             quality=replace(UNSEEN, unused=self.unused),
         )  # fmt: skip
 
@@ -137,6 +142,7 @@ def read_log(
     torque: bool = True,
     scale: Scale | None = None,
     rate: float | None = None,
+    clock: Literal["found", "stamps"] = "found",
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
 
@@ -146,16 +152,26 @@ def read_log(
         torque: whether torques must be there.
         scale: factors of single motors, after the units.
         rate: [Hz] of a log without a clock.
+        clock: when rows were sampled: as the motion shows, or at their stamps, and all of them anew.
 
     Raises:
         BadLog: names the file, the column and the row of what is wrong.
         UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
     """
+    keys = LogKeys.model_construct(
+        columns=dict(columns or {}), units=units or Units(), scale=scale or Scale(), rate=rate, clock=clock
+    )
+    return read_as(keys, path, robot, torque)
+
+
+def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool = True) -> Log:
+    """Read a log as a file says, without one with our names and in SI; as `read_log`."""
+    keys = keys or LogKeys()
     table = open_table(Path(path))
-    layout = LogColumns(table, robot, columns or {}, units or Units(), scale or Scale(), torque, rate)
+    layout = LogColumns(table, robot, keys, torque)
     log = checked(layout.take(table.read(layout.needed()), 0))
     check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))
-    check_speed(log, robot, layout.units)
+    check_speed(log, robot, keys.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
 
 

@@ -1,6 +1,6 @@
 """Logs that are too long for memory, and logs to be written."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,11 +11,11 @@ from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repea
 from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
-from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_log
+from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_as
 from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import open_table
 from robodyn_pin.logs.uniform import uniform
-from robodyn_pin.logs.units import Scale, Units
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
 
@@ -58,22 +58,15 @@ class StoredLog:
 AnyLog = Log | StoredLog
 
 
-def open_log(
-    path: Path,
-    robot: Robot,
-    columns: Mapping[str, str | int],
-    units: Units,
-    scale: Scale | None = None,
-    rate: float | None = None,
-) -> AnyLog:
-    """A log on a uniform clock: in memory, or left in its file where it is a long Parquet file with a regular clock.
+def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
+    """A log, read as a file says, on a uniform clock: in memory, or left in its file where it is a long Parquet file with a regular clock.
 
-    Raises: as `read_log`.
+    Raises: as `read_as`.
     """
     table = open_table(path)
     if not isinstance(table, ParquetTable) or (rows := table.rows) <= LONG:
-        return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
-    layout = LogColumns(table, robot, columns, units, scale or Scale(), True, rate)
+        return uniform(read_as(keys, path, robot))
+    layout = LogColumns(table, robot, keys, torque=True)
     wanted = layout.needed()
     layout = layout.counted_from(table.part(0, 1, wanted))
 
@@ -90,11 +83,11 @@ def open_log(
         low, end = max(0, begin - CONTEXT), min(begin + size + 1, rows)
         around = read(low, min(end + CONTEXT, rows))
         if (np.diff(around.t) <= 0).any():  # refused, or rows are kept apart
-            return uniform(read_log(path, robot, columns, units, scale=scale, rate=rate))
+            return uniform(read_as(keys, path, robot))
         new = slice(begin - low + (begin > 0), end - low)
         again = int(repeats(around, clock)[new].sum())
         piece = around.section(begin - low, end - low)
-        check_speed(piece, robot, units)
+        check_speed(piece, robot, keys.units)
         marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / mean, limits, again, begin))
     whole = replace(merged(parts, robot.motors.names, mean, limits, clock.late), unused=layout.unused)
@@ -132,22 +125,15 @@ def _evened(
     return section
 
 
-def log_pieces(
-    path: Path,
-    robot: Robot,
-    columns: Mapping[str, str | int],
-    units: Units,
-    scale: Scale | None = None,
-    rate: float | None = None,
-) -> Iterator[Log]:
-    """A log with torques in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
+def log_pieces(keys: LogKeys, path: Path, robot: Robot) -> Iterator[Log]:
+    """A log with torques, read as a file says, in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
     number are NaN, the clock is as it is.
 
     Raises:
         BadLog, UnknownName: names the file and the column of what is wrong.
     """
     table, begin = open_table(path), 0
-    layout = LogColumns(table, robot, columns, units, scale or Scale(), True, rate, gaps=True)
+    layout = LogColumns(table, robot, keys, torque=True, gaps=True)
     for cells in table.pieces(layout.needed(), PIECE):
         if begin == 0:
             layout = layout.counted_from(cells)

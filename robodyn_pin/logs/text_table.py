@@ -37,7 +37,12 @@ class TextTable:
             raise BadLog(
                 f"{self.path} is no table: expected lines of text, found bytes that are no text or a line of {HEAD} bytes and more"
             )
-        return start.removeprefix(BYTE_ORDER).decode("utf-8", errors="replace").splitlines(keepends=True)
+        lines = start.removeprefix(BYTE_ORDER).decode("utf-8", errors="replace").split("\n")
+        if any("\r" in line.rstrip("\r") for line in lines):
+            raise BadLog(
+                f"{self.path}: a line ends with a carriage return alone; expected line feeds, write them instead"
+            )
+        return [line + "\n" for line in lines]
 
     @cached_property
     def notes(self) -> str:

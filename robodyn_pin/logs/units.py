@@ -68,7 +68,7 @@ class LogKeys(Strict):
         str, Annotated[int, Field(ge=1)] | str
     ] = {}  # our name -> header of the log, or number of the column, from 1
     rate: Positive | None = None  # [Hz] of logs without a clock, whose first row is at t = 0
-    clock: Literal["found", "stamps"] = "found"  # times of the rows: found from the motion, or the log's stamps as they are
+    clock: Literal["found", "stamps"] = "found"  # when rows were sampled: as the motion shows, or at their stamps
     units: Units = Units()
     scale: Scale = Scale()
 

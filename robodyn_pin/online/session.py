@@ -70,7 +70,7 @@ def start_session(
     parameters = tracked(robot, settings)
 
     def read(path: Path) -> Iterator[Log]:
-        return log_pieces(path, robot, settings.columns, settings.units, settings.scale, settings.rate)
+        return log_pieces(settings, path, robot)
 
     # The first part of every log is read now, so that wrong columns of a later log show before the first is tracked.
     openings = [next(read(path)) for path in paths]

@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +83,7 @@ class _Process:
     kept: bool = False  # results have appeared
     ends_at_ctrl_c: bool = False  # at once, by another thread
     awaits_ctrl_c: bool = False  # goes on after it
+    heard: Callable[[], None] = lambda: None  # returns when the other thread has read all signals so far
 
 
 process = _Process()

@@ -11,10 +11,10 @@ from robodyn_pin.logs import stored_log
 from robodyn_pin.logs.clock import Clock, find_clock
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import read_log
+from robodyn_pin.logs.reading import read_as, read_log
 from robodyn_pin.logs.stored_log import StoredLog, open_log
 from robodyn_pin.logs.uniform import at_rows, quality_of, uniform
-from robodyn_pin.logs.units import Units
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load
 
@@ -99,6 +99,25 @@ def test_rows_have_what_is_predicted_for_the_time_at_which_they_were_sampled(rob
     assert len(found) == log.size
 
 
+@pytest.mark.parametrize("kind", ["received", "late"])
+def test_stamps_count_where_they_are_to(robot, tmp_path, monkeypatch, kind):
+    """Also for a log that stays in its file: no row is moved because of its values, none is left out."""
+    log = faulty(robot, kind)
+    write_log(tmp_path / "log.parquet", log, robot)
+    keys = LogKeys(clock="stamps")
+    whole = read_as(keys, tmp_path / "log.parquet", robot)
+    assert (whole.quality.late, whole.quality.repeated) == (0, 0)
+    monkeypatch.setattr(stored_log, "LONG", 1000)
+    left = open_log(keys, tmp_path / "log.parquet", robot)
+    assert isinstance(left, StoredLog)
+    stored = left.section(0, left.size)
+    for found in (uniform(whole), stored):
+        if kind == "late":  # on a regular clock
+            np.testing.assert_array_equal(found.q, log.q)
+            np.testing.assert_array_equal(found.efforts, log.tau)
+    np.testing.assert_array_equal(stored.q, uniform(whole).q)
+
+
 def test_standstill_and_coarse_encoders_are_no_repeated_rows(robot):
     q, _, tau = exact(np.minimum(np.arange(SIZE) / RATE, 20.0))
     step = 0.02  # [rad] coarse: most rows equal the one before
@@ -131,10 +150,10 @@ def test_a_log_that_stays_in_its_file_gives_the_same_bits(robot, tmp_path, monke
     long = replace(log, **{k: np.concatenate([getattr(log, k)] * 3) for k in ("q", "tau")})
     long = replace(long, t=np.concatenate([log.t + k * SIZE / RATE for k in range(3)]))
     write_log(tmp_path / "log.parquet", long, robot)
-    whole = open_log(tmp_path / "log.parquet", robot, {}, Units())
+    whole = open_log(LogKeys(), tmp_path / "log.parquet", robot)
     monkeypatch.setattr(stored_log, "LONG", 1000)
     monkeypatch.setattr(stored_log, "PIECE", 777)
-    left = open_log(tmp_path / "log.parquet", robot, {}, Units())
+    left = open_log(LogKeys(), tmp_path / "log.parquet", robot)
     assert isinstance(left, StoredLog)
     assert (left.quality.repeated, left.quality.late) == (whole.quality.repeated, whole.quality.late)
     assert left.quality.jitter == pytest.approx(whole.quality.jitter, rel=1e-9)

@@ -15,7 +15,7 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import StoredLog, open_log
 from robodyn_pin.logs.uniform import quality_of
-from robodyn_pin.logs.units import Units
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load
 
@@ -106,10 +106,10 @@ def test_flat_tops_and_torques_at_the_limit(robot, exact):
 def stored(robot: Robot, log: Log, folder, monkeypatch) -> tuple[StoredLog, Log]:
     """One log left in its file, and read whole."""
     write_log(folder / "log.parquet", log, robot)
-    whole = open_log(folder / "log.parquet", robot, {}, Units())
+    whole = open_log(LogKeys(), folder / "log.parquet", robot)
     monkeypatch.setattr(stored_log, "LONG", 1000)
     monkeypatch.setattr(stored_log, "PIECE", 777)
-    left = open_log(folder / "log.parquet", robot, {}, Units())
+    left = open_log(LogKeys(), folder / "log.parquet", robot)
     assert isinstance(left, StoredLog)
     assert isinstance(whole, Log)
     return left, whole

@@ -12,7 +12,7 @@ import zstandard
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.logs.stored_log import log_pieces
 from robodyn_pin.logs.table import open_table, read_columns
-from robodyn_pin.logs.units import Units
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import load
 
 PLAIN = "# SIMULATED\nt,q\n0,1.5\n1,-2.5\n"
@@ -45,7 +45,7 @@ def test_tracking_reads_the_same_tables(tmp_path: Path, how: str):
     text = f"# SIMULATED\nt,{','.join(names)}\n{rows}"
     path = tmp_path / "log.csv"
     path.write_bytes(_written(text, how))
-    (piece,) = log_pieces(path, load("delta3"), {}, Units())
+    (piece,) = log_pieces(LogKeys(), path, load("delta3"))
     np.testing.assert_array_equal(piece.t, [0, 0.5, 1, 1.5])
     np.testing.assert_allclose(piece.tau[:, 2], [0.5, 0.51, 0.52, 0.53])
     assert piece.simulated

@@ -15,7 +15,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.logs.reading import read_log
 from robodyn_pin.logs.stored_log import log_pieces
 from robodyn_pin.logs.table import open_table, read_columns
-from robodyn_pin.logs.units import Units
+from robodyn_pin.logs.units import LogKeys, Units
 from robodyn_pin.robot.robot import load
 
 NAMES = [f"{what}_phi{k}" for what in ("q", "tau") for k in (1, 2, 3)]
@@ -38,7 +38,7 @@ def _text(clock: bool = True, header: bool = False, mark: str = ",") -> str:
 def _both(path: Path, robot, columns, rate=None):
     """A log as a whole, and in pieces as tracking reads it."""
     whole = read_log(path, robot, columns, rate=rate)
-    (piece,) = log_pieces(path, robot, columns, Units(), rate=rate)
+    (piece,) = log_pieces(LogKeys(columns=columns or {}, rate=rate), path, robot)
     np.testing.assert_array_equal(whole.tau, piece.tau)
     np.testing.assert_array_equal(whole.t, piece.t)
     assert whole.simulated
@@ -78,12 +78,13 @@ def test_a_log_without_a_clock_has_a_rate(tmp_path: Path, robot):
         (_text(), {"t": 1} | NUMBERS, 100.0, "leave 'rate' out"),
         (_text(clock=False, header=True), {}, None, "'rate: HZ'"),
         (_text(header=True).replace("q_phi2", "q_phi1"), {"q_phi2": "q_phi1"}, None, "stands there twice"),
+        (_text(header=True).replace("\n", "\r"), {}, None, "carriage return"),
     ],
 )
 def test_what_is_not_clear_is_refused(tmp_path: Path, robot, text, columns, rate, said):
-    (tmp_path / "log.csv").write_text(text)
+    (tmp_path / "log.csv").write_bytes(text.encode())
     for read in (lambda: read_log(tmp_path / "log.csv", robot, columns, rate=rate),
-                 lambda: next(log_pieces(tmp_path / "log.csv", robot, columns, Units(), rate=rate))):  # fmt: skip
+                 lambda: next(log_pieces(LogKeys(columns=columns or {}, rate=rate), tmp_path / "log.csv", robot))):  # fmt: skip
         with pytest.raises(RobodynError) as error:
             read()
         assert said in str(error.value)
@@ -101,7 +102,7 @@ def test_ticks_of_nanoseconds_lose_nothing(tmp_path: Path, robot, first: int):
     (tmp_path / "log.csv").write_text(text)
     expected = 125_001e-9 * np.arange(40)
     np.testing.assert_allclose(read_log(tmp_path / "log.csv", robot, units=Units(time="ns")).t, expected, rtol=1e-15)
-    (piece,) = log_pieces(tmp_path / "log.csv", robot, {}, Units(time="ns"))
+    (piece,) = log_pieces(LogKeys(units=Units(time="ns")), tmp_path / "log.csv", robot)
     np.testing.assert_allclose(piece.t, expected, rtol=1e-15)
 
 
@@ -133,7 +134,7 @@ def test_lines_after_comments_in_a_log_in_pieces(tmp_path: Path, robot, monkeypa
     for k in (30, 12, 12, 5):
         lines.insert(k, "# a remark" if k != 12 else "")
     (tmp_path / "log.csv").write_text("\n".join(lines))
-    pieces = list(log_pieces(tmp_path / "log.csv", robot, {}, Units()))
+    pieces = list(log_pieces(LogKeys(), tmp_path / "log.csv", robot))
     for piece in pieces:
         if piece.size:
             assert float(lines[piece.line(piece.begin) - 1].split(",")[0]) == piece.t[0]

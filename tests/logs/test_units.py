@@ -97,13 +97,13 @@ def test_every_reader_brings_units_and_scale_to_si(robot, log, folder, monkeypat
     keys = parse_yaml(yaml.safe_dump({"robot": "crane.urdf", "fit": [{"file": "log.csv"}]} | KEYS), RunFile, "run")
     units, scale = keys.units, keys.scale
     same(read_log(folder / "log.csv", robot, None, units, True, scale), log)
-    same(open_log(folder / "log.parquet", robot, {}, units, scale), log)
+    same(open_log(keys, folder / "log.parquet", robot), log)
     monkeypatch.setattr(stored_log, "LONG", 1000)
-    stored = open_log(folder / "log.parquet", robot, {}, units, scale)
+    stored = open_log(keys, folder / "log.parquet", robot)
     assert isinstance(stored, StoredLog)
     same(stored.section(0, stored.size), log)
     monkeypatch.setattr(stored_log, "PIECE", 900)
-    parts = list(log_pieces(folder / "log.csv", robot, {}, units, scale))
+    parts = list(log_pieces(keys, folder / "log.csv", robot))
     for name in ("t", "q", "tau"):
         np.testing.assert_allclose(np.concatenate([getattr(p, name) for p in parts]), getattr(log, name), rtol=1e-11)
     of_poses = read_poses(robot, keys, folder, PosesSpec(poses=[LogSpec(file=Path("log.csv"), rows=(10, 400))]))
@@ -195,4 +195,4 @@ def test_a_needed_column_that_is_misspelt_stays_an_error(robot, folder):
 
 def test_a_long_log_names_its_columns_too(robot, folder, monkeypatch):
     monkeypatch.setattr(stored_log, "LONG", 1000)
-    assert "tau_des1" in open_log(folder / "more.parquet", robot, {}, Units()).quality.unused
+    assert "tau_des1" in open_log(LogKeys(), folder / "more.parquet", robot).quality.unused
