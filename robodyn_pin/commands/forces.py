@@ -68,7 +68,7 @@ def predict_command(
     from robodyn_pin.robot.units import motor_units
 
     not_an_input(out, log)
-    model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
+    model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
@@ -80,7 +80,7 @@ def predict_command(
     summary |= {"beyond limits": beyond, "clock": data.quality.clock}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
-        summary["far off"] = why_far_off(model, data, tau, preparation)
+        summary["far off"] = why_far_off(model, data, tau, preparation, run.score.filter if run else None)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     write_torques(out, data, tau, model)
     answer(as_json, summary, _print_torques, summary, motor_units(model))

@@ -8,6 +8,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows
+from robodyn_pin.logs.filters import SETTLED, Lowpass
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import Robot
 
@@ -17,22 +18,29 @@ CUTOFFS = (3.0, 6.0, 12.0)  # [Hz] that are tried
 MOST = 20_000  # rows
 
 
-def why_far_off(robot: Robot, log: Log, tau: np.ndarray, preparation: Preparation) -> str:
-    """One sentence on what is likely wrong with predicted torques (N, n) that are no better than none; else empty."""
+def why_far_off(
+    robot: Robot, log: Log, tau: np.ndarray, preparation: Preparation, lowpass: Lowpass | None = None
+) -> str:
+    """One sentence on what is likely wrong with predicted torques (N, n) that are no better than none; else empty.
+
+    Args:
+        lowpass: on the torques before they are compared, as the identification scored them.
+    """
     edge = edge_rows(log, preparation)
-    now = _error(log, tau, edge)
+    now = _error(log, tau, edge, lowpass)
     if now <= USELESS or log.size < 4 * edge + 10:
         return ""
     part, tried = log.section(0, min(log.size, MOST)), list[tuple[float, str]]()
     for other in _others(part):
         try:
-            error = _error(part, predict(robot, part, other), edge_rows(part, other))
+            error = _error(part, predict(robot, part, other), edge_rows(part, other), lowpass)
         except RobodynError:
             continue
         kind = "measured rates" if other.rates == "measured" else "positions"
         tried.append((error, f"a spline that passes {other.cutoff:g} Hz over {kind}"))
     error, way = min(tried, default=(np.inf, ""))
-    found = f"the prediction is off by {100 * now:.3g} % of the torques' rms"
+    below = f" below {lowpass.cutoff:g} Hz" if lowpass else ""
+    found = f"the prediction is off by {100 * now:.3g} % of the torques' rms{below}"
     if error < CLEARLY * now:
         named = "measured, " if "measured" in way else "positions, "
         cutoff = way.split(" passes ")[1].split(" ")[0]
@@ -52,10 +60,13 @@ def _others(log: Log) -> Iterator[Preparation]:
             yield Preparation.model_validate({"rates": rates, "differentiation": "spline", "cutoff": cutoff})
 
 
-def _error(log: Log, tau: np.ndarray, edge: int) -> float:
+def _error(log: Log, tau: np.ndarray, edge: int, lowpass: Lowpass | None) -> float:
     """Rms error of torques (N, n) over the rms of those of the log, all motors weighed alike, the edges aside."""
+    measured = log.efforts
+    if lowpass:
+        edge = min(edge + lowpass.reach(log.rate, log.name, SETTLED), len(tau) // 4)
+        measured, tau = (lowpass.apply(x, log.rate, log.name) for x in (measured, tau))
     kept = slice(edge, len(tau) - edge)
-    measured = log.efforts[kept]
-    scale = np.sqrt(np.mean(measured**2, axis=0))
-    off = np.sqrt(np.mean((tau[kept] - measured) ** 2, axis=0))
+    scale = np.sqrt(np.mean(measured[kept] ** 2, axis=0))
+    off = np.sqrt(np.mean((tau - measured)[kept] ** 2, axis=0))
     return float(np.mean(off[scale > 0] / scale[scale > 0])) if (scale > 0).any() else 0.0

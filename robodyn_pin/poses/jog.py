@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.closing import reachable
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics.equations import Wrench
@@ -18,6 +19,7 @@ from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.robot import Robot, State
 
 TURNS = 2 * np.pi  # [rad] to each side of home: what a slider spans of a joint that turns without end
+STEP = 0.05  # [rad or m] of the way between two poses: where it leaves the workspace, the assembly mode behind it is left to chance
 FREE = (np.pi, 1.0)  # [rad], [m] to each side of home where no limit is known
 
 
@@ -73,7 +75,10 @@ def jogged(robot: Robot, pose: Pose, c: np.ndarray) -> Pose:
         ClosureFailed: out of reach, singular, or only to be reached through a singularity.
     """
     found = _pose(robot, c, pose.state.q[0])
-    if found.side * pose.side < 0:
+    steps = int(np.ceil(np.abs(c - pose.c).max() / STEP))
+    way = pose.c + np.arange(1, steps + 1)[:, None] / steps * (c - pose.c)
+    _, closed = reachable(robot.loops, robot.coordinates.S, robot.coordinates.offset, way, pose.state.q[0])
+    if found.side * pose.side < 0 or not closed.all():
         raise ClosureFailed("a singularity lies between here and there: the mechanism would fold over", 0, "", 0.0)
     return found
 

@@ -228,7 +228,9 @@ def test_the_chosen_candidate_is_the_marked_one():
 
 
 def test_odd_clocks_are_flagged(result, tmp_path):
-    quality = replace(result.logs[0].quality, rows=400, rate=100.0, irregular=0.5, jitter=2e-3, late=4e-3, gaps=3, repeated=40)
+    quality = replace(
+        result.logs[0].quality, rows=400, rate=100.0, irregular=0.5, jitter=2e-3, late=4e-3, gaps=3, repeated=40
+    )
     quality = replace(quality, saturated={"slide": 7}, ends={"slide": (None, 3.0)})
     odd = replace(result, logs=tuple(replace(r, quality=quality, sha256="ab" * 32, period=2.5) for r in result.logs))
     seen = text(odd, tmp_path)
