@@ -69,9 +69,9 @@ def rates_by_torques(
         f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {p.cutoff:.3g} Hz" for p in offered
     ]
     text = f"error of torques inside the fit logs, cross-validated: {', '.join(least)}, by the encoders' noise {plain:.4g} %"
-    # Noise that was interpolated onto a uniform clock is no encoders' noise: it tells less of where the motion ends.
+    # Noise that was interpolated onto a uniform clock is no encoders' noise: it has no lead over other rates.
     even = all(log.quality.regular for log in logs)
-    if even and tried(best) > min(BETTER * plain, plain - LITTLE):
+    if tried(best) > (min(BETTER * plain, plain - LITTLE) if even else plain):
         return run, text
     return run.model_copy(update={"preparation": best}), text
 
