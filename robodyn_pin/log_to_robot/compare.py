@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.files import read_arrays
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.comparison import Change, Known, changes
 
@@ -114,15 +114,14 @@ def read_result(folder: Path) -> Stored:
     """
     try:
         summary = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        with np.load(folder / "parameters.npz") as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(folder / "parameters.npz")
         stored = Stored(folder, summary, arrays)
         _ = (stored.base, stored.logs, arrays["labels"], arrays["wls"], arrays["wls_covariance"], summary["errors"])
     except OSError as error:
         raise BadFile(
             f"{folder} is no result folder: cannot read {error.filename}; give the --out of an identify"
         ) from None
-    except (ValueError, KeyError, BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadFile(f"{folder}: its result.json or parameters.npz is broken ({error}); identify again") from None
     return stored
 
