@@ -36,7 +36,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Certainty:
     """How sure differences are."""
 
     deviations: np.ndarray  # (k,) of the differences; NaN where a single piece of a log is all that shows a parameter
@@ -74,7 +74,7 @@ class Change:
     rows: np.ndarray  # (k,) indices of the first estimate's base parameters
     first: np.ndarray  # (k,)
     second: np.ndarray  # (k,)
-    evidence: Evidence
+    certainty: Certainty
     probability: np.ndarray  # (k,) of a change at least as large by chance, corrected for all looks (Holm 1979)
     cause: Cause | None  # None: no single parameter changed significantly
 
@@ -111,21 +111,21 @@ def changes(one: Known, other: Known, paired: bool = False) -> Change:
     missing = np.linalg.norm((A - M @ B) / size, axis=1) / np.linalg.norm(A / size, axis=1)
     rows = np.flatnonzero(missing < COMMON)
     first, second = one.along(np.eye(one.base.size)[rows]), other.along(M[rows])
-    found = evidence(first, second, paired)
+    found = certainty(first, second, paired)
     sure = np.flatnonzero(np.isfinite(found.deviations))
     rows, first, second = rows[sure], first.along(np.eye(len(rows))[sure]), second.along(np.eye(len(rows))[sure])
-    found = evidence(first, second, paired)
+    found = certainty(first, second, paired)
     if not len(rows):
         return Change(rows, first.values, second.values, found, np.zeros(0), None)
     singles = _singles(A[rows], first, second)
-    each = evidence(first.along(singles.project), second.along(singles.project), paired)
+    each = certainty(first.along(singles.project), second.along(singles.project), paired)
     change = second.values - first.values
     p = holm(np.concatenate([found.by_chance(change), each.by_chance(singles.project @ change)]))
     cause = _cause(singles, change, each, p[len(rows) :], _share(first, second, found))
     return Change(rows, first.values, second.values, found, p[: len(rows)], cause)
 
 
-def evidence(first: Known, second: Known, paired: bool) -> Evidence:
+def certainty(first: Known, second: Known, paired: bool) -> Certainty:
     """How sure the differences of two estimates of the same k parameters are.
 
     Not paired, the degrees of freedom are those of Welch (Biometrika 34, 1947), and a wrong model has another error in each
@@ -147,7 +147,7 @@ def evidence(first: Known, second: Known, paired: bool) -> Evidence:
     white = np.diag(first.covariance + second.covariance)
     total = np.maximum(np.sum(variances, axis=0), SMALL**2 * white)  # of a result beside itself it is zero
     freedom = 1 / sum((v / total + SMALL) ** 2 / max(n - 1, 1e-3) for v, n in zip(variances, counts, strict=True))
-    return Evidence(np.sqrt(total), (counts[0], counts[-1]), freedom)
+    return Certainty(np.sqrt(total), (counts[0], counts[-1]), freedom)
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ def _singles(A: np.ndarray, first: Known, second: Known) -> _Singles:
     )
 
 
-def _share(first: Known, second: Known, found: Evidence) -> float:
+def _share(first: Known, second: Known, found: Certainty) -> float:
     """Share of white rows that coloured ones are worth: the median of the parameters."""
     return float(np.median(np.diag(first.covariance + second.covariance) / found.deviations**2))
 
 
-def _cause(singles: _Singles, change: np.ndarray, each: Evidence, p: np.ndarray, worth: float) -> Cause | None:
+def _cause(singles: _Singles, change: np.ndarray, each: Certainty, p: np.ndarray, worth: float) -> Cause | None:
     """The single parameter that explains the change best, and those that explain it hardly worse."""
     if not (p < UNLIKELY).any():
         return None

@@ -19,7 +19,7 @@ def sticks(q: np.ndarray, rate: float, grain: float) -> bool:
     return bool(np.mean(np.abs(speed) < SLOW * abs(np.mean(speed))) > STICKING)
 
 
-def turned(q: np.ndarray, rate: float, grain: float) -> bool:
+def turned_round(q: np.ndarray, rate: float, grain: float) -> bool:
     """Whether ripple turns q (N,) round on its way, again and again."""
     return bool(np.mean(own_speed(q, rate, grain) * (q[-1] - q[0]) < 0) > BACK)
 

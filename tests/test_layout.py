@@ -63,3 +63,13 @@ def test_no_public_name_is_that_of_a_module():
     """The module would take the name's place once it is imported: the second use would find the module."""
     package = {path.stem for path in (ROOT / "robodyn_pin").iterdir()} | {path.name for path in ROOT.iterdir()}
     assert not package & set(robodyn_pin.__all__)
+
+
+def test_a_public_name_stands_for_one_thing():
+    """But for `main`, by which entry points go."""
+    places: dict[str, list[str]] = {}
+    for path in [*PACKAGE, *(ROOT / "viz").rglob("*.py")]:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in places.items() if len(files) > 1 and name != "main"} == {}

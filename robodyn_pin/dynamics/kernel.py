@@ -37,7 +37,7 @@ def project_bodies(tree: Tree, loops: LoopTable, S, bodies: Bodies, q, v, a, W, 
 def add_sample(tree: Tree, bodies: Bodies, v, a, T, at, X, i, W):
     """Add the columns of every body to sample i of W; identical bodies share their ten."""
     move(tree, v, a, at)
-    spread(tree, at.s, T, X)
+    body_motions(tree, at.s, T, X)
     for b in range(len(bodies.joint)):
         add_body(at, bodies.joint[b], bodies.gravity, X, bodies.first[b], i, W)
 
@@ -106,7 +106,7 @@ def felt(at, j, gravity):
 
 
 @inlined
-def spread(tree: Tree, s, T, X):
+def body_motions(tree: Tree, s, T, X):
     """X[j] = J_j T, the motion of body j per coordinate rate (d, 6)."""
     for j in range(1, len(tree.parent)):
         k = tree.parent[j]

@@ -54,7 +54,7 @@ def relaxed(robot: Robot, state: State) -> State:
     return _with(robot, state, lambda e: np.zeros((len(state.q), len(e.rows), len(e.radii))))
 
 
-def follow(robot: Robot, states: Iterable[tuple[Part, State]]) -> Iterator[tuple[Part, State]]:
+def stops_along(robot: Robot, states: Iterable[tuple[Part, State]]) -> Iterator[tuple[Part, State]]:
     """States of one motion, part by part, with stops that run along it; they are relaxed where it begins."""
     before: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
     for part, state in states:

@@ -22,9 +22,9 @@ from robodyn_pin.friction_tests.strokes import (
     even_motion,
     even_text,
     settled,
-    span_of,
     strokes,
     told,
+    travel_range,
     unit_of,
     width_of,
 )
@@ -139,7 +139,7 @@ def _whole_turns(q: np.ndarray, turn: float) -> int:
 
 
 def _check_free(robot: Robot, motor: str) -> None:
-    span = span_of(robot, motor)
+    span = travel_range(robot, motor)
     if span < ONE_TURN and unit_of(robot, motor).position == "rad":
         raise RobodynError(
             f"motor {motor!r} of robot {robot.name!r} cannot turn freely: its limits are {span:.3g} rad apart, so that it "

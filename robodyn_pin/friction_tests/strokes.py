@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.friction_tests.friction_file import FrictionFile
-from robodyn_pin.identification.ripple import force_turns, speed_quantiles, sticks, turned
+from robodyn_pin.identification.ripple import force_turns, speed_quantiles, sticks, turned_round
 from robodyn_pin.identification.steady_motion import SETTLED, EvenMotion
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.units import Units
@@ -80,7 +80,7 @@ def strokes(log: Log, grain: np.ndarray, k: int, even: EvenMotion, names: tuple[
             left_out["because the motor sticks and slips there instead of moving evenly"] += 1
         else:
             kept.append(part)
-    back = [p for p in kept if turned(q[settled(p)], log.rate, float(grain[k]))]
+    back = [p for p in kept if turned_round(q[settled(p)], log.rate, float(grain[k]))]
     follows = force_turns([(q[settled(p)], log.efforts[settled(p), k]) for p in back], log.rate, float(grain[k]))
     if back and follows:
         kept = [p for p in kept if p not in back]
@@ -146,7 +146,7 @@ def unit_of(robot: Robot, motor: str) -> Unit:
     return Unit("N", "m") if slides else Unit("N m", "rad")
 
 
-def span_of(robot: Robot, motor: str) -> float:
+def travel_range(robot: Robot, motor: str) -> float:
     """How far a motor may turn by its own limits and those of a joint that it turns alone; infinite without."""
     row, span = robot.motors.S[robot.motors.names.index(motor)], np.inf
     for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
@@ -161,7 +161,7 @@ def check_travel(robot: Robot, log: Log, units: Units) -> None:
     """Raise BadLog for a motor that moves farther than its limits are apart: its positions have another unit."""
     slides = robot.slides(robot.motors.S)
     for k, name in enumerate(robot.motors.names):
-        moved, span = float(np.ptp(log.q[:, k])), span_of(robot, name)
+        moved, span = float(np.ptp(log.q[:, k])), travel_range(robot, name)
         if moved > BEYOND * span:
             kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
             raise BadLog(

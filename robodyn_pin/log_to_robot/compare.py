@@ -74,7 +74,7 @@ class Compared:
 
     def summary(self) -> dict[str, object]:
         """For JSON."""
-        c, e = self.change, self.change.evidence
+        c, e = self.change, self.change.certainty
         columns = zip(
             self.labels, c.first, c.second, e.deviations, e.reach(), c.probability, c.significant, strict=True
         )
@@ -185,7 +185,7 @@ def _check(first: Stored, second: Stored, change: Change) -> None:
             f"{first.folder} and {second.folder} have no base parameter in common that more than one piece of each log shows; "
             "compare logs of motions that move the same joints, all the time"
         )
-    for stored, pieces in zip((first, second), change.evidence.pieces, strict=True):
+    for stored, pieces in zip((first, second), change.certainty.pieces, strict=True):
         if pieces < FEWEST:
             raise RobodynError(
                 f"{stored.folder}: the errors of neighbouring pieces of the log ({stored.summary['pieces']['seconds'] / len(stored.arrays['wls_without']):.2g} s each) "

@@ -14,7 +14,7 @@ from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.log_to_robot.cross_validation import Fitted
 from robodyn_pin.log_to_robot.further_estimates import Estimates
-from robodyn_pin.log_to_robot.informative_motions import USUAL, Known, known, motion_of_first_samples
+from robodyn_pin.log_to_robot.informative_motions import USUAL, KnownParameters, known, motion_of_first_samples
 from robodyn_pin.log_to_robot.instruments import band, instrument_rows
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
@@ -48,7 +48,7 @@ class Diagnosis:
     intervals: np.ndarray  # (r, 2) 95 %, of the base parameters by weighted least squares
     feasible_base: np.ndarray | None  # (r, 2) 95 %, of base parameters over bodies that can exist
     feasible: np.ndarray | None  # (p, 2) the same of every parameter
-    known: Known
+    known: KnownParameters
     instruments: InstrumentalEstimate | None  # None: switched off
     cutoff: float  # [Hz] of the instruments' motion
     residuals: Residuals

@@ -26,7 +26,7 @@ AGAIN = "the same motion once more"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownParameters:
     """What a log tells of every parameter of a robot."""
 
     base: BaseSet  # of the robot: what its log and the motions together show
@@ -37,7 +37,7 @@ class Known:
 def known(
     robot: Robot, log: AnyLog, preparation: Preparation, groups: Sequence[Factor], estimate: BaseEstimate,
     independent: float, noise: np.ndarray | None = None,
-) -> Known:  # fmt: skip
+) -> KnownParameters:  # fmt: skip
     """Identifiability of every parameter, and for each base parameter the motion that would improve it most.
 
     Motions are compared at the log's own poses, none faster than the log (99 of 100 samples): each adds as many rows as
@@ -54,7 +54,7 @@ def known(
     kept = base.columns
     count = sum(g.rows for g in groups)
     gain = gains(R[:, kept] * np.sqrt(independent), {name: W[:, kept] for name, W in rows.items()}, independent * count)
-    return Known(base, identifiability(base, columns(robot).layout.labels), gain)
+    return KnownParameters(base, identifiability(base, columns(robot).layout.labels), gain)
 
 
 def motions(

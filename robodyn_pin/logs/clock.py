@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.logs.curve import ORDER, SLOWEST, Curve
+from robodyn_pin.logs.curve import ORDER, SLOWEST, SmoothCurve
 from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.repeats import CONTEXT, encoder_steps, equal_rows, repeated_rows
@@ -112,7 +112,7 @@ def _size(x: np.ndarray) -> np.ndarray:
 
 def _left(x: np.ndarray, q: np.ndarray, cutoff: float) -> tuple[np.ndarray, np.ndarray]:
     """What a smooth curve leaves of positions, and its speeds per sample (N, n)."""
-    curve = Curve(x, q, cutoff)
+    curve = SmoothCurve(x, q, cutoff)
     return q - curve.at(x), curve.at(x, 1)
 
 
@@ -202,7 +202,7 @@ def evened(log: Log, clock: Clock, start: float, begin: int, end: int, first: in
     def moved(values: np.ndarray | None) -> np.ndarray | None:
         if values is None:
             return None
-        curve = Curve(x[order], values[order], clock.cutoff)
+        curve = SmoothCurve(x[order], values[order], clock.cutoff)
         even = curve.at(at) + between(at, x[order], values[order] - curve.at(x[order]))
         even[early] = between(at[early], (log.t - start) * clock.rate, values)
         return even

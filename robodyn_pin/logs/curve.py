@@ -14,7 +14,7 @@ KNOTS = (
 )
 
 
-class Curve:
+class SmoothCurve:
     """Smoothing spline of one cut-off [rad per sample] through columns q (N, k) at times x (N,) in samples, in any order."""
 
     def __init__(self, x: np.ndarray, q: np.ndarray, cutoff: float) -> None:

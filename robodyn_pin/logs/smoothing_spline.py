@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.logs.curve import DEGREE, ORDER, SLOWEST, Curve
+from robodyn_pin.logs.curve import DEGREE, ORDER, SLOWEST, SmoothCurve
 from robodyn_pin.logs.filters import FORGOTTEN
 from robodyn_pin.logs.spectrum import Spectrum
 
@@ -42,7 +42,7 @@ class Smoothing:
         x, found = begin + np.arange(len(q), dtype=float), np.empty((3, *q.shape))
         for cutoff in np.unique(self.cutoff):
             alike = self.cutoff == cutoff
-            curve = Curve(x, q[:, alike], cutoff)
+            curve = SmoothCurve(x, q[:, alike], cutoff)
             found[:, :, alike] = [curve.at(x + after * rate, order) for order in range(3)]
         return found[0], found[1] * rate, found[2] * rate**2
 

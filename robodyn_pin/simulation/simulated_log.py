@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from robodyn_pin.dynamics.loads import check_motion, loads
-from robodyn_pin.dynamics.memory import follow
+from robodyn_pin.dynamics.memory import stops_along
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.logs.log import Log
 from robodyn_pin.motions.fourier import FourierMotion
@@ -62,7 +62,7 @@ def simulate(
     internal = smooth_torque(t, len(noise.torque), noise.internal, rng) if noise.internal else np.zeros_like(errors)
     q, tau = [], []
     limits = limits_of(robot, {}, 0.0)
-    for part, state in follow(robot, robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s")):
+    for part, state in stops_along(robot, robot.close_parts(c, cd, cdd, lambda i: f"t = {t[i]:.4g} s")):
         found = loads(robot, state, {"torque", *limits.kinds}, internal[part], partial(_time, t[part]))
         if not ignore_limits:
             check_motion(robot, limits, state, found, partial(leaving, "simulated motion", t[part]))

@@ -39,7 +39,7 @@ def _clean_one(left: Path) -> None:
         return
     if left.name.endswith(READY):
         try:
-            move(left)
+            move_results(left)
         except OSError as error:
             said = f"{left}, which an earlier run has left, cannot be moved to its place, delete it: {error.strerror}"
             raise OSError(error.errno, said) from None
@@ -54,7 +54,7 @@ def _clean_one(left: Path) -> None:
         os.close(descriptor)
 
 
-def move(ready: Path) -> None:
+def move_results(ready: Path) -> None:
     """Move what waits into the folder, also after a move that was cut off."""
     folder, new = ready.parent, ready / "new"
     for name in _paths(ready / REMOVED):

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robodyn_pin.errors import BadFile
-from robodyn_pin.storage.moving import HIDDEN, ORDER, READY, REMOVED, clean, locked, move
+from robodyn_pin.storage.moving import HIDDEN, ORDER, READY, REMOVED, clean, locked, move_results
 
 
 @dataclass
@@ -63,7 +63,7 @@ class _Stage:
         with locked(*dict.fromkeys((self.folder, self.target))), _moving():
             ready = self.hidden.with_name(self.hidden.name + READY)
             os.rename(self.hidden, ready)
-            move(ready)
+            move_results(ready)
             process.kept = True
 
     def discard(self) -> None:
