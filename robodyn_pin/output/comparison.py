@@ -12,7 +12,7 @@ CLEAR = 0.9  # share of a change that one parameter explains: above, nothing els
 def print_comparison(found: Compared, units: dict[str, str]) -> None:
     """`units`: of the efforts along the coordinates, by name."""
     c = found.change
-    columns = zip(found.labels, c.first, c.second, c.evidence.reach(), c.probability, c.significant, strict=True)
+    columns = zip(found.labels, c.first, c.second, c.certainty.reach(), c.probability, c.significant, strict=True)
     rows: list[dict[str, Any]] = [
         {"parameter": short(label, 44), "first": f"{a:.4g}", "second": f"{b:.4g}",
          "change, 95 % interval": f"{b - a:+.3g} +- {r:.2g}", "chance": f"{p:.2g}", "changed": "yes" if yes else ""}
@@ -68,7 +68,7 @@ def _changed(found: Compared) -> list[str]:
 
 
 def _evidence(found: Compared) -> list[str]:
-    each = zip(("first", "second"), found.change.evidence.pieces, found.effective, strict=True)
+    each = zip(("first", "second"), found.change.certainty.pieces, found.effective, strict=True)
     counted = ", ".join(
         f"the {which} log in {n:.3g} independent pieces ({rows:.0f} rows, worth about {k:.0f} with white noise)"
         for which, n, (rows, k) in each

@@ -48,7 +48,7 @@ def test_chance_changes_nothing_but_one_time_in_twenty():
     found = [changes(*pair, paired=True) for pair in pairs]
     assert not false_alarms(sum(f.changed for f in found))
     assert not false_alarms(sum(changes(*pair).changed for pair in pairs))
-    t = np.array([(f.second - f.first) / f.evidence.deviations for f in found])
+    t = np.array([(f.second - f.first) / f.certainty.deviations for f in found])
     assert np.sqrt(np.mean(t**2)) == pytest.approx(np.sqrt(15 / 13), abs=0.1)  # Student's t with 15 degrees of freedom
 
 
@@ -80,7 +80,7 @@ def test_errors_that_come_back_with_the_motion_cancel():
     one, other = (estimate(W, W @ truth + wrong + 0.01 * rng.normal(size=400)) for _ in range(2))
     apart, together = changes(one, other), changes(one, other, paired=True)
     assert not together.changed
-    assert (together.evidence.deviations < 0.1 * apart.evidence.deviations).all()
+    assert (together.certainty.deviations < 0.1 * apart.certainty.deviations).all()
 
 
 def test_changed_parameter_is_found_in_another_base_set_and_the_unknown_left_out():
@@ -93,7 +93,7 @@ def test_changed_parameter_is_found_in_another_base_set_and_the_unknown_left_out
     assert [int(first.base.columns[k]) for k in found.rows[found.significant]] == [3]
     assert found.cause.columns.tolist() == [3]
     assert abs(found.cause.size - 1) < found.cause.reach < 0.1
-    np.testing.assert_allclose(found.second, first.base.of(later), atol=5 * found.evidence.deviations.max())
+    np.testing.assert_allclose(found.second, first.base.of(later), atol=5 * found.certainty.deviations.max())
     base, less = second.base, np.flatnonzero(second.base.columns != 4)
     blind = BaseSet(base.columns[less], np.sort(np.append(base.dropped, 4)), np.zeros((4, 2)), 1.0)
     blind.regroup[:, blind.dropped != 4] = base.regroup[less]
