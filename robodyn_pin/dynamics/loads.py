@@ -116,6 +116,13 @@ def check_positions(
             raise BeyondLimits(f"{label(found.sample)}: {found}; the robot cannot be there")
 
 
+def positions_allowed(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Whether all joints and motors are where they may be (N,), at N positions of all joints (N, nv), as `check_positions`."""
+    limits = limits_of(robot, {}, 0.0).of(["position"])
+    shares = [_shares(limits, q @ bounds.S.T) for bounds in limits.bounds]
+    return np.all([(share <= 1).all(axis=1) for share in shares], axis=0) if shares else np.ones(len(q), bool)
+
+
 def check_motion(
     robot: Robot, limits: Limits, state: State, found: dict[str, np.ndarray], label: Callable[[int], str]
 ) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics.equations import gravity
-from robodyn_pin.dynamics.loads import check_motion
+from robodyn_pin.dynamics.loads import check_motion, positions_allowed
 from robodyn_pin.errors import BeyondLimits, ClosureFailed, RobodynError, UnknownName
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.friction_tests.friction_file import FrictionFile, SweepsSpec
@@ -172,9 +172,7 @@ def _loads(robot: Robot, c: np.ndarray, k: int, travel: np.ndarray, j: int, plac
     tried[:, :, k] = travel
     flat = tried.reshape(-1, len(c))
     q, closed = reachable(robot.loops, robot.coordinates.S, robot.coordinates.offset, flat, robot.home)
-    for bounds in limits_of(robot, {}, 0.0).bounds:
-        if bounds.kind == "position":
-            closed &= (np.abs(q @ bounds.S.T - bounds.centre) <= bounds.half).all(axis=1)
+    closed &= positions_allowed(robot, q)
     inside = closed.reshape(len(places), -1).all(axis=1)
     found = np.full(len(places), np.nan)
     if inside.any():
