@@ -23,6 +23,7 @@ from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estima
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
+from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
@@ -133,8 +134,12 @@ def estimate(
         robot = carrying(robot, run.payload.name, run.payload.link)
     # Filters must not look beyond the fit rows: what lies there may be held out.
     logs = [s.log.window(s.begin, s.end) for s in fit]
+    robust = ""
     try:
         fitted = choose(robot, run, logs, progress)
+        if run.robust:
+            logs, robust = tempered(fitted, logs, run.robust, progress)
+            fitted = choose(robot, run, logs, progress)
     except ClosureFailed as error:
         hint = why_not_closed(robot, logs, run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
@@ -176,7 +181,12 @@ def estimate(
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""
     records = _records(run, fit, logs, held_out, periods, settings.compared)
-    noticed = [*_remarks(records), *settings.noticed, *(text for choice in settings.choices if (text := choice.remark))]
+    noticed = [
+        *_remarks(records),
+        *([robust] if robust else []),
+        *settings.noticed,
+        *(text for choice in settings.choices if (text := choice.remark)),
+    ]
     otherwise = [x for x, s in zip(looked, held_out, strict=True) if s.log.loaded != held_out[0].log.loaded]
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}

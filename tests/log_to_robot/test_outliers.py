@@ -1,0 +1,91 @@
+"""Outliers put into the torques of a clean SIMULATED log: how far base parameters move, in standard deviations of the clean fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robodyn_pin as rp
+from robodyn_pin.errors import BadLog
+from robodyn_pin.log_to_robot.held_out import Selected, split_last
+from robodyn_pin.log_to_robot.outliers import tempered
+from robodyn_pin.log_to_robot.result import Result
+from robodyn_pin.log_to_robot.run import estimate
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.stored_log import StoredLog
+from robodyn_pin.logs.uniform import quality_of
+from robodyn_pin.robot.robot import Robot, load
+
+RATE, ROWS, NOISE, OFF = 100.0, 2500, 0.02, 20.0  # [Hz], of the torques' deviation, standard deviations of an outlier
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return load("irb360_arms")
+
+
+@pytest.fixture(scope="module")
+def clean(robot: Robot) -> Log:
+    rng, t = np.random.default_rng(0), np.arange(ROWS) / RATE
+    w, phase = 2 * np.pi * rng.uniform(0.1, 1.5, (5, 4)), rng.uniform(0, 6, (5, 4))
+    angle, size = t[:, None, None] * w + phase, 0.15 / w
+    q, dq = (size * np.sin(angle)).sum(1), (size * w * np.cos(angle)).sum(1)
+    tau = rp.inverse_dynamics(robot, q, dq, -(size * w**2 * np.sin(angle)).sum(1))
+    tau = tau + NOISE * tau.std(axis=0) * rng.normal(size=tau.shape)
+    found = Log("log", t, q + 1e-5 * rng.normal(size=q.shape), tau, simulated=True)
+    return replace(found, quality=quality_of(found, robot))
+
+
+def spoiled(clean: Log, kind: str) -> Log:
+    """One percent of the samples of the first motor are off: here and there, or one after the other."""
+    rng, many = np.random.default_rng(1), ROWS // 100
+    off = np.zeros(ROWS)
+    if kind == "single":
+        off[rng.choice(ROWS, many, replace=False)] = rng.choice([-1.0, 1.0], many)
+    else:
+        off[700 : 700 + many] = 1.0
+    tau = clean.efforts.copy()
+    tau[:, 0] += OFF * NOISE * clean.efforts[:, 0].std() * off
+    return replace(clean, tau=tau)
+
+
+def identified(robot: Robot, log: Log, robust: str | None) -> Result:
+    asked = {"robot": robot.name, "fit": [{"file": "log"}], "robust": robust, "instruments": False}
+    return estimate(robot, RunFile.model_validate(asked), *split_last([Selected(log, 0, log.size)], cut=0))
+
+
+@pytest.fixture(scope="module")
+def before(robot: Robot, clean: Log) -> Result:
+    return identified(robot, clean, None)
+
+
+def moved(before: Result, after: Result) -> float:
+    one, other = before.estimates.wls, after.estimates.wls
+    return float((np.abs(other.values - one.values) / np.sqrt(np.diag(one.covariance))).max())
+
+
+@pytest.mark.parametrize("kind", ["single", "burst"])
+def test_outliers_move_no_base_parameter_by_a_standard_deviation(robot, clean, before, kind):
+    log = spoiled(clean, kind)
+    assert moved(before, identified(robot, log, None)) > 1
+    found = identified(robot, log, "student")
+    assert moved(before, found) < 1
+    assert any("robust: student" in said and "count less than a quarter" in said for said in found.verdict.cautions)
+
+
+def test_a_clean_log_gives_nearly_the_same_and_honest_deviations(robot, clean, before):
+    """Two standard deviations of the difference between estimates that are 96 % efficient and least squares, of 16 parameters."""
+    for robust in ("huber", "student"):
+        found = identified(robot, clean, robust)
+        assert moved(before, found) < 0.7
+        ratio = np.sqrt(np.diag(found.estimates.wls.covariance) / np.diag(before.estimates.wls.covariance))
+        assert ratio == pytest.approx(1.03, abs=0.06)
+
+
+def test_a_log_that_stays_in_its_file_is_refused(robot, clean):
+    whole = StoredLog("long.parquet", RATE, clean.quality, True, 0, ROWS, clean.section)
+    with pytest.raises(
+        BadLog, match=r"'robust' needs logs in memory, long.parquet has 2500 rows; .*rows: \[BEGIN, END\]"
+    ):
+        tempered(None, [whole], "huber", lambda stage: None)
