@@ -56,7 +56,7 @@ def triangle(rows: np.ndarray) -> np.ndarray:
 
 def absorb(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The factor of [R; rows], R (k, k) upper triangular: LAPACK's QR that leaves the triangle's zeros alone."""
-    if not len(rows):
+    if not rows.size:
         return R
     folded, *_, info = dtpqrt(0, min(WIDTH, len(R)), R, rows)
     assert info == 0

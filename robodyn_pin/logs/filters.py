@@ -1,6 +1,6 @@
 """Zero-phase filters, rates by differences, and how far their transients reach."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,10 @@ class Lowpass(Strict):
         Raises:
             BadLog: the cut-off lies at or above half the sampling rate.
         """
+        return np.asarray(self._butter(rate, where, "sos"))
+
+    def _butter(self, rate: float, where: str, output: str) -> Any:
+        """As SciPy gives it: sections, or zeros, poles and gain."""
         from scipy.signal import butter
 
         if self.cutoff >= rate / 2:
@@ -31,13 +35,11 @@ class Lowpass(Strict):
                 f"{where}: a filter at {self.cutoff:g} Hz needs more than {2 * self.cutoff:g} samples a second, the log has "
                 f"{rate:.4g}; lower the cut-off"
             )
-        return butter(self.order, self.cutoff, fs=rate, output="sos")
+        return butter(self.order, self.cutoff, fs=rate, output=output)
 
     def reach(self, rate: float, where: str, left: float = FORGOTTEN) -> int:
         """Samples after which `left` of a transient is left."""
-        from scipy.signal import sos2zpk
-
-        slowest = np.abs(sos2zpk(self.sections(rate, where))[1]).max()
+        slowest = np.abs(self._butter(rate, where, "zpk")[1]).max()
         return int(np.ceil(np.log(left) / np.log(slowest)))
 
     def response(self, frequency: np.ndarray, rate: float, where: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from robodyn_pin.robot.mjcf_places import in_degrees, numbers, turn_to_quaternio
 from robodyn_pin.robot.urdf_tree import OTHERS, read_xml
 
 PLACEMENT = ("pos", "quat")
+LEAVES = ("joint", "freejoint", "inertial", "geom", "site")  # of a body: none of them holds another
 REFUSED = ("tendon", "deformable", "frame", "replicate", "attach", "composite", "flexcomp")
 NUMBERS = {  # attribute -> how many numbers, at least and at most
     **dict.fromkeys(("pos", "zaxis", "euler", "axis", "gravity", "diaginertia", "anchor"), (3, 3)),
@@ -72,6 +73,11 @@ def _check(root: ET.Element, path: Path) -> None:
         raise BadFile(
             f"{path}: <{misplaced.tag}>{called} stands in <worldbody>, which does not move; put it into a <body>"
         )
+    for leaf in (x for part in world for x in part.iter() if x.tag in LEAVES):
+        if (inner := next((x for x in leaf if x.tag in (*LEAVES, "body")), None)) is not None:
+            raise BadFile(
+                f"{path}: <{inner.tag}> stands inside <{leaf.tag}> {leaf.get('name', 'without a name')!r}; put it into the <body>"
+            )
     named = {tag: [x for part in world for x in part.iter(tag)] for tag in ("body", "joint", "site", "geom")}
     named |= {tag: list(root.iterfind(f"{tag}/*")) for tag in ("actuator", "equality")}
     for kind, elements in named.items():

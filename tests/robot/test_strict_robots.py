@@ -44,6 +44,11 @@ def test_urdf_is_read_to_the_letter(old: str, new: str, said: str):
         ('name="b"', 'name="a"', "body 'a' stands 2 times"),
         ('<body name="a"', '<joint name="w"/><body name="a"', "<joint> 'w' stands in <worldbody>"),
         ('<body name="a"', '<inertial pos="0 0 0" mass="1"/><body name="a"', "<inertial> stands in <worldbody>"),
+        (
+            '<joint name="j"',
+            '<joint name="z"><inertial pos="0 0 0" mass="1"/></joint><joint name="j"',
+            "<inertial> stands inside <joint> 'z'",
+        ),
         ('name="k"', 'name="j"', "joint 'j' stands 2 times"),
         ('mass="1"', 'mass="nan"', "mass of <inertial> '' is 'nan'"),
         (' mass="1"', "", "needs one mass"),
