@@ -16,6 +16,7 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.friction_choice import FoldedFriction, FrictionChoice, choose_friction, offered
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
+from robodyn_pin.log_to_robot.lean import Lean
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
@@ -74,6 +75,7 @@ class Settings:
     shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
     noticed: tuple[str, ...] = ()  # cautions
     compared: str = ""  # rates, by the torques that they predict
+    lean: Lean | None = None  # of gravity, where it was fitted
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         best, noticed = _wider(best, refold, progress)
         run = best.settings.run
     shaped = with_fitted_shapes(
-        best.settings.robot, lambda r: _rows(r, run, logs), best.weigh, best.independent, progress
+        best.settings.robot, lambda r: all_rows(r, run, logs), best.weigh, best.independent, progress
     )
     if shaped.shapes:
         best = replace(_fold(shaped.robot, run, logs, rates), widen=shaped.widen)
@@ -285,7 +287,7 @@ def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray,
     return Fitted(settings, rows, scored, whole, independent_share(run, rate), weigh)
 
 
-def _rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
+def all_rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
     """The rows that are fitted, all segments together, one factor per coordinate."""
     parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
     total: Folded = reduce(add, parts)

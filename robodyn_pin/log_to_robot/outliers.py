@@ -7,16 +7,14 @@ residuals have the variance that its standard deviations need. Huber & Ronchetti
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Literal
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.log_to_robot.cross_validation import Fitted, fitted_rows
-from robodyn_pin.log_to_robot.rows import Folded, add, fold_log, observe
+from robodyn_pin.log_to_robot.cross_validation import Fitted, all_rows
+from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.stored_log import AnyLog
 
@@ -63,14 +61,8 @@ def tempered(
 
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> np.ndarray:
     """Least squares (p,) over the rows as they are fitted."""
-    return fitted.weigh(_folded(fitted, logs), None, 1.0).full(fitted.settings.layout.size)
-
-
-def _folded(fitted: Fitted, logs: Sequence[AnyLog]) -> list[Factor]:
-    robot, run = fitted.settings.robot, fitted.settings.run
-    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
-    total: Folded = reduce(add, parts)
-    return pooled(total)
+    settings = fitted.settings
+    return fitted.weigh(all_rows(settings.robot, settings.run, logs), None, 1.0).full(settings.layout.size)
 
 
 def _change(fitted: Fitted, before: np.ndarray, after: np.ndarray) -> float:

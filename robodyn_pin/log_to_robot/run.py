@@ -17,10 +17,12 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
+from robodyn_pin.log_to_robot.cross_validation import Fitted, choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
+from robodyn_pin.log_to_robot.lean import leaning
+from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.outliers import tempered
@@ -41,6 +43,7 @@ from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 
+TURNS = 3  # of settings chosen for a direction of gravity, and the direction for these settings
 SAME_RATE = 0.01  # relative
 BAD = 30.0  # [%] held-out error from which other rates are tried
 
@@ -136,10 +139,10 @@ def estimate(
     logs = [s.log.window(s.begin, s.end) for s in fit]
     robust = ""
     try:
-        fitted = choose(robot, run, logs, progress)
+        fitted = chosen(robot, run, logs, progress)
         if run.robust:
             logs, robust = tempered(fitted, logs, run.robust, progress)
-            fitted = choose(robot, run, logs, progress)
+            fitted = chosen(robot, run, logs, progress)
     except ClosureFailed as error:
         hint = why_not_closed(robot, logs, run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
@@ -199,6 +202,19 @@ def estimate(
         found,
         Check(scored, looked_at, tuple(x.sample for x in [looked[0], *otherwise[:1]]), diagnosis, verdict),
     )
+
+
+def chosen(robot: Robot, run: RunFile, logs: list[AnyLog], progress: Progress) -> Fitted:
+    """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts."""
+    fitted = choose(robot, run, logs, progress)
+    if not run.gravity:
+        return fitted
+    for _ in range(TURNS):
+        before, lean = fitted.settings.run, fit_gravity(fitted, robot.file.gravity, logs, progress)
+        fitted = choose(leaning(robot, lean.gravity), run, logs, progress)
+        if fitted.settings.run == before:
+            break
+    return replace(fitted, settings=replace(fitted.settings, lean=lean))
 
 
 def _records(

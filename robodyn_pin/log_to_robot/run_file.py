@@ -142,6 +142,7 @@ class RunFile(LogKeys):
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
     # Of one sample, by coordinate [N m or N]; with more motors than coordinates by motor, unless it says `coordinates`.
     noise: PosesSpec | dict[str, Positive] | Literal["residuals", "limits", "coordinates"] = "residuals"
+    gravity: Literal["fit"] | None = None  # its direction from the logs; default: as the robot file says
     robust: Literal["huber", "student"] | None = None  # torques far off the model count less
     essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
     gauss_markov: bool = False  # least squares once more, noise correlated between the coordinates

@@ -105,6 +105,7 @@ def summary_of(result: Result) -> dict[str, object]:
             "mass_bounds": dict(zip(result.layout.bodies, result.estimates.bounds.mass.tolist(), strict=True)),
         },
         "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
+        "gravity": None if (lean := result.settings.lean) is None else lean.summary(),
         "shapes": [s.__dict__ for s in result.settings.shapes],
         **result.check.diagnosis.summary(names, d),
         "errors": {
