@@ -139,10 +139,10 @@ def estimate(
     logs = [s.log.window(s.begin, s.end) for s in fit]
     robust = ""
     try:
-        fitted = chosen(robot, run, logs, progress)
+        fitted = choose_all(robot, run, logs, progress)
         if run.robust:
             logs, robust = tempered(fitted, logs, run.robust, progress)
-            fitted = chosen(robot, run, logs, progress)
+            fitted = choose_all(robot, run, logs, progress)
     except ClosureFailed as error:
         hint = why_not_closed(robot, logs, run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
@@ -204,7 +204,7 @@ def estimate(
     )
 
 
-def chosen(robot: Robot, run: RunFile, logs: list[AnyLog], progress: Progress) -> Fitted:
+def choose_all(robot: Robot, run: RunFile, logs: list[AnyLog], progress: Progress) -> Fitted:
     """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts."""
     fitted = choose(robot, run, logs, progress)
     if not run.gravity:
