@@ -3,16 +3,14 @@
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from robodyn_pin.commands.ending import ctrl_c_expected
+from robodyn_pin.commands.move import move_command
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
-
-if TYPE_CHECKING:
-    from robodyn_pin.robot.robot import Robot
 
 
 def show_command(
@@ -38,28 +36,25 @@ def show_command(
     export: Annotated[
         Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
     ] = None,
-    move: Annotated[bool, typer.Option("--move", help="Move the robot with sliders; needs the extra 'panel'.")] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(help="With --move: port of the page; default: the first free one from 8080.", min=1, max=65535),
-    ] = None,
+    move: Annotated[bool, typer.Option("--move", hidden=True, help="As `robodyn move`.")] = False,
+    port: Annotated[int | None, typer.Option(hidden=True, help="As `robodyn move`.", min=1, max=65535)] = None,
     browser: BrowserOption = None,
 ) -> None:
     """Show the robot in the browser, at home or along a motion, optionally with the forces in its struts.
 
     Example: robodyn show irb360 --motion results/irb360_log.csv --forces --limit 60 --export irb360.html
-    or: robodyn show irb360 --move
     """
+    if move:
+        if motion is not None or export is not None or forces:
+            raise RobodynError("--move is controlled by sliders; leave --motion, --forces and --export out")
+        print("`robodyn show --move` is `robodyn move` now, which runs here", file=sys.stderr)
+        move_command(robot, params, port, browser)
+        return
     model, run = robot_of(robot, params)
     if not forces and (limit is not None or reduced):
         raise RobodynError("--limit and --reduced concern the display of forces; add --forces")
     if forces and motion is None:
         raise RobodynError("--forces shows the forces of a motion; add --motion LOG")
-    if move:
-        if motion is not None or export is not None:
-            raise RobodynError("--move is controlled by sliders; leave --motion and --export out")
-        _move(model, port, browser)
-        return
     if export is None and not sys.stdin.isatty():
         raise RobodynError(
             "show keeps its page up until Ctrl-C on a terminal, and there is none; add --export FILE.html, which writes "
@@ -94,19 +89,3 @@ def _warn(remark: str) -> None:
     """Print what is not drawn on standard error."""
     if remark:
         print(remark, file=sys.stderr, flush=True)
-
-
-def _move(robot: "Robot", port: int | None, browser: bool | None) -> None:
-    """A live page with sliders, until Ctrl-C."""
-    import threading
-
-    try:
-        from robodyn_pin.viz.jog_panel import Panel
-    except ModuleNotFoundError as error:
-        raise RobodynError(f"--move needs {error.name}: pip install 'robodyn_pin[panel]'") from None
-
-    with Panel(robot, port) as panel, ctrl_c_expected():
-        _warn(panel.remark)
-        print(f"{robot.name} at {panel.url} (Ctrl-C ends)", flush=True)
-        open_browser(browser, panel.url)
-        threading.Event().wait()

@@ -1,1 +1,1 @@
-"""One pose and what it loads (`pose`), and a robot moved by sliders (`show --move`)."""
+"""One pose and what it loads (`pose`), and a robot moved by sliders (`move`)."""

@@ -181,7 +181,7 @@ def test_ctrl_c_ends_the_command_and_its_server():
     port = free_port()
     program = Path(sys.executable).with_name("robodyn")
     command = subprocess.Popen(
-        [program, "show", "delta3", "--move", "--port", str(port)],
+        [program, "move", "delta3", "--port", str(port)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"BROWSER": "true"},
     )  # fmt: skip
     assert command.stdout.readline() == f"delta3 at http://127.0.0.1:{port} (Ctrl-C ends)\n"
@@ -196,12 +196,12 @@ def test_without_viser_one_sentence_names_the_command(tmp_path):
     (tmp_path / "viser.py").write_text("raise ModuleNotFoundError(\"No module named 'viser'\", name='viser')")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     program = Path(sys.executable).with_name("robodyn")
-    ended = subprocess.run([program, "show", "delta3", "--move"], capture_output=True, text=True, env=environment)
+    ended = subprocess.run([program, "move", "delta3"], capture_output=True, text=True, env=environment)
     assert ended.returncode == 1
-    assert ended.stderr.strip() == "robodyn: --move needs viser: pip install 'robodyn_pin[panel]'"
+    assert ended.stderr.strip() == "robodyn: move needs viser: pip install 'robodyn_pin[panel]'"
 
 
 def test_move_and_motion_exclude_each_other(robodyn):
     ended = robodyn("show", "delta3", "--move", "--export", "x.html")
     assert ended.returncode == 1
-    assert "leave --motion and --export out" in ended.stderr
+    assert "leave --motion, --forces and --export out" in ended.stderr
