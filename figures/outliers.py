@@ -32,7 +32,7 @@ def study() -> Section:
 def of_robot(robot: Robot) -> list[Row]:
     moves: dict[tuple[str, str | None], list[float]] = {(kind, way): [] for kind in KINDS for way in WAYS}
     for seed in range(SEEDS):
-        clean = log_of(robot, seed, False, False, share=0.0)
+        clean = log_of(robot, seed + 1000, False, False, share=0.0)
         value, deviation = identified(robot, clean, None)
         before = {way: identified(robot, clean, way)[0] for way in WAYS}
         for kind, way in moves:
@@ -51,7 +51,7 @@ def of_robot(robot: Robot) -> list[Row]:
 def spoiled(log: Log, kind: str, seed: int) -> Log:
     if kind == "clean":
         return log
-    rng, many, tau = np.random.default_rng(seed + 50), int(SHARE * log.size), log.efforts.copy()
+    rng, many, tau = np.random.default_rng(seed + 1050), int(SHARE * log.size), log.efforts.copy()
     at = (
         rng.choice(log.size, many, replace=False)
         if kind == "single"

@@ -20,11 +20,11 @@ from robodyn_pin.logs.stored_log import AnyLog
 
 Robust = Literal["huber", "student"]
 HUBER = 1.345  # standard deviations from which residuals count no more than this: 95 % efficient with normal noise
-FREEDOM = 8.0  # of Student's t: 97 % efficient
+FREEDOM = 4.0  # of Student's t: 93 % efficient
 ROUNDS = 12
 SETTLED = 1e-3  # of the predicted torques: a change of the estimate after which another round is useless
 LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is found
-SHARE = 0.25  # of its residual that counts: samples of less, five standard deviations off, are told
+SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
 
 
 def tempered(

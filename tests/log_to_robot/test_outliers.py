@@ -75,10 +75,10 @@ def test_outliers_move_no_base_parameter_by_a_standard_deviation(robot, clean, b
 
 
 def test_a_clean_log_gives_nearly_the_same_and_honest_deviations(robot, clean, before):
-    """Two standard deviations of the difference between estimates that are 96 % efficient and least squares, of 16 parameters."""
+    """Three standard deviations of the difference between estimates that are 93 to 95 % efficient and least squares, of 16 parameters."""
     for robust in ("huber", "student"):
         found = identified(robot, clean, robust)
-        assert moved(before, found) < 0.7
+        assert moved(before, found) < 0.85
         ratio = np.sqrt(np.diag(found.estimates.wls.covariance) / np.diag(before.estimates.wls.covariance))
         assert ratio == pytest.approx(1.03, abs=0.06)
 
