@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.memory import with_memory
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.logs.differentiation import Preparation, blocks, rates_of
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.log import Log
@@ -39,4 +40,5 @@ def along_log(
     for low, first, stop, high in blocks(log, rates, filters, begin, log.size if end is None else end, size):
         part = log.section(low, high)
         state = with_memory(robot, log, low, close_motors(robot, *rates.motion(part), part.row))
+        state = with_loads(robot, state, log.loaded)
         yield Stretch(first, stop, slice(first - low, stop - low), part, state)

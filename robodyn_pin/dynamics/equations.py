@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.projection import project
-from robodyn_pin.errors import ShapeMismatch, Underactuated
+from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
+from robodyn_pin.errors import ShapeMismatch, SolverFailed, Underactuated
 from robodyn_pin.robot.kinematics import tree_jacobians
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot, State
 
+SETTLED, ROUNDS = 1e-12, 100  # accelerations under friction that grows with the load: change relative to the largest, turns
 NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
 
@@ -51,30 +52,14 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
         BadFile: as `check_known`.
     """
     check_known(robot)
-    total = _body_efforts(robot, state)
+    total = body_efforts(robot, state)
+    state = with_loads(robot, state, asked=total)
     on_axes, in_closures = robot.effort_stacks
     for stack in on_axes:
         total += stack.tree(state.q, state.v, state.a)
     for effort in in_closures:
-        total += effort.columns(state.q, state.v, state.a, state.stops) @ effort.initial
+        total += effort.columns(state.q, state.v, state.a, state.stops, state.loads) @ effort.initial
     return total
-
-
-def _body_efforts(robot: Robot, state: State) -> np.ndarray:
-    model, total = robot.model, np.empty(state.q.shape)
-    if kernel_choice.chosen(len(total)) and (compiled := robot.loops.compiled()):
-        given = kernel_choice.ready(model.gravity.linear, body_parameters(robot), state.q, state.v, state.a)
-        kernel_choice.kernel("robodyn_pin.dynamics.kernel").efforts(compiled[0], *given, total)
-        return total
-    data = model.createData()
-    for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
-        total[i] = pin.rnea(model, data, q, v, a)
-    return total
-
-
-def body_parameters(robot: Robot) -> np.ndarray:
-    """The ten parameters of each joint's body (joints, 10), as Pinocchio orders them."""
-    return np.array([body.toDynamicParameters() for body in robot.model.inertias])
 
 
 def coordinate_efforts(robot: Robot, state: State) -> np.ndarray:
@@ -226,11 +211,29 @@ def forward_dynamics(
 
 
 def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
-    """As `forward_dynamics`, at states (N) that were closed with zero c''."""
-    driving = along(motor_map(robot, state), tau) - coordinate_efforts(robot, state)
+    """As `forward_dynamics`, at states (N) that were closed with zero c''.
+
+    Raises:
+        SolverFailed: friction that grows with the load, which grows with the acceleration, faster than that.
+    """
+    driving = along(motor_map(robot, state), tau)
     if wrench is not None:
         driving += wrench_efforts(robot, state, wrench)
-    return np.linalg.solve(state_mass_matrix(robot, state), driving[..., None])[..., 0]
+    M = state_mass_matrix(robot, state)
+    cdd = np.linalg.solve(M, (driving - coordinate_efforts(robot, state))[..., None])[..., 0]
+    if not any(effort.bears for effort in robot.efforts):
+        return cdd
+    for _ in range(ROUNDS):
+        missing = driving - coordinate_efforts(robot, state.accelerated(cdd))
+        step = np.linalg.solve(M, missing[..., None])[..., 0]
+        cdd = cdd + step
+        if (np.abs(step) <= SETTLED * (1e-3 + np.abs(cdd).max(axis=1, keepdims=True))).all():
+            return cdd
+    raise SolverFailed(
+        f"robot {robot.name!r}: friction that grows with the load does not let its accelerations settle in {ROUNDS} rounds; such a "
+        "gear holds itself, lower the coefficients of 'load'",
+        "rounds",
+    )
 
 
 def energy(robot: Robot, c: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

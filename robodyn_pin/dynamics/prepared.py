@@ -3,7 +3,8 @@
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.dynamics.equations import body_parameters, coordinate_efforts, motor_torques
+from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
+from robodyn_pin.dynamics.rigid_loads import body_parameters, with_loads
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot, State
@@ -43,11 +44,12 @@ class Prepared:
             return self._usual(c, cd, cdd)
         total = self._tree
         self._bodies.efforts(self._compiled[0], *self._given, state.q, state.v, state.a, total)  # type: ignore[index]
+        state = with_loads(self.robot, state, asked=total)
         on_axes, in_closures = self.robot.effort_stacks
         for stack in on_axes:
             total += stack.tree(state.q, state.v, state.a)
         for effort in in_closures:
-            total += effort.columns(state.q, state.v, state.a) @ effort.initial
+            total += effort.columns(state.q, state.v, state.a, loads=state.loads) @ effort.initial
         self.last = state.q[0].copy()
         T = state.T[0]
         if len(self.robot.motors.S) == self._d:

@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.projection import tangents
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.simple_bodies import in_other_frame
 from robodyn_pin.robot.efforts import Effort
@@ -102,6 +103,7 @@ def state_regressor(robot: Robot, state: State, loaded: bool = True) -> np.ndarr
     if robot.payload:  # its parameters count in its link's frame, not in the joint's
         turn = in_other_frame(robot.payload.placement.homogeneous)
         W[:, :, robot.payload_columns] = W[:, :, robot.payload_columns] @ turn if loaded else 0.0
+    state = with_loads(robot, state, loaded)
     for effort in unknown:
         W[:, :, begin : begin + len(effort.labels)] = projected(effort, state)
         begin += len(effort.labels)
@@ -173,12 +175,13 @@ def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, i
 
 def projected(effort: Effort, state: State) -> np.ndarray:
     """Columns of one effort on the coordinates, T' times those of the tree: (N, d, k)."""
-    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a, state.stops)
+    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a, state.stops, state.loads)
 
 
 def known_efforts(robot: Robot, state: State) -> np.ndarray:
     """T' times the efforts that the robot file declares as known: (N, d)."""
     total = np.zeros((len(state.q), state.T.shape[2]))
+    state = with_loads(robot, state)
     for effort in robot.efforts:
         if effort.spec.known:
             total += projected(effort, state) @ effort.initial

@@ -8,6 +8,7 @@ from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.multipliers import multipliers
 from robodyn_pin.dynamics.regressor import columns, neighbours
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.dynamics.struts import Held, along_strut, held_struts
 from robodyn_pin.robot.robot import Robot, State
 
@@ -37,9 +38,10 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
         tree[i] = pin.computeJointTorqueRegressor(model, robot.loops.data, *motion)
     for joint, group, width in neighbours(*robot.body_columns):
         Y[:, :, group : group + width] += tree[:, :, joint : joint + width]
+    state = with_loads(robot, state)
     for effort in robot.efforts:
         if not effort.spec.known:
-            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(state.q, state.v, state.a, state.stops)
+            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(state.q, state.v, state.a, state.stops, state.loads)
             begin += len(effort.labels)
     return Y
 

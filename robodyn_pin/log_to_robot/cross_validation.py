@@ -17,6 +17,7 @@ from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.friction_choice import FoldedFriction, FrictionChoice, choose_friction, offered
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.lean import Lean
+from robodyn_pin.log_to_robot.load_borne import first_loads, settled_loads
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
@@ -100,6 +101,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     choices: list[Choice] = []
     rubbing: tuple[FrictionChoice, ...] = ()
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
+    robot = first_loads(robot, lambda r: _feasible(_fold(r, run, logs, np.ones(len(r.efforts)))), progress)
     run, compared = _choose_rates(robot, run, logs, progress)
     if run.choose.friction:
         robot, rubbing = _choose_friction(robot, run, logs, progress)
@@ -133,8 +135,12 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    noticed = (*left, *noticed, *shaped.noticed)
-    settled = replace(
+    run = best.settings.run
+    settled, unsettled = settled_loads(best.settings.robot, lambda r: _feasible(_fold(r, run, logs, rates)), progress)
+    if settled is not best.settings.robot:
+        best = replace(_fold(settled, run, logs, rates), widen=best.widen)
+    noticed = (*left, *noticed, *shaped.noticed, *unsettled)
+    settings = replace(
         best.settings,
         choices=tuple(choices),
         friction=rubbing,
@@ -142,7 +148,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         noticed=noticed,
         compared=compared,
     )
-    return replace(best, settings=settled)
+    return replace(best, settings=settings)
 
 
 def _choose_rates(
@@ -246,6 +252,13 @@ def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitt
     return replace(fitted, settings=replace(fitted.settings, run=changed)), Choice(
         "prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen
     )
+
+
+def _feasible(fitted: Fitted) -> tuple[list[Factor], np.ndarray]:
+    """The fitted rows by coordinate, and the parameters (p,) of the feasible fit."""
+    groups, settings = pooled(fitted.rows), fitted.settings
+    bounds, prior = bounds_of(settings.run, settings.robot), prior_of(settings.run, settings.robot)
+    return groups, fit_feasible(groups, fitted.weigh(groups, None, 1.0).sigma, settings.layout, bounds, prior).values
 
 
 def _unseen_error(fitted: Fitted, prior: Prior) -> float:

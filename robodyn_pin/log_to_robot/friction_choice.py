@@ -13,6 +13,7 @@ from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.robot.bearing_axes import can_bear
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import RUBBING, EffortSpec
 from robodyn_pin.robot.offered_friction import models_of
@@ -71,6 +72,8 @@ def offered(robot: Robot, entries: Sequence[str]) -> Robot:
     kept = [e for e in robot.efforts if not _replaced(e)]
     first = {e.name: e for e in reversed(robot.efforts) if _replaced(e)}
     added = [_with_model(first[axis], model) for axis in axes for model in models]
+    freedom = len(robot.coordinates.names)
+    added = [e for e in added if not e.bears or can_bear(e, robot.motors, freedom, robot.loops)]
     return replace(robot, efforts=(*kept, *added))
 
 

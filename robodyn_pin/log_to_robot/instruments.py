@@ -8,6 +8,7 @@ from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.memory import with_memory
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, empty, fold
 from robodyn_pin.identification.whitening import whitened
@@ -56,7 +57,7 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
             inner = part.section(begin - low, after - low)
             motions = ([x[begin - low : after - low] for x in way.motion(part)] for way in ways)
             closed = (close_motors(robot, q, dq, ddq, inner.row) for q, dq, ddq in motions)
-            state, calm = (with_memory(robot, log, begin, s) for s in closed)
+            state, calm = (with_loads(robot, with_memory(robot, log, begin, s), log.loaded) for s in closed)
             B = motor_map(robot, state)
             y = along(B, inner.efforts) - known_efforts(robot, state)
             parts = (state_regressor(robot, s, log.loaded)[:, :, base.columns] for s in (calm, state))

@@ -15,6 +15,7 @@ from robodyn_pin.identification.equal_entries import Structure, proportional, st
 from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.online.track_file import CarriedSpec, TrackFile
+from robodyn_pin.robot.bearing_axes import refuse_bearing
 from robodyn_pin.robot.payload import loadable
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_name
@@ -67,9 +68,10 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     """The parameters that are tracked of a robot; its base parameters come from random states near home.
 
     Raises:
-        UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom.
+        UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom. BadFile: friction that grows with the load.
     """
     check_enough_motors(robot)
+    refuse_bearing(robot.efforts, "track")
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values

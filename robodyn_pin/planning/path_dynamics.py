@@ -13,6 +13,7 @@ from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.families.reduced_delta import ReducedModel, reduced_model, tree_forces
 from robodyn_pin.planning.path import Geometry
+from robodyn_pin.robot.bearing_axes import refuse_bearing
 from robodyn_pin.robot.robot import Robot, State
 
 STEP = 1e-4  # of s: q''' of all joints is a central difference of the exact q''
@@ -146,7 +147,11 @@ def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDy
         kinds: "torque", "force" of the struts, "end_effector"; the last one always comes from the reduced model of a
             Delta, the force that moves the end-effector itself.
         reduced: strut forces, too, come from the reduced model.
+
+    Raises:
+        BadFile: friction that grows with the load: along a path it is not of second degree in the speed.
     """
+    refuse_bearing(robot.efforts, "plan")
     kinds = frozenset(kinds)
     needed = "end_effector" in kinds or (reduced and "force" in kinds)
     return RobotDynamics(robot, kinds, reduced_model(robot) if needed else None, reduced)

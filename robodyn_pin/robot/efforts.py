@@ -17,6 +17,7 @@ from robodyn_pin.robot.axes import Axes, as_motor, resolve_axes
 from robodyn_pin.robot.effort_checks import check_effort
 from robodyn_pin.robot.friction_models import (
     FRICTION,
+    LOAD,
     MEMORY,
     EffortSpec,
     Shape,
@@ -62,6 +63,11 @@ class Effort:
         return self.rows.tobytes() + np.array(self.spec.stops or []).tobytes() if self.spec.model == MEMORY else b""
 
     @property
+    def bears(self) -> bool:
+        """Return whether it grows with what the rigid bodies ask of its axes."""
+        return self.spec.model == LOAD
+
+    @property
     def radii(self) -> np.ndarray:
         """Return the radii (k,) of its stops [rad or m].
 
@@ -76,20 +82,24 @@ class Effort:
         return np.array(self.spec.stops)
 
     def columns(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, stops: Mapping[bytes, np.ndarray] | None = None
-    ) -> np.ndarray:
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, stops: Mapping[bytes, np.ndarray] | None = None,
+        loads: Mapping[bytes, np.ndarray] | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Return the efforts that coefficients of one put on the tree's joints (N, nv, k) at N samples of q, v, a (N, nv).
 
         Args:
-            stops: of the state, where it has them.
+            stops, loads: of the state, where it has them.
 
         Raises:
-            BadFile: friction with memory, and the motion before is not known.
+            BadFile: friction with memory, and the motion before is not known; with load, and the load is not known.
         """
         rows = self.rows
         if self.memory:
             return np.einsum("nrk,rj->njk", self._remembered(stops), rows)
-        total = np.einsum("nrk,rj->njk", self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T), rows)
+        along = self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T)
+        if self.bears:
+            along = along * self._load(loads)[:, :, None]
+        total = np.einsum("nrk,rj->njk", along, rows)
         if self.closures:
             axes = self.loops.axes(q)
             for name, moments in zip(self.closures, self._moments(axes, v), strict=True):
@@ -129,6 +139,14 @@ class Effort:
             )
         return stops[self.memory]
 
+    def _load(self, loads: Mapping[bytes, np.ndarray] | None) -> np.ndarray:
+        if loads is None:
+            raise BadFile(
+                f"friction {LOAD!r} of {self.name!r} grows with what the bodies ask of its axis, and that was not worked out here; give "
+                "the robot 'coulomb' friction there instead"
+            )
+        return loads[self.rows.tobytes()]
+
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
         return slopes(self.spec, self.slope, x, xd) if self.slope else basis(self.spec, x, xd, xdd)
 
@@ -154,11 +172,11 @@ class Stack:
 
 
 def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
-    """Return the efforts on axes, those of one model together, and the places of the others: in closures, derivatives, or with memory."""
+    """Return the efforts on axes, those of one model together, and the places of the others: in closures, derivatives, with memory or load."""
     alike: dict[str, list[int]] = {}
     others = []
     for i, effort in enumerate(efforts):
-        if effort.closures or effort.slope or effort.memory:
+        if effort.closures or effort.slope or effort.memory or effort.bears:
             others.append(i)
             continue
         model = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})

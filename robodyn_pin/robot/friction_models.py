@@ -13,7 +13,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
 
 Model = Literal[
-    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "maxwell_slip",
+    "viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "maxwell_slip", "load",
     "offset", "cogging", "armature", "spring", "lever_spring", "polynomial",
 ]  # fmt: skip
 Shape = Literal["width", "speed"]
@@ -61,6 +61,7 @@ COEFFICIENTS: dict[str, tuple[str, ...]] = {
     "cbrt": ("cbrt",),
     "directional": ("coulomb_forward", "coulomb_back", "viscous_forward", "viscous_back"),
     "offset": ("offset",),
+    "load": ("load",),
     "armature": ("armature",),
     "spring": ("stiffness",),
     "lever_spring": ("stiffness",),
@@ -71,10 +72,12 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "saturating": ("width", "speed"),
     "directional": ("width",),
     "position": ("width",),
+    "load": ("width",),
 }
 FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt")  # odd functions of the rate alone
 MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
-RUBBING = (*FRICTION, "directional", "position", MEMORY)  # all friction along an axis
+LOAD = "load"  # its columns come from what the rigid bodies ask of the axis, see dynamics/rigid_loads.py
+RUBBING = (*FRICTION, "directional", "position", MEMORY, LOAD)  # all friction along an axis
 FREE_SIGN = {"offset", "polynomial", "cogging"}  # every other coefficient takes energy or stores it: not negative
 
 DISSIPATIVE = (
@@ -84,6 +87,7 @@ DISSIPATIVE = (
     "saturating",
     "quadratic",
     "cbrt",
+    "load",
     *COEFFICIENTS["directional"],
 )  # coefficients that no machine has negative
 
@@ -110,13 +114,14 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     directional: Coulomb and viscous friction with other coefficients each way.
     position: Coulomb friction over the position, linear between its places and constant beyond them.
+    load: for a load of one.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
     sign = np.tanh(xd / (spec.width or WIDTH))
     match spec.model:
         case "viscous":
             columns = [xd]
-        case "coulomb":
+        case "coulomb" | "load":
             columns = [sign]
         case "stribeck":
             columns = [sign, sign * _faded(xd / spec.speed), xd]
@@ -155,6 +160,7 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
             return np.stack(_over_places(spec, x, xd, by_width), axis=-1)
         columns = {
             "coulomb": [by_width],
+            "load": [by_width],
             "stribeck": [by_width, by_width * falling, none],
             "saturating": [by_width, none],
             "directional": [np.where(xd > 0, by_width, none), np.where(xd < 0, by_width, none), none, none],

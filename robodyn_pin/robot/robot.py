@@ -16,6 +16,7 @@ from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
+from robodyn_pin.robot.bearing_axes import check_bearing
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.robot.frames import name_frames
 from robodyn_pin.robot.identical_bodies import check_identical
@@ -41,16 +42,17 @@ class State:
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
     stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
+    loads: Mapping[bytes, np.ndarray] | None = None  # |load| (N, r) of friction with load [N m or N]; None: not known
 
     def __getitem__(self, samples: slice) -> "State":
         """Return some of the samples."""
-        stops = self.stops and {effort: y[samples] for effort, y in self.stops.items()}
+        stops, loads = ({key: x[samples] for key, x in kept.items()} if kept else kept for kept in (self.stops, self.loads))
         q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
-        return State(q, v, a, T, g, stops)
+        return State(q, v, a, T, g, stops, loads)
 
     def accelerated(self, cdd: np.ndarray) -> "State":
         """Return the same positions and rates with other accelerations c'' (N, d)."""
-        return replace(self, a=(self.T @ cdd[..., None])[..., 0] + self.g)
+        return replace(self, a=(self.T @ cdd[..., None])[..., 0] + self.g, loads=None)
 
     def along(self, S: np.ndarray) -> "State":
         """Return the same motion projected onto other coordinates, rows S (d, nv); they must determine every sample."""
@@ -84,6 +86,7 @@ class Robot:
     efforts: tuple[Effort, ...]
     home: np.ndarray  # (nv,) closed
     payload: Payload | None = None
+    borne: tuple[float, ...] | None = None  # parameters of its body groups by which friction's loads count; None: its files'
     unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(
@@ -220,7 +223,7 @@ class Robot:
 
     @cached_property
     def effort_stacks(self) -> tuple[tuple[Stack, ...], tuple[Effort, ...]]:
-        """Return efforts on joints and motors, those of one model together, and those in closures or with memory."""
+        """Return efforts on joints and motors, those of one model together, and those in closures, with memory or load."""
         found, others = stacks(self.efforts)
         return found, tuple(self.efforts[i] for i in others)
 
@@ -280,6 +283,8 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
     named = [resolve_effort(spec, model, motors, loops, where) for spec in file.efforts]
+    for effort in named:
+        check_bearing(effort, motors, len(coordinates.names), loops, where)
     losses, silenced = rubbing(model, named, sayings)
     efforts = (*named, *(resolve_effort(spec, model, motors, loops, where) for spec in losses))
     file = file.model_copy(update={"efforts": [*file.efforts, *losses]})

@@ -17,6 +17,7 @@ COEFFICIENT_UNITS = dict.fromkeys(
 ) | {
     "quadratic": ("N m s²/rad²", "N s²/m²"),
     "cbrt": ("N m (s/rad)^(1/3)", "N (s/m)^(1/3)"),
+    "load": ("1", "1"),  # of the load
     "armature": ("kg m²", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
@@ -74,7 +75,7 @@ def _coefficient_unit(name: str, model: str, along: str) -> str:
         turning, sliding = ("N m", "N") if power == 0 else (f"N m/rad{tail}", f"N/m{tail}")
     else:
         turning, sliding = COEFFICIENT_UNITS[name]
-    return {"N m": turning, "N": sliding}.get(along, f"{turning} or {sliding}")
+    return {"N m": turning, "N": sliding}.get(along, f"{turning} or {sliding}" if turning != sliding else turning)
 
 
 def raised(text: str) -> str:

@@ -1,0 +1,95 @@
+"""What rigid bodies ask of the axes, gravity and inertia without friction, along which friction of the model `load` grows.
+
+A motor's load is the torque that the bodies ask of the motor, S'tau = what they ask of the tree, through the loops: that is what its
+gear transmits. A driven joint of an open chain has the tree's own.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.errors import Underactuated
+from robodyn_pin.identification.simple_bodies import in_other_frame
+from robodyn_pin.robot.bearing_axes import bearer
+from robodyn_pin.robot.robot import Robot, State
+
+
+def with_loads(robot: Robot, state: State, loaded: bool = True, asked: np.ndarray | None = None) -> State:
+    """The states with the loads of the robot's friction, where it has such friction and they are not there yet.
+
+    Args:
+        loaded: the robot carries its payload. asked: what the bodies of its files ask of the tree (N, nv), if at hand.
+
+    Raises:
+        Underactuated: a dead point of the motors.
+    """
+    bearing = [effort for effort in robot.efforts if effort.bears]
+    if not bearing or state.loads is not None:
+        return state
+    tree = body_efforts(robot, state, borne_bodies(robot, loaded)) if asked is None or robot.borne else asked
+    freedom, motors = len(robot.coordinates.names), robot.motors
+    tau: np.ndarray | None = None
+    found = {}
+    for effort in bearing:
+        along = []
+        for row in effort.rows:
+            said = bearer(row, motors, freedom, robot.loops)
+            assert said is not None  # checked when the robot was built
+            if said.motor and tau is None:
+                tau = _motor_loads(robot, state, tree)
+            along.append(np.abs((tau if said.motor else tree)[:, said.index] / said.gear))  # type: ignore[index]
+        found[effort.rows.tobytes()] = np.stack(along, axis=1)
+    return replace(state, loads=found)
+
+
+def _motor_loads(robot: Robot, state: State, tree: np.ndarray) -> np.ndarray:
+    """Torques (N, n) of the motors, one for each degree of freedom, for efforts of the tree (N, nv)."""
+    B, efforts = robot.motors.S @ state.T, np.einsum("nij,ni->nj", state.T, tree)
+    try:
+        return np.linalg.solve(B.transpose(0, 2, 1), efforts[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        i = int(np.abs(np.linalg.det(B)).argmin())
+        raise Underactuated(
+            f"robot {robot.name!r}: sample {i} is a dead point of its motors, where friction that grows with their load has no value; "
+            "choose a motion that stays clear of it",
+            i,
+            efforts[i],
+        ) from None
+
+
+def borne_bodies(robot: Robot, loaded: bool) -> np.ndarray:
+    """The ten parameters of each joint's body (joints, 10) by which loads count: those of the files, or the estimate before."""
+    if robot.borne is None:
+        return body_parameters(robot)
+    found, values = np.zeros((robot.model.njoints, 10)), np.array(robot.borne)
+    for joint, first in zip(*robot.body_columns, strict=True):
+        own = values[first : first + 10]
+        if robot.payload and first == robot.payload_columns.start:
+            own = in_other_frame(robot.payload.placement.homogeneous) @ own if loaded else 0 * own
+        found[joint] += own
+    return found
+
+
+def body_parameters(robot: Robot) -> np.ndarray:
+    """The ten parameters of each joint's body (joints, 10), as Pinocchio orders them."""
+    return np.array([body.toDynamicParameters() for body in robot.model.inertias])
+
+
+def body_efforts(robot: Robot, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
+    """What bodies ask of the tree's joints (N, nv), of parameters (joints, 10) or of the robot's files."""
+    model, total = robot.model, np.empty(state.q.shape)
+    if kernel_choice.chosen(len(total)) and (compiled := robot.loops.compiled()):
+        bodies = body_parameters(robot) if parameters is None else parameters
+        given = kernel_choice.ready(model.gravity.linear, bodies, state.q, state.v, state.a)
+        kernel_choice.kernel("robodyn_pin.dynamics.kernel").efforts(compiled[0], *given, total)
+        return total
+    data = model.createData()
+    for i, motion in enumerate(zip(state.q, state.v, state.a, strict=True)):
+        if parameters is None:
+            total[i] = pin.rnea(model, data, *motion)
+        else:
+            Y = pin.computeJointTorqueRegressor(model, data, *motion)
+            total[i] = Y.reshape(model.nv, -1) @ parameters[1:].ravel()
+    return total
