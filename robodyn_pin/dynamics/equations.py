@@ -16,7 +16,10 @@ from robodyn_pin.robot.kinematics import tree_jacobians
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot, State
 
-SETTLED, ROUNDS = 1e-12, 100  # accelerations under friction that grows with the load: change relative to the largest, turns
+SETTLED, ROUNDS = (
+    1e-12,
+    100,
+)  # accelerations under friction that grows with the load: change relative to the largest, turns
 NEGLIGIBLE = 1e-6  # of the largest effort: what may be missing of it by round-off
 
 

@@ -41,7 +41,9 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
     state = with_loads(robot, state)
     for effort in robot.efforts:
         if not effort.spec.known:
-            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(state.q, state.v, state.a, state.stops, state.loads)
+            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(
+                state.q, state.v, state.a, state.stops, state.loads
+            )
             begin += len(effort.labels)
     return Y
 

@@ -16,7 +16,9 @@ from robodyn_pin.robot.robot import Robot
 SETTLED = 1e-4  # of a coordinate's rms torque: a change of the prediction that is next to nothing
 ROUNDS = 10
 
-Fit = Callable[[Robot], tuple[Sequence[Factor], np.ndarray]]  # rows of a robot's columns by coordinate, feasible parameters
+Fit = Callable[
+    [Robot], tuple[Sequence[Factor], np.ndarray]
+]  # rows of a robot's columns by coordinate, feasible parameters
 
 
 def bears_load(robot: Robot) -> bool:

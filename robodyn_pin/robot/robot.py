@@ -46,7 +46,9 @@ class State:
 
     def __getitem__(self, samples: slice) -> "State":
         """Return some of the samples."""
-        stops, loads = ({key: x[samples] for key, x in kept.items()} if kept else kept for kept in (self.stops, self.loads))
+        stops, loads = (
+            {key: x[samples] for key, x in kept.items()} if kept else kept for kept in (self.stops, self.loads)
+        )
         q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
         return State(q, v, a, T, g, stops, loads)
 
@@ -86,7 +88,9 @@ class Robot:
     efforts: tuple[Effort, ...]
     home: np.ndarray  # (nv,) closed
     payload: Payload | None = None
-    borne: tuple[float, ...] | None = None  # parameters of its body groups by which friction's loads count; None: its files'
+    borne: tuple[float, ...] | None = (
+        None  # parameters of its body groups by which friction's loads count; None: its files'
+    )
     unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
 
     def close(

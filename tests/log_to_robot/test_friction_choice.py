@@ -47,7 +47,7 @@ def test_a_robot_without_hysteresis_keeps_the_simple_model_on_every_axis():
     assert "no richer model is worth it" in worth_it(result.settings.friction)
 
 
-@pytest.mark.parametrize(("offered", "sentence"), [("[coulomb+viscous, +load]", "has 'load' in '\\+load'; it knows"), ("[+quadratic, coulomb]", "begin with the simplest"), ("[coulomb]", "begin with the simplest")])  # fmt: skip
+@pytest.mark.parametrize(("offered", "sentence"), [("[coulomb+viscous, +grease]", "has 'grease' in '\\+grease'; it knows"), ("[+quadratic, coulomb]", "begin with the simplest"), ("[coulomb]", "begin with the simplest")])  # fmt: skip
 def test_friction_that_cannot_be_chosen_is_refused(offered, sentence):
     text = f"{{robot: a, fit: [{{file: log.csv}}], choose: {{friction: {offered}}}}}"
     with pytest.raises(Exception, match=sentence):
