@@ -1,5 +1,6 @@
 """Friction that grows with the load: a pendulum and a coupled arm by hand, motors of a parallelogram, both paths, and who refuses it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.equations import forward_dynamics
-from robodyn_pin.dynamics.regressor import columns, regressor
+from robodyn_pin.dynamics.regressor import columns, regressor, state_regressor
 from robodyn_pin.errors import BadFile, SolverFailed
 from robodyn_pin.excitation.excitation_file import ExcitationFile
 from robodyn_pin.excitation.search import excite
@@ -19,6 +20,7 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.online.tracked import tracked
 from robodyn_pin.planning.path_dynamics import robot_dynamics
 from robodyn_pin.robot.friction_models import EffortSpec
+from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, build
 
 G, WIDTH = 9.81, 0.05
@@ -166,12 +168,29 @@ def test_a_gear_that_holds_itself_is_refused(tmp_path):
         forward_dynamics(robot, np.zeros((1, 1)), np.ones((1, 1)), np.full((1, 1), 5.0))
 
 
+def test_a_payload_is_borne_where_the_log_carries_it(tmp_path):
+    """2.5 kg m^2 and 1.5 kg at 0.8 m, as the estimate before says: what the files say of the pendulum does not count."""
+    robot = carrying(robot_of(tmp_path, PENDULUM, load_on("j1", 0.2)), "box", "a")
+    point = np.array([1.5, 0, 0, -1.5 * 0.8, 1.5 * 0.64, 0, 1.5 * 0.64, 0, 0, 0])
+    arm = np.array([4.0, 0, 0, -4.0 * 0.5, 2.5, 0, 2.5, 0, 0, 0.1])
+    robot = replace(robot, borne=(*arm, *point))
+    c, cd, cdd = motions(1)
+    state = robot.close(c, cd, cdd)
+    empty = 2.5 * cdd + 4 * G * 0.5 * np.sin(c)
+    full = empty + 1.5 * 0.64 * cdd + 1.5 * G * 0.8 * np.sin(c)
+    for path in ("kernel", "pinocchio"):
+        for loaded, asked in ((True, full), (False, empty)):
+            with kernel_choice.forced(path):
+                column = state_regressor(robot, state, loaded)[:, :, -1]
+            np.testing.assert_allclose(column, np.abs(asked) * np.tanh(cd / WIDTH), atol=1e-11)
+
+
 def test_axes_that_nothing_drives_are_refused(tmp_path):
     elbow = rp.load("irb2400").model.names[3]
-    with pytest.raises(BadFile, match="effort 'load' on '.*' *: the bodies ask no effort along it.*m1, m2"):
+    with pytest.raises(BadFile, match=r"effort 'load' on '.*': the bodies ask no effort along it.*m1, m2"):
         parallelogram({"of": elbow, "model": "load", "width": WIDTH})
+    dualv = rp.load("dualv")
     with pytest.raises(BadFile, match="4 motors for 3 degrees of freedom share the load"):
-        dualv = rp.load("dualv")
         with_efforts(dualv, {"of": dualv.motors.names[0], "model": "load", "width": WIDTH})
     with pytest.raises(BadFile, match="neither a motor nor a driven joint"):
         robot_of(tmp_path, ARM, load_on("j2", 0.1), motors="[j1]", coordinates="[j1, j2]")
