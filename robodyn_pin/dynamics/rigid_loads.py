@@ -39,7 +39,7 @@ def with_loads(robot: Robot, state: State, loaded: bool = True, asked: np.ndarra
             assert said is not None  # checked when the robot was built
             if said.motor and tau is None:
                 tau = _motor_loads(robot, state, tree)
-            along.append(np.abs((tau if said.motor else tree)[:, said.index] / said.gear))  # type: ignore[index]
+            along.append(np.abs((tau if said.motor else tree)[:, said.number] / said.gear))  # type: ignore[index]
         found[effort.rows.tobytes()] = np.stack(along, axis=1)
     return replace(state, loads=found)
 

@@ -18,7 +18,7 @@ class Bearer(NamedTuple):
     """What says the effort along an axis."""
 
     motor: bool  # else a joint of the tree
-    index: int  # of the motor, or of the joint in v
+    number: int  # of the motor, or of the joint in v
     gear: float  # rate of the axis per rate of it
 
 
