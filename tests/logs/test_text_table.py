@@ -170,7 +170,8 @@ HUGE = {
     "a line of 50 MB": lambda path: path.write_text("x" * 50_000_000),
     "a second line of 50 MB": lambda path: path.write_text("t,q\n" + "1," * 25_000_000),
     "a gigabyte of blank lines, packed": lambda path: path.with_name("log.csv.gz").write_bytes(
-        gzip.compress(b"t,q\n0,1\n" + b"\n" * 10_000_000, compresslevel=1) + gzip.compress(b"\n" * 10_000_000, compresslevel=1) * 99
+        gzip.compress(b"t,q\n0,1\n" + b"\n" * 10_000_000, compresslevel=1)
+        + gzip.compress(b"\n" * 10_000_000, compresslevel=1) * 99
     ),
     "a pipe": lambda path: os.mkfifo(path),
     "10 GB of Parquet": lambda path: _sparse(path.with_suffix(".parquet"), "PAR1"),
