@@ -108,6 +108,7 @@ def summary_of(result: Result) -> dict[str, object]:
         "gravity": None if (lean := result.settings.lean) is None else lean.summary(),
         "shapes": [s.__dict__ for s in result.settings.shapes],
         **result.check.diagnosis.summary(names, d),
+        "at_bounds": result.at_bounds,
         "errors": {
             name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
             for name, s in result.scored.items()
