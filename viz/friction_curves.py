@@ -10,7 +10,7 @@ from robodyn_pin.robot.friction_models import MEMORY
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.figure_files import Picture, picture
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
-from robodyn_pin.viz.residual_over import binned, quantities
+from robodyn_pin.viz.residual_over import binned, position_and_speed
 
 POINTS = 400  # of the measured ones that are drawn
 PLACED = ("position", MEMORY)  # models whose force depends on the position
@@ -24,11 +24,11 @@ def friction_pictures(robot: Robot, sample: Sample, units: list[str]) -> list[Pi
         model = sample.friction[:, j]
         if not model.any():
             continue
-        (at, x), (over, speed) = quantities(robot, sample, j)
+        (at, x), (over, speed) = position_and_speed(robot, sample, j)
         measured, what = model + left[:, j], {"N m": "torque", "N": "force"}.get(unit, "effort")
         columns = {over: speed, at: x, f"measured less bodies [{unit}]": measured, f"model [{unit}]": model}
         where = (at, x) if _placed(robot, j) else None
-        drawn = friction_figure((over, speed), where, measured, model, (f"friction of {name}", f"{what} [{unit}]"))
+        drawn = curve_figure((over, speed), where, measured, model, (f"friction of {name}", f"{what} [{unit}]"))
         found.append(picture(drawn, f"friction_{name}", columns))
     return found
 
@@ -41,7 +41,7 @@ def _placed(robot: Robot, j: int) -> bool:
 
 
 @matplotlib.rc_context(STYLE)
-def friction_figure(
+def curve_figure(
     over: tuple[str, np.ndarray], where: tuple[str, np.ndarray] | None, measured: np.ndarray, model: np.ndarray,
     labels: tuple[str, str],
 ) -> Figure:  # fmt: skip

@@ -16,14 +16,14 @@ def residual_pictures(robot: Robot, sample: Sample, units: list[str]) -> list[Pi
     """The held-out residual of each coordinate over its position and its speed."""
     left, found = sample.measured - sample.predicted["feasible"], []
     for j, (name, unit) in enumerate(zip(robot.coordinates.names, units, strict=True)):
-        over = dict(quantities(robot, sample, j))
+        over = dict(position_and_speed(robot, sample, j))
         columns = {"residual [" + unit + "]": left[:, j]} | over
         drawn = residual_figure(over, left[:, j], f"residual of {name}", unit)
         found.append(picture(drawn, f"residual_over_{name}", columns))
     return found
 
 
-def quantities(robot: Robot, sample: Sample, j: int) -> tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]:
+def position_and_speed(robot: Robot, sample: Sample, j: int) -> tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]:
     """Position and speed (n,) of a coordinate, each with its label."""
     S, offset = robot.coordinates.S, robot.coordinates.offset
     length = "m" if robot.slides(S)[j] else "rad"

@@ -12,7 +12,7 @@ from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.log_to_robot.cross_validation import Fitted
-from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, through
+from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
@@ -122,7 +122,7 @@ def look_at(
         deviations = prediction_deviations(wls, W[drawn], noise)
         friction = W[drawn][:, :, rubs] @ vectors["feasible"][rubs]
         if given.efforts:
-            friction += through(known_efforts(given, block.state), jobs[0].filter, log)[block.keep][drawn]
+            friction += smoothed(known_efforts(given, block.state), jobs[0].filter, log)[block.keep][drawn]
         moved = block.state.q[block.keep][drawn], block.rates[block.keep][drawn]
         parts.append((index[drawn] / log.rate, *moved, y[drawn], deviations, friction))
         predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])

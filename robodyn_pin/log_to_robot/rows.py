@@ -107,11 +107,11 @@ def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarr
     if noise is not None:
         rows = whitened(np.concatenate([block.W, *(x[:, :, None] for x in parts[1:])], axis=2), block.B, noise)
         parts = [rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]]
-    W, known, measured = (through(x, lowpass, log)[block.keep] for x in parts)
+    W, known, measured = (smoothed(x, lowpass, log)[block.keep] for x in parts)
     return W, known, measured
 
 
-def through(x: np.ndarray, lowpass: Lowpass | None, log: AnyLog) -> np.ndarray:
+def smoothed(x: np.ndarray, lowpass: Lowpass | None, log: AnyLog) -> np.ndarray:
     """Samples x (n, ...) of a log through a filter, if there is one."""
     return lowpass.apply(x, log.rate, log.name) if lowpass else x
 
