@@ -13,7 +13,6 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
 from robodyn_pin.log_to_robot.cross_validation import Settings
-from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
@@ -115,11 +114,6 @@ class Result:
             f"held-out error of the torques below {lowpass.cutoff:g} Hz, as scored, {found.held_out.by(measure):.3g} %, at full "
             f"bandwidth {found.whole.by(measure):.3g} % ({each})" + (f"; {chosen}" if self.settings.choices else "")
         )
-
-    @property
-    def friction_found(self) -> str:
-        """Where richer friction is worth it, and where the log cannot tell; empty where none was chosen."""
-        return worth_it(self.settings.friction)
 
     @property
     def at_bounds(self) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from robodyn_pin.robot.friction_models import MEMORY, RUBBING
 
-OFFERED = tuple(model for model in RUBBING if model not in ("stribeck", "saturating"))  # these need shapes of their own
+OFFERED = tuple(model for model in RUBBING if model != "saturating")  # it needs a shape of its own
 PLAIN = ("coulomb", "viscous")  # what stops stand beside
 
 
@@ -30,9 +30,11 @@ def check_offered(entries: Sequence[str]) -> None:
 def models_of(entry: str, before: Sequence[str]) -> tuple[str, ...]:
     """The models of one entry; `before`: of the best so far, which an entry with a plus in front stands on top of.
 
-    Friction over position is Coulomb friction at every place, which it replaces.
+    Friction over position is Coulomb friction at every place, and a Stribeck curve has Coulomb and viscous friction: they take
+    their place.
     """
     named = entry.removeprefix("+").split("+")
     stand_on = before if entry.startswith("+") else PLAIN if named == [MEMORY] else ()
     models = tuple(dict.fromkeys([*stand_on, *named]))
-    return tuple(m for m in models if m != "coulomb") if "position" in models else models
+    replaced = (*(PLAIN if "stribeck" in models else ()), *(("coulomb",) if "position" in models else ()))
+    return tuple(m for m in models if m not in replaced)
