@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
@@ -76,6 +76,12 @@ class FoldedFriction:
     fitted: Folded  # [part][coordinate]
     scored: Folded
     weigh: Weigh
+
+    @cached_property
+    def without(self) -> Folded:
+        """The fitted rows without each part, [part][coordinate]."""
+        every = range(len(self.fitted))
+        return [pooled([self.fitted[k] for k in every if k != held]) for held in every]
 
 
 def offered(robot: Robot, entries: Sequence[str]) -> Robot:
@@ -228,15 +234,12 @@ def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     """
     kept, named = columns_kept(folded.robot, robot), columns(robot)
     bounds, prior = bounds_of(folded.run, robot), prior_of(folded.run, robot)
-    fitted, scored = (
-        [[*map(partial(narrowed, kept), part)] for part in rows] for rows in (folded.fitted, folded.scored)
-    )
-    found = []
-    for held in range(len(fitted)):
-        groups = pooled([part for k, part in enumerate(fitted) if k != held])
-        sigma = folded.weigh(groups, None, 1.0).sigma
-        x = fit_feasible(groups, sigma, named.layout, bounds, prior).values
-        found.append([factor.residual(x) for factor in scored[held]])
+    found, scored = [], folded.scored
+    for without, part in zip(folded.without, scored, strict=True):
+        groups = [narrowed(kept, factor) for factor in without]
+        sigma, whole = folded.weigh(groups, None, 1.0).sigma, np.zeros(part[0].R.shape[1] - 1)
+        whole[kept[:-1]] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
+        found.append([factor.residual(whole) for factor in part])
     squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
     if folded.run.score.measure == "pooled":
         return np.asarray(100 * np.sqrt(squares.sum(axis=1) / norms.sum()))
