@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import pooled
@@ -14,15 +15,20 @@ from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest, n
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.shapes_by_rates import WIDTHS, WITH_WIDTH, sought
+from robodyn_pin.log_to_robot.shapes_by_rates import FINER, WIDTHS, WITH_WIDTH, sought
 from robodyn_pin.robot.bearing_axes import can_bear
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import RUBBING, SHAPES, EffortSpec
+from robodyn_pin.robot.friction_models import MEMORY, RUBBING, SHAPES, EffortSpec
 from robodyn_pin.robot.offered_friction import models_of
 from robodyn_pin.robot.robot import Robot
 
 WORTH = 0.995  # a richer model must bring the cross-validated error below this part of the simpler one's
-WITHOUT_SHAPE = ("viscous", "quadratic", "cbrt")  # friction that may bend the curve beside a width that is sought
+WITHOUT_SHAPE = (
+    "viscous",
+    "quadratic",
+    "cbrt",
+    MEMORY,
+)  # friction that may bend the curve beside a width that is sought
 
 
 @dataclass(frozen=True)
@@ -128,17 +134,20 @@ def with_likeliest_widths(
     axes = list({e.name: e for e in open_ones}.values())
     if not axes:
         return robot
-    spec = EffortSpec(of="", model="coulomb")
-    speeds = rates(replace(robot, efforts=tuple(axes))).tolist()
-    options = {
-        e.name: [_with_width(replace(e, spec=spec), part * speed) for part in WIDTHS]
-        for e, speed in zip(axes, speeds, strict=True)
-    }
     plain = [e for e in robot.efforts if not offers(e) or e.spec.model in WITHOUT_SHAPE]
-    tried = replace(robot, efforts=(*plain, *(e for each in options.values() for e in each)))
-    kept = {axis: e.spec.width or 0.0 for axis, e in likeliest(tried, plain, options, fold(tried), weigh).items()}
-    settled = {id(e): _with_width(e, kept[e.name]) for e in open_ones}
+    speeds = rates(replace(robot, efforts=tuple(axes))).tolist()
+    widths = {e.name: speed for e, speed in zip(axes, speeds, strict=True)}
+    for parts in (WIDTHS, *FINER):
+        options = {e.name: [_coulomb(e, part * widths[e.name]) for part in parts] for e in axes}
+        tried = replace(robot, efforts=(*plain, *(e for each in options.values() for e in each)))
+        found = likeliest(tried, plain, options, fold(tried), weigh)
+        widths = {axis: e.spec.width or 0.0 for axis, e in found.items()}
+    settled = {id(e): _with_width(e, widths[e.name]) for e in open_ones}
     return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+
+
+def _coulomb(effort: Effort, width: float) -> Effort:
+    return _with_width(replace(effort, spec=EffortSpec(of="", model="coulomb")), width)
 
 
 def _with_width(effort: Effort, width: float) -> Effort:
@@ -169,7 +178,10 @@ def choose_friction(
             models = models_of(entry, chosen[axis])
             if _scalars(_robot_with(robot, chosen | {axis: models})) == _scalars(_robot_with(robot, chosen)):
                 continue  # nothing new: no stop of it slides
-            found = error(models)
+            try:
+                found = error(models)
+            except SolverFailed:  # a model that no solver can fit to every part of the data is none to take
+                continue
             bound = _bound(best, found)
             tried.append(_tried(models, found, best, bound))
             if found.mean() < bound:
