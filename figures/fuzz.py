@@ -11,7 +11,7 @@ ASKED = {
     "traceback": "tracebacks",
     "hang": "hangs over 10 s of processor time",
     "stray line": "stray lines",
-    "NaN with exit 0": "NaN with exit 0",
+    "NaN in an answer": "NaN with exit 0 or 3",
 }
 
 

@@ -12,7 +12,6 @@ Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.constraints import constraints, still_met
@@ -53,8 +52,9 @@ def feasible_intervals(
 
     scale = np.concatenate([np.tile(UNIT, len(layout.bodies)), _scalar_units(estimate, layout)])
     size = estimate.deviations
-    root = np.linalg.cholesky(estimate.covariance / np.outer(size, size))
-    whiten = solve_triangular(root, np.diag(1 / size), lower=True)
+    variances, axes = np.linalg.eigh(estimate.covariance / np.outer(size, size))
+    known = len(size) * np.finfo(float).eps * variances[-1]  # round-off: combinations that the rows tell exactly
+    whiten = (axes / np.sqrt(np.maximum(variances, known))).T / size
     A = whiten @ estimate.base.matrix * scale
     at = feasible.values / scale
     miss = A @ at - whiten @ estimate.values

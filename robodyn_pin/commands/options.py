@@ -147,7 +147,7 @@ def not_an_input(out: Path, *inputs: Path | None) -> None:
     """
     for path in inputs:
         if path is not None and (
-            out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path))
+            os.path.realpath(out) == os.path.realpath(path) or (out.exists() and path.exists() and out.samefile(path))
         ):
             raise RobodynError(f"the output {out} is one of the files that are read; name another, nothing was written")
 

@@ -219,15 +219,13 @@ def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | 
     Raises:
         SolverFailed: friction that grows with the load, which grows with the acceleration, faster than that.
     """
-    driving = along(motor_map(robot, state), tau)
-    if wrench is not None:
-        driving += wrench_efforts(robot, state, wrench)
+    given = driving(robot, state, tau, wrench)
     M = state_mass_matrix(robot, state)
-    cdd = np.linalg.solve(M, (driving - coordinate_efforts(robot, state))[..., None])[..., 0]
+    cdd = np.linalg.solve(M, (given - coordinate_efforts(robot, state))[..., None])[..., 0]
     if not any(effort.bears for effort in robot.efforts):
         return cdd
     for _ in range(ROUNDS):
-        missing = driving - coordinate_efforts(robot, state.accelerated(cdd))
+        missing = given - coordinate_efforts(robot, state.accelerated(cdd))
         step = np.linalg.solve(M, missing[..., None])[..., 0]
         cdd = cdd + step
         if (np.abs(step) <= SETTLED * (1e-3 + np.abs(cdd).max(axis=1, keepdims=True))).all():
@@ -237,6 +235,12 @@ def accelerations(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | 
         "gear holds itself, lower the coefficients of 'load'",
         "rounds",
     )
+
+
+def driving(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None = None) -> np.ndarray:
+    """Efforts along the coordinates (N, d) of motor torques tau (N, n_motors) and a wrench."""
+    efforts = along(motor_map(robot, state), tau)
+    return efforts if wrench is None else efforts + wrench_efforts(robot, state, wrench)
 
 
 def energy(robot: Robot, c: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
 from robodyn_pin.identification.feasible import FeasibleEstimate
@@ -28,6 +29,7 @@ class Further:
     essential: EssentialEstimate | None = None
     log_cholesky: LogCholeskyEstimate | None = None
     distance: float = 0.0  # between the predictions of log-Cholesky and the feasible fit, in units of the noise
+    missing: str = ""  # why an estimate that was asked for is not there
 
     def vectors(self, size: int) -> dict[str, np.ndarray]:
         """Parameters (size,) of each, as `Result.scored` names them."""
@@ -98,16 +100,18 @@ def further_estimates(
 
     Raises:
         RobodynError: noise without a covariance; bounds that log-Cholesky variables cannot express.
-        SolverFailed: no minimum over log-Cholesky variables.
     """
-    run, second, distance = fitted.settings.run, None, 0.0
+    run, second, distance, missing = fitted.settings.run, None, 0.0, ""
     if run.second_opinion:
-        second = fit_log_cholesky(groups, wls.sigma, fitted.settings.layout, bounds, prior)
-        distance = apart(groups, wls.sigma, second.values, feasible.values)
+        try:
+            second = fit_log_cholesky(groups, wls.sigma, fitted.settings.layout, bounds, prior)
+            distance = apart(groups, wls.sigma, second.values, feasible.values)
+        except SolverFailed as error:
+            missing = f"there is no second opinion on the feasible fit: {error}"
     return Further(
         gauss_markov(_whole_samples(fitted, logs), None, wls.base, fitted.independent) if run.gauss_markov else None,
         None if run.essential is None else essential(groups, wls.base, run.essential, fitted.independent),
-        second, distance,
+        second, distance, missing,
     )  # fmt: skip
 
 

@@ -54,8 +54,8 @@ def fit_gravity(
         covariance = covariance / fitted.independent
         if np.sqrt(np.diag(covariance)).max() > SEEN:
             raise BadLog(
-                "'gravity: fit': the logs do not show where gravity points, as no torque of theirs changes with it; take it out, "
-                "or move axes that carry weight through other poses"
+                f"'gravity: fit': the logs do not show where gravity points, not even within {np.rad2deg(SEEN):.0f} degrees; take it out, "
+                "or move axes that carry weight through wider poses"
             )
         lean = lean + step
         if step @ np.linalg.solve(covariance, step) < SETTLED**2:

@@ -31,7 +31,8 @@ def rates_by_torques(
     Args:
         error: cross-validated percentage error of a run file on logs.
     """
-    if run.preparation.way != "auto" or run.preparation.cutoff or run.preparation.filter or run.preparation.period:
+    said = run.preparation
+    if said.way != "auto" or said.cutoff or said.filter or said.period or run.choose.cutoff:
         return run, ""
     share = MOST // len(logs)
     logs = [log.window(0, min(log.size, share)) for log in logs]

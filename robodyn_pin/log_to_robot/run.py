@@ -187,7 +187,7 @@ def estimate(
     records = _records(run, fit, logs, held_out, periods, settings.compared)
     noticed = [
         *_remarks(records),
-        *([robust] if robust else []),
+        *filter(None, (robust, further.missing)),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
     ]

@@ -16,6 +16,7 @@ from robodyn_pin.errors import BadLog
 if TYPE_CHECKING:
     import polars as pl
 
+PIECE = 100_000  # lines that are read at once
 HEAD = 1_000_000  # [bytes] within which the first row is expected
 MOST_COLUMNS = 10_000
 LOOKED_AT = 64  # places of a file where it must be text
@@ -86,23 +87,30 @@ class TextTable:
         Raises:
             BadLog: not readable.
         """
-        with _readable(self.path):
-            return self._with_points(self._cells(self.path, headers))
+        import polars as pl
+
+        return self._with_points(pl.concat(list(self._parts(headers, PIECE))))
 
     def pieces(self, headers: Sequence[str], size: int) -> Iterator["pl.DataFrame"]:
-        """At most `size` rows after the other, at least one piece; what is packed, or may have decimal commas, is read as
-        a whole first."""
-        if self._mark != ",":
-            table = self.read(headers)
-            yield from (table[begin : begin + size] for begin in range(0, max(len(table), 1), size))
+        """At most `size` rows after the other, at least one piece; what may have decimal commas is read as a whole first."""
+        if self._mark == ",":
+            yield from self._parts(headers, size)
             return
+        table = self.read(headers)
+        yield from (table[begin : begin + size] for begin in range(0, max(len(table), 1), size))
+
+    def _parts(self, headers: Sequence[str], size: int) -> Iterator["pl.DataFrame"]:
+        """At most `size` rows after the other, with the commas that they have."""
         with _readable(self.path), self._opened() as file:
             names = next((line for line in file if not self._is_skipped(line)), b"")
             lines, full = file if self.has_header else chain([names], file), True
             while full:
                 taken = list(islice(lines, size))
                 full = len(taken) == size
-                yield self._cells((names if self.has_header else b"") + b"".join(taken), headers)
+                found = self._cells((names if self.has_header else b"") + b"".join(taken), headers)
+                if full and not len(found):
+                    raise BadLog(f"{self.path}: {size} lines one after the other hold no sample; is it a log?")
+                yield found
 
     def line(self, row: int) -> int:
         """The line of the file, from 1, that holds a row, counted from 0."""
@@ -148,14 +156,13 @@ class TextTable:
                     return True
         return False
 
-    def _cells(self, source: Path | bytes, headers: Sequence[str] | None = None) -> "pl.DataFrame":
+    def _cells(self, source: bytes, headers: Sequence[str] | None = None) -> "pl.DataFrame":
         """Cells as texts, without blank lines."""
         import polars as pl
 
         wanted = None if headers is None else sorted({self.headers.index(header) for header in headers})
         table = pl.read_csv(
             source, infer_schema=False, comment_prefix="#", separator=self._mark, has_header=self.has_header, columns=wanted,
-            skip_lines=self._before if isinstance(source, Path) else 0,
         )  # fmt: skip
         if not self.has_header:
             table = table.rename({name: name.removeprefix("column_") for name in table.columns})

@@ -155,7 +155,8 @@ def print_copies(copies: "tuple[Comparison, ...]") -> None:
         rows.append({
             "base parameter": c.label if len(c.label) < 40 else f"{c.label.split(' ')[0]} + ...",
             "value of each body, with standard deviation [SI]": "\n".join(f"{b}: {x:.4g} +- {s:.2g}" for b, x, s in values),
-            "chi-square": f"{c.chi_square:.3g}", "probability": f"{c.probability:.2g}", "equal": equal,
+            "chi-square": f"{c.chi_square:.3g}" if c.tested else "", "probability": f"{c.probability:.2g}" if c.tested else "",
+            "equal": equal,
         })  # fmt: skip
     print_table("Identical bodies, estimated separately", rows)
     print(f"no: noise alone makes equal bodies differ as much with a probability below {SIGNIFICANT:g}")

@@ -22,6 +22,10 @@ NUMBERS = {  # attributes that Pinocchio's parser refuses, or reads in part, wit
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "box": {"size": 3},
+    "mesh": {"scale": 3},
 }
 DEEPEST = 300  # levels of an XML file: MJCF nests bodies, and no robot is a chain so long
 XACRO = "{http://www.ros.org/wiki/xacro}"
@@ -164,7 +168,7 @@ def _check_tree(root: ET.Element, path: Path) -> None:
 
 
 def _check_numbers(part: ET.Element, path: Path) -> None:
-    """Check that an inertial or a joint has numbers where numbers should be, and as many as there should be."""
+    """Check that a link or a joint has numbers where numbers should be, and as many as there should be."""
     for element in part.iter():
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)

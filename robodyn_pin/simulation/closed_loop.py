@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.dynamics.equations import accelerations, coordinate_efforts, forward_dynamics, state_mass_matrix
-from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, RobodynError, ShapeMismatch
+from robodyn_pin.dynamics.equations import accelerations, driving, forward_dynamics
+from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
 from robodyn_pin.robot.limits import torque_limits
@@ -21,12 +21,11 @@ from robodyn_pin.simulation.controllers import (
     follow_motion,
 )
 from robodyn_pin.simulation.forward import runge_kutta
+from robodyn_pin.simulation.schemes import Scheme, scheme_of
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
-STIFFEST = 2.0  # Friction's decay rate times one step of integration: Runge-Kutta of order 4 is unstable above 2.78
-MOST_STEPS = 200  # of integration between two samples
 SINES = 12  # of a disturbance
 
 
@@ -43,6 +42,7 @@ class Tracking:
     joints: np.ndarray  # (N, nv) positions of the tree
     rates: np.ndarray  # (N, nv)
     stability: Stability
+    scheme: str  # of integration, and why
 
     @property
     def error(self) -> np.ndarray:
@@ -116,7 +116,8 @@ def track_motion(
 ) -> Tracking:
     """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
 
-    Torques are held between samples, Runge-Kutta of order 4 in the coordinates goes from one to the next.
+    Torques are held between samples. Runge-Kutta of order 4 in the coordinates goes from one to the next, or, where friction is too
+    steep for it, a scheme in which friction sticks.
 
     Raises:
         Diverged: when, where, and what would be stable.
@@ -124,7 +125,7 @@ def track_motion(
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
     limits, pushes = saturation(robot, spec), disturbances(robot, controller)
-    verdict, steps = stability(robot, controller), integration_steps(robot, controller)
+    verdict, scheme = stability(robot, controller), scheme_along(robot, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
@@ -145,28 +146,32 @@ def track_motion(
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
                 kept.append((q, tau, wanted != tau, state.q[0], state.v[0]))
-                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, steps)
+                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, scheme)
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
     q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict)
+    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict, str(scheme))
 
 
-def advance(robot: Robot, state: State, tau: np.ndarray, time: float, steps: int) -> State:
+def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:
     """The closed state (one sample) after some time [s] under constant motor torques tau (n,)."""
 
     def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
 
-    S, offset = robot.coordinates.S, robot.coordinates.offset
-    for _ in range(steps):
-        start = state.q[0]
-        a = accelerations(robot, state, tau[None])[0]
-        c, cd = runge_kutta(accelerate, 0.0, S @ start + offset, S @ state.v[0], a, time / steps)
-        state = robot.close(c[None], cd[None], 0 * c[None], start)
-    return state
+    def push(at: State, rate: np.ndarray) -> np.ndarray:
+        return driving(robot, at, tau[None])[0]
+
+    S, offset, start = robot.coordinates.S, robot.coordinates.offset, state.q[0]
+    c, cd = S @ start + offset, S @ state.v[0]
+    if scheme.sticking is None:
+        c, cd = runge_kutta(accelerate, 0.0, c, cd, accelerations(robot, state, tau[None])[0], time)
+    else:
+        for _ in range(scheme.steps):
+            c, cd, _ = scheme.sticking.step(c, cd, time / scheme.steps, push, start)
+    return robot.close(c[None], cd[None], 0 * c[None], start)
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:
@@ -193,30 +198,10 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
 
 
-def integration_steps(robot: Robot, controller: Controller) -> int:
-    """Steps of integration between two samples that the steepest friction near standstill asks for.
-
-    Raises:
-        RobodynError: so many that the robot is not simulated.
-    """
-    c, slow = controller.reference.c, 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
-    d = c.shape[1]
-    c = np.repeat(c[:: max(1, len(c) // 20)], d, axis=0)
-    cd = np.tile(slow * np.eye(d), (len(c) // d, 1))
-    there, back = (robot.close(c, sign * cd, 0 * c) for sign in (1, -1))
-    change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * slow)
-    M = state_mass_matrix(robot, there)[::d]
-    fastest = np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max()
-    steps = max(1, int(np.ceil(fastest * controller.step / STIFFEST)))
-    if steps > MOST_STEPS:
-        slope, inertia = (np.diagonal(x, axis1=1, axis2=2) for x in (change, M))
-        steepest = np.argmax(np.abs(slope / inertia).max(axis=0))
-        raise RobodynError(
-            f"robot {robot.name!r}: friction of {robot.coordinates.names[steepest]} near standstill is so steep against its inertia "
-            f"that a sample would take {steps} steps of integration, at most {MOST_STEPS} are done; give it the rotor's inertia "
-            "('armature') or a wider change of sign ('width')"
-        )
-    return steps
+def scheme_along(robot: Robot, controller: Controller) -> Scheme:
+    """How to integrate between two samples, after the steepest friction along the reference; raises as `scheme_of`."""
+    c = controller.reference.c[:: max(1, len(controller.reference.c) // 20)]
+    return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
 def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:

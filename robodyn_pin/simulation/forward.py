@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import Wrench, forward_dynamics
+from robodyn_pin.dynamics.equations import Wrench, driving, forward_dynamics
 from robodyn_pin.errors import ClosureFailed, Diverged, RobodynError, ShapeMismatch
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.simulation.schemes import scheme_of
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Trajectory:
     c: np.ndarray  # (N, d) [rad or m]
     cd: np.ndarray  # (N, d)
     q: np.ndarray  # (N, nv) all joints, on the loops
+    scheme: str = ""  # of integration, and why
 
 
 Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques or accelerations
@@ -26,9 +28,10 @@ Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c
 def roll_out(
     robot: Robot, torque: Function, c: np.ndarray, cd: np.ndarray, t: np.ndarray, wrench: Wrench | None = None
 ) -> Trajectory:
-    """Forward simulation from c, c' (d,) at the times t (N,) [s], one Runge-Kutta step of order 4 between two times.
+    """Forward simulation from c, c' (d,) at the times t (N,) [s], one step between two times.
 
-    The state are the independent coordinates and every step closes the loops anew: constraints cannot drift.
+    The state are the independent coordinates and every step closes the loops anew: constraints cannot drift. Steps are those of
+    Runge-Kutta of order 4; where friction is too steep about standstill for them, friction sticks (`simulation.sticking`).
 
     Raises:
         ClosureFailed: the robot cannot be where the motion starts.
@@ -43,17 +46,29 @@ def roll_out(
         return robot.close(c[None], cd[None], cd[None], start, label=lambda _: f"t = {time:.4g} s").q[0]
 
     joints = [closed(t[0])]
+    scheme = scheme_of(robot, robot.close(c[None], cd[None], 0 * c[None], start), float(np.diff(t).max(initial=0.0)))
     for k, h in enumerate(np.diff(t)):
         start = joints[-1]
         try:
             with np.errstate(all="ignore"):  # a motion that diverges may overflow before it is lost
-                c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
+                if scheme.sticking is None:
+                    c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
+                else:
+                    for m in range(scheme.steps):
+                        part = h / scheme.steps
+                        time = t[k] + (m + 0.5) * part
+
+                        def push(state: State, rate: np.ndarray, time: float = time) -> np.ndarray:
+                            at = robot.coordinates.S @ state.q[0] + robot.coordinates.offset
+                            return driving(robot, state, torque(time, at, rate)[None], wrench)[0]
+
+                        c, cd, _ = scheme.sticking.step(c, cd, part, push, start)
             joints.append(closed(t[k + 1]))
         except (ClosureFailed, ShapeMismatch) as error:  # the latter where numbers overflow
             raise Diverged(_diverged(robot, states[-1], (float(t[k]), float(t[k + 1])), error)) from None
         states.append((c, cd))
     positions, rates = (np.array(x) for x in zip(*states, strict=True))
-    return Trajectory(t, positions, rates, np.array(joints))
+    return Trajectory(t, positions, rates, np.array(joints), str(scheme))
 
 
 def _diverged(

@@ -15,6 +15,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -139,7 +140,14 @@ def drop_results() -> None:
 
 
 def reads(path: Path) -> Path:
-    """The path of a file that is about to be read: no result of the block of `whole_results` around may take its place."""
+    """The path of a file that is about to be read: no result of the block of `whole_results` around may take its place.
+
+    Raises:
+        BadFile: a pipe or a device, which could be read once only, or without end.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        if not stat.S_ISREG(kind := path.stat().st_mode) and not stat.S_ISDIR(kind):
+            raise BadFile(f"{path} is a pipe or a device; expected a file: write what comes from it to one first")
     if (inputs := _inputs.get()) is not None:
         with contextlib.suppress(OSError, ValueError):
             inputs.add(_identity(path))

@@ -21,7 +21,7 @@ from mutations import mutant
 PROCESSOR = 10  # [s] of a child; excite and design need most of it for themselves
 # [s] what commands need that are not mutated; `simulate` follows a controller for as long as a mutated file asks, and says how far it is
 EXTRA = {"excite": 20, "design": 10, "stiffness": 10, "identify": 10, "simulate": 50}
-WALL = 120  # [s]: a child that waits for nothing
+WALL = 300  # [s]: a child that waits for nothing
 MEMORY = 6 << 30  # [bytes] of addresses; NumPy, LLVM and the solvers map 3 GiB before they read a file
 LONGEST = 300  # characters of a refusal
 GOOD = (0, 1, 2, 3)  # exit codes: done, refused, command line not understood, not accepted
@@ -68,9 +68,8 @@ def make(folder: Path, corpus: Path, seed: int) -> Case:
     return Case(seed, tuple(words), name)
 
 
-def _child(folder: Path, words: tuple[str, ...], streams: tuple[int, int]) -> None:
+def _child(folder: Path, words: tuple[str, ...], streams: tuple[int, int], seconds: int) -> None:
     """Run the command in this process and end it."""
-    seconds = PROCESSOR + EXTRA.get(words[0], 0)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -156,8 +155,8 @@ def _judge(code: int, killed: bool, out: str, err: str, folder: Path, mutated: s
         return "stray line"
     if code in (1, 2) and max(map(len, err.splitlines())) >= LONGEST:
         return "long message"
-    if code == 0 and not _names_none(folder / mutated) and _not_a_number(folder, out):
-        return "NaN with exit 0"
+    if code in (0, 3) and not _names_none(folder / mutated) and _not_a_number(folder, out):
+        return "NaN in an answer"
     return ""
 
 
@@ -166,18 +165,23 @@ def run(corpus: Path, seed: int) -> Answer:
     with tempfile.TemporaryDirectory(prefix="fuzz_") as name:
         folder = Path(name) / "case"
         case = make(folder, corpus, seed)
-        paths = (Path(name) / "out", Path(name) / "err")
-        out_to, err_to = (os.open(path, os.O_WRONLY | os.O_CREAT) for path in paths)
-        child = os.fork()
-        if child == 0:
-            _child(folder, case.words, (out_to, err_to))
-        code, seconds, killed = _wait(child)
-        for stream in (out_to, err_to):
-            os.close(stream)
-        out, err = (path.read_text(errors="replace") for path in paths)
-        wrong = _judge(code, killed, out, err, folder, case.mutated)
-        shown = err or out
-        return Answer(case, wrong, code, shown if len(shown) < 1500 else f"{shown[:600]} ... {shown[-900:]}", seconds)
+        return answer(case, folder, PROCESSOR + EXTRA.get(case.words[0], 0))
+
+
+def answer(case: Case, folder: Path, seconds: int) -> Answer:
+    """Run a case in a forked child with so much processor time, judge its answer."""
+    paths = (folder.with_name("out"), folder.with_name("err"))
+    out_to, err_to = (os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) for path in paths)
+    child = os.fork()
+    if child == 0:
+        _child(folder, case.words, (out_to, err_to), seconds)
+    code, used, killed = _wait(child)
+    for stream in (out_to, err_to):
+        os.close(stream)
+    out, err = (path.read_text(errors="replace") for path in paths)
+    wrong = _judge(code, killed, out, err, folder, case.mutated)
+    shown = err or out
+    return Answer(case, wrong, code, shown if len(shown) < 1500 else f"{shown[:600]} ... {shown[-900:]}", used)
 
 
 def warm() -> None:

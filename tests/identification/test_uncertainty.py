@@ -1,5 +1,7 @@
 """Intervals against SciPy's, against their own promise over many noises, and against what a scale can tell of a mass."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import linregress, t
@@ -75,3 +77,18 @@ def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations(reading):
     ends = found.bodies[np.isfinite(found.ends)]
     assert len(ends) > 10 - 1
     assert all(still_met(body, layout, bounds) for body in ends)
+
+
+def test_parameters_that_are_known_by_their_sum_alone_have_intervals():
+    """Mass and first moment of one body, seen with one error between them, so that their covariance has no Cholesky factor."""
+    rng = np.random.default_rng(0)
+    W = np.zeros((100, 10))
+    W[:, :2] = rng.normal(size=(100, 2))
+    truth = np.r_[1.0, 0.1, np.zeros(8)]
+    groups, sigma = [fold(empty(10), W, W @ truth)], np.array([0.1])
+    layout, bounds = Layout(("a",)), Bounds(np.array([[0.01, 5.0]]))
+    estimate = known_noise(groups, sigma, base_set(W))
+    estimate = replace(estimate, covariance=np.outer(estimate.deviations, estimate.deviations))
+    feasible = fit_feasible(groups, sigma, layout, bounds, Prior(np.array([ball(1.0, 0.1)]), 1e-6))
+    found = feasible_intervals(np.eye(10)[:1], feasible, estimate, layout, bounds)
+    np.testing.assert_allclose(found.ends[0], 1.0 + 1.96 * estimate.deviations[0] * np.array([-1, 1]), atol=1e-3)

@@ -71,12 +71,15 @@ def test_rates_by_the_encoders_noise_lead_unless_the_clock_is_odd(least, late, t
     assert (found.preparation.cutoff is not None) == taken
 
 
-@pytest.mark.parametrize("asked", [{"differentiation": "spline"}, {"filter": {"cutoff": 8}}, {"rates": "measured"}])
+@pytest.mark.parametrize(
+    "asked", [{"differentiation": "spline"}, {"filter": {"cutoff": 8}}, {"rates": "measured"}, {"choose": [8]}]
+)
 def test_what_the_run_file_asks_for_is_not_changed(asked):
     def never(candidate: RunFile, logs: Sequence[AnyLog]) -> float:
         raise AssertionError("asked for an error")
 
-    given = run(**asked)
+    tried = {"choose": {"cutoff": asked["choose"]}} if "choose" in asked else {"preparation": asked}
+    given = run().model_validate({**run().model_dump(), **tried})
     assert rates_by_torques(given, [log()], never, lambda stage: None) == (given, "")
 
 

@@ -169,6 +169,11 @@ HUGE = {
     "names of 5000 characters": lambda path: path.write_text(",".join(c * 5000 for c in "abc") + "\n1,2,3\n"),
     "a line of 50 MB": lambda path: path.write_text("x" * 50_000_000),
     "a second line of 50 MB": lambda path: path.write_text("t,q\n" + "1," * 25_000_000),
+    "a gigabyte of blank lines, packed": lambda path: path.with_name("log.csv.gz").write_bytes(
+        gzip.compress(b"t,q\n0,1\n" + b"\n" * 10_000_000, compresslevel=1)
+        + gzip.compress(b"\n" * 10_000_000, compresslevel=1) * 99
+    ),
+    "a pipe": lambda path: os.mkfifo(path),
     "10 GB of Parquet": lambda path: _sparse(path.with_suffix(".parquet"), "PAR1"),
 }
 
@@ -179,7 +184,7 @@ def test_files_that_are_no_table_are_refused_at_once(tmp_path: Path, what: str):
     (path,) = tmp_path.iterdir()
     done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=True)
     said, seconds, memory = json.loads(done.stdout)
-    assert said.partition(":")[0] in ("BadLog", "UnknownName"), said
+    assert said.partition(":")[0] in ("BadFile", "BadLog", "UnknownName"), said
     assert len(said) < 450
     assert seconds < PROCESSOR
     assert memory < MEMORY

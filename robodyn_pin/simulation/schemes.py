@@ -1,0 +1,61 @@
+"""Which scheme of integration a robot needs: Runge-Kutta where everything is smooth enough, else one in which friction sticks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.simulation.sticking import Sticking, sticking
+
+STIFFEST = 2.0  # Friction's decay rate times one step: Runge-Kutta of order 4 is unstable above 2.78, the middle of a step above 2
+SLOW = 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
+MOST_STEPS = 200  # of integration between two samples
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How to go from one sample to the next."""
+
+    steps: int
+    sticking: Sticking | None  # None: Runge-Kutta
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+def scheme_of(robot: Robot, states: State, step: float) -> Scheme:
+    """The scheme for steps [s] near some closed states.
+
+    Raises:
+        RobodynError: friction in balls and pins that is so steep that the robot is not simulated.
+    """
+    rate = decay(robot, states)
+    if rate * step <= STIFFEST:
+        return Scheme(1, None, "Runge-Kutta of order 4: no friction is steep within a step")
+    apart = sticking(robot)
+    left = decay(apart.rest, states) * step / STIFFEST
+    if left > MOST_STEPS:
+        raise RobodynError(
+            f"robot {robot.name!r}: friction in its balls and pins is so steep near standstill against its inertia that a sample would "
+            f"take {left:.3g} steps of integration, at most {MOST_STEPS} are done; give it a wider change of sign ('width')"
+        )
+    steps = max(1, int(np.ceil(left)))
+    why = (
+        "friction that sticks, implicit, of order 2 between its changes: its change of sign, "
+        f"{rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
+    )
+    return Scheme(steps, apart, why)
+
+
+def decay(robot: Robot, states: State) -> float:
+    """Fastest rate [1/s] at which friction ends a slow motion near closed states."""
+    S, offset, d = robot.coordinates.S, robot.coordinates.offset, len(robot.coordinates.names)
+    c = np.repeat(states.q @ S.T + offset, d, axis=0)
+    q, cd = np.repeat(states.q, d, axis=0), np.tile(SLOW * np.eye(d), (len(states.q), 1))
+    there, back = (robot.state(q, sign * cd, 0 * c) for sign in (1, -1))
+    change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * SLOW)
+    M = state_mass_matrix(robot, there)[::d]
+    return float(np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max(initial=0.0))
