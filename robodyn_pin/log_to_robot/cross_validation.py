@@ -17,7 +17,6 @@ from robodyn_pin.log_to_robot.friction_choice import (
     FoldedFriction,
     FrictionChoice,
     choose_friction,
-    offered,
     with_likeliest_widths,
 )
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
@@ -43,6 +42,7 @@ from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
+from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import Robot
 
 

@@ -16,19 +16,15 @@ from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.shapes_by_rates import FINER, WIDTHS, WITH_WIDTH, sought
-from robodyn_pin.robot.bearing_axes import can_bear
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import MEMORY, RUBBING, SHAPES, EffortSpec
-from robodyn_pin.robot.offered_friction import models_of
+from robodyn_pin.robot.friction_models import MEMORY, EffortSpec
+from robodyn_pin.robot.offered_friction import models_of, offers
 from robodyn_pin.robot.robot import Robot
 
 WORTH = 0.995  # a richer model must bring the cross-validated error below this part of the simpler one's
-WITHOUT_SHAPE = (
-    "viscous",
-    "quadratic",
-    "cbrt",
-    MEMORY,
-)  # friction that may bend the curve beside a width that is sought
+NOTHING = 1e-20  # of a coordinate's torques, squared: round-off
+# Friction that may bend the curve beside a width that is sought.
+WITHOUT_SHAPE = ("viscous", "quadratic", "cbrt", MEMORY)
 
 
 @dataclass(frozen=True)
@@ -90,36 +86,6 @@ class FoldedFriction:
         return [pooled([self.fitted[k] for k in every if k != held]) for held in every]
 
 
-def offered(robot: Robot, entries: Sequence[str]) -> Robot:
-    """The robot with every model of `choose: friction` on every axis that has unknown friction; the latter makes way."""
-    if not entries:
-        return robot
-    axes = list(dict.fromkeys(e.name for e in robot.efforts if offers(e)))
-    models = list(dict.fromkeys(m for entry in entries for m in models_of(entry, ())))
-    kept = [e for e in robot.efforts if not offers(e)]
-    own = {axis: [e for e in robot.efforts if e.name == axis and offers(e)] for axis in axes}
-    added = [_with_model(own[axis], model) for axis in axes for model in models]
-    freedom = len(robot.coordinates.names)
-    added = [e for e in added if not e.bears or can_bear(e, robot.motors, freedom, robot.loops)]
-    return replace(robot, efforts=(*kept, *added))
-
-
-def offers(effort: Effort) -> bool:
-    """Whether the models of `choose: friction` stand in an effort's place."""
-    return effort.spec.model in RUBBING and not effort.spec.known and not effort.closures
-
-
-def _with_model(own: Sequence[Effort], model: str) -> Effort:
-    """The model in place of an axis' own friction, with the shapes that the robot file gives that."""
-    spec, shapes = own[0].spec, {}
-    for shape in SHAPES.get(model, ()):
-        given = [x for e in own if (x := getattr(e.spec, shape)) is not None]
-        shapes |= {shape: given[0]} if given else {}
-    open_ones = ["speed"] if model == "stribeck" and "speed" not in shapes else []
-    found = {"of": spec.of, "name": spec.name, "model": model, "fit": open_ones, **shapes}
-    return replace(own[0], spec=EffortSpec.model_validate(found))
-
-
 def with_likeliest_widths(
     robot: Robot, rates: Callable[[Robot], np.ndarray], fold: Callable[[Robot], list[Factor]], weigh: Weigh
 ) -> Robot:
@@ -170,17 +136,19 @@ def choose_friction(
     for axis in axes:
         taken, tried = [entries[0]], [Tried("+".join(chosen[axis]), float(best.mean()))]
 
-        def error(models: tuple[str, ...], axis: str = axis) -> np.ndarray:
+        def error(models: tuple[str, ...], axis: str = axis) -> np.ndarray | None:
+            """Errors (parts,); None: no solver fits it to every part of the data, so it is none to take."""
             progress(f"choosing friction of {axis}: {'+'.join(models)}")
-            return _errors(folded, _robot_with(robot, chosen | {axis: models}))
+            try:
+                return _errors(folded, _robot_with(robot, chosen | {axis: models}))
+            except SolverFailed:
+                return None
 
         for entry in entries[1:]:
             models = models_of(entry, chosen[axis])
             if _scalars(_robot_with(robot, chosen | {axis: models})) == _scalars(_robot_with(robot, chosen)):
                 continue  # nothing new: no stop of it slides
-            try:
-                found = error(models)
-            except SolverFailed:  # a model that no solver can fit to every part of the data is none to take
+            if (found := error(models)) is None:
                 continue
             bound = _bound(best, found)
             tried.append(_tried(models, found, best, bound))
@@ -191,7 +159,8 @@ def choose_friction(
             models = models_of(entries[0], ())
             for other in taken[1:]:
                 models = models if other == entry else models_of(other, models)
-            found = error(models)
+            if (found := error(models)) is None:
+                continue
             bound = max(best.mean() + _spread(best, found), best.mean() / WORTH)
             tried.append(_tried(models, found, best, bound))
             if found.mean() < bound:
@@ -255,4 +224,6 @@ def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
     if folded.run.score.measure == "pooled":
         return np.asarray(100 * np.sqrt(squares.sum(axis=1) / norms.sum()))
-    return np.asarray(100 * np.exp(0.5 * np.log(squares / np.where(norms > 0, norms, 1.0)).mean(axis=1)))
+    driven = norms > 0
+    shares = np.maximum(squares[:, driven] / norms[driven], NOTHING)
+    return np.asarray(100 * np.exp(0.5 * np.log(shares).mean(axis=1)))

@@ -10,9 +10,10 @@ from test_stops_used import MOTION, STOPS, STRENGTHS
 
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.forces.motor_torques import predict
-from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, offered, worth_it
+from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, worth_it
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.output.console import print_result
+from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
