@@ -29,7 +29,7 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     """
     if path.suffix in (".yaml", ".yml"):
         text = read_text(path)
-        if any(line.startswith("closed_loop:") for line in text.splitlines()):
+        if is_gepetto(text):
             return from_gepetto(parse_yaml(text, GepettoFile, str(path)), path)
         file = parse_yaml(text, RobotFile, str(path))
         tree = resolve(path.parent, file.urdf)
@@ -44,6 +44,11 @@ def describe(path: Path) -> tuple[RobotFile, str, Path]:
     changes["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
     changes["sources"] = found.sources | file.sources
     return found.model_copy(update=changes), urdf, tree
+
+
+def is_gepetto(text: str) -> bool:
+    """Return whether a YAML is Gepetto's description of loops, not a robot file of ours."""
+    return any(line.startswith("closed_loop:") for line in text.splitlines())
 
 
 def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:
