@@ -69,15 +69,15 @@ def first_file(path: Path, out: Path, ask: Ask) -> First:
             notes.found.append(f"frames at one place, not closed, since every freedom has a motor already: {ties}")
         elif cuts:
             wanted = len(driven.joints) if driven else _roots(model)
-            chosen = closures_of(model, cuts, others, home, wanted)
+            chosen = closures_of(model, cuts, others, home, wanted, driven.joints if driven else ())
             changes["closures"] = [*file.closures, *chosen.specs]
             others += [closure_of(spec) for spec in chosen.specs]
             more = f", {chosen.redundant} of the equations say nothing new" if chosen.redundant else ""
             notes.beside["closures"] = (
-                f"assumed: kind {chosen.kind}, which leaves {chosen.freedom} degrees of freedom beside home{more}; "
+                f"assumed: kind {chosen.kinds}, which leaves {chosen.freedom} degrees of freedom beside home{more}; "
                 "what it does not hold (across a plane, say) has no forces either"
             )
-            notes.assumed.append(f"the kind of the closures, {chosen.kind}")
+            notes.assumed.append(f"the kind of the closures, {chosen.kinds}")
     _motors(model, file, full.motors, others, home, driven, changes, notes, ask)
     if sayings.losses:
         notes.found.append("damping and friction of <dynamics>: efforts to be identified, with those starting values")
