@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
-from robodyn_pin.robot.loop_candidates import Cut
+from robodyn_pin.robot.cut_joints import Cut
 from robodyn_pin.robot.robot_file import Vector
 from robodyn_pin.robot.urdf_tree import number
 

@@ -12,9 +12,10 @@ from robodyn_pin.closures.loops import Loops
 from robodyn_pin.errors import BadFile, WrongMobility
 from robodyn_pin.files import read_text
 from robodyn_pin.robot.axes import joint_index
+from robodyn_pin.robot.cut_joints import Ask, Cut, coincident
+from robodyn_pin.robot.cut_kinds import closures_of, regular
 from robodyn_pin.robot.exported_loops import Driven, closing_frames, driven_joints, hinges_beside
 from robodyn_pin.robot.first_text import Notes, counted_as, file_text, note_limits
-from robodyn_pin.robot.loop_candidates import Ask, Cut, closures_of, coincident, regular
 from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.reading import describe, is_gepetto
 from robodyn_pin.robot.robot import Robot, build, closure_of
