@@ -5,6 +5,7 @@ sphinx-build -W docs build/docs; its pages work from the folder, offline.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,6 +21,14 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # signatures hold them; their names are of rooms that have no page
 html_theme = "furo"
 html_title = f"robodyn_pin {release}"
-exclude_patterns = ["_gen"]
 
 references.write(Path(__file__).parent)
+
+
+def setup(app: Any) -> None:
+    """Let |x| in docstrings be the size of x, not the name of a substitution."""
+
+    def escaped(_app: Any, _what: str, _name: str, _found: Any, _options: Any, lines: list[str]) -> None:
+        lines[:] = [line.replace("|", "\\|") for line in lines]
+
+    app.connect("autodoc-process-docstring", escaped)

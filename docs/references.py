@@ -135,5 +135,9 @@ def api() -> str:
         found = getattr(robodyn_pin, name)
         directive = "autoclass" if isinstance(found, type) else "autofunction"
         options = ":members:\n" if directive == "autoclass" else ""
-        parts.append(f"## {name}\n\n```{{eval-rst}}\n.. {directive}:: robodyn_pin.{name}\n" + (f"   {options}" if options else "") + "```\n")
+        parts.append(
+            f"## {name}\n\n```{{eval-rst}}\n.. {directive}:: robodyn_pin.{name}\n"
+            + (f"   {options}" if options else "")
+            + "```\n"
+        )
     return "\n".join(parts)

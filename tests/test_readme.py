@@ -19,21 +19,32 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LISTS = re.findall(r"(?ms)^```{toctree}\n(.*?)^```", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
 WRITTEN = [name for names in LISTS for name in names.split("\n") if (ROOT / "docs" / f"{name}.md").is_file()]
-PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in WRITTEN if name[:9] != "reference"}
+PAGES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in WRITTEN if name[:9] != "reference"
+}
 DOCS = "\n".join(PAGES.values())  # in the order of the site: later pages use what earlier ones wrote
 
 
-WAVES = {}
+WAVES = {
+    "rate": 500, "duration": 20, "period": 5, "coordinates": ["j1", "j2"], "centre": {"j1": 2.0, "j2": 1.14},
+    "sin": {"j1": [0.3, 0.1, 0.05], "j2": [0.2, -0.15, 0.06]}, "cos": {"j1": [0.1, -0.1], "j2": [-0.2, 0.05]},
+}  # fmt: skip
 
 
 def five_bar() -> str:
     """Two cranks of 0.2 m whose pivots are 0.2 m apart, and two rods of 0.3 m that meet."""
     links = {"base": (0, 0), "crank_1": (0.5, 0.2), "rod_1": (0.3, 0.3), "crank_2": (0.5, 0.2), "rod_2": (0.3, 0.3)}
-    joints = (("j1", "base", "crank_1", -0.1), ("p1", "crank_1", "rod_1", 0.2), ("j2", "base", "crank_2", 0.1), ("p2", "crank_2", "rod_2", 0.2))
+    joints = (
+        ("j1", "base", "crank_1", -0.1),
+        ("p1", "crank_1", "rod_1", 0.2),
+        ("j2", "base", "crank_2", 0.1),
+        ("p2", "crank_2", "rod_2", 0.2),
+    )
     bodies = "".join(
         f'<link name="{name}"><inertial><origin xyz="{long / 2} 0 0"/><mass value="{mass}"/><inertia ixx="1e-4" '
         f'iyy="{mass * long**2 / 12}" izz="{mass * long**2 / 12}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        if mass else f'<link name="{name}"/>'
+        if mass
+        else f'<link name="{name}"/>'
         for name, (mass, long) in links.items()
     )
     pins = "".join(
