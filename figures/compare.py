@@ -14,10 +14,10 @@ from scipy.stats import binomtest, norm
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.comparison import changes, holm
-from robodyn_pin.log_to_robot.cross_validation import _rms_rates, with_widths
 from robodyn_pin.log_to_robot.pieces import PIECES
 from robodyn_pin.log_to_robot.run import read_run, select
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.shapes_by_rates import rms_rates, with_widths
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load, load_named
 from robodyn_pin.simulation.simulated_log import Noise, simulate
@@ -169,7 +169,7 @@ def measured(name: str) -> list[tuple[str, bool, bool]]:
     logs = []
     for spec in specs:
         log = select(robot, run, folder, spec).log
-        robot = robot if logs else with_widths(robot, WIDTHS[name] * _rms_rates(robot, run, [log]))
+        robot = robot if logs else with_widths(robot, WIDTHS[name] * rms_rates(robot, run, [log]))
         whole = record(robot, log, run)
         n = len(whole.y)
         logs.append(whole)

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "figures.md"
 ROBODYN = Path(sys.executable).with_name("robodyn")
 STUDIES = (
     "main_job", "defaults", "states", "estimators", "solvers", "priors", "uncertainty", "compare", "payload", "identifiability", "dualv",
-    "passive_friction", "shapes", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
+    "passive_friction", "shapes", "friction", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
     "control", "differentiation", "online", "arms", "u_turn", "stribeck", "sweeps", "irb2400", "planning", "stiffness", "strangers",
     "mistakes", "clocks", "outliers", "lean", "faults", "fuzz", "together",
 )  # fmt: skip

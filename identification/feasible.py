@@ -13,6 +13,7 @@ import numpy as np
 
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds, reduction
+from robodyn_pin.identification.cones import nearest_bodies, usual
 from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.objective import stacked_rows
@@ -73,28 +74,40 @@ def fit_feasible(
     if reduced is not None:
         cone = triangle(np.column_stack([A @ reduced[1], b - A @ reduced[0]]))[: z.size]
         A, b = cone[:, : z.size], cone[:, z.size]
+    if prior.distance != "entropic" and usual(bounds):
+        found = nearest_bodies(A, b, layout, bounds, reduced)
+        if found is not None and (values := _checked(found, scale, layout, bounds)) is not None:
+            return _estimate(values, "optimal", "CLARABEL", n, z.size)
     if prior.distance == "entropic":
         cost, cones = _entropic(A @ z - b, x, size, prior), []
     else:
         cost = cp.Variable()
         cones = [cp.SOC(cost, A @ z - b)]
     problem = cp.Problem(cp.Minimize(cost), [*cones, *constraints(x, layout, bounds).values()])
-    nonnegative = 10 * n + np.flatnonzero(layout.nonnegative)
     tried = []
     for solver in SOLVERS:
         status = solve(problem, solver, **_options(solver, prior.distance == "entropic"))
         if x.value is not None and status == cp.OPTIMAL:
-            values = x.value * scale
-            least = x.value[nonnegative].min(initial=0.0)
-            values[nonnegative] = np.maximum(values[nonnegative], 0.0)  # a solver's zero may be -1e-12, not more
-            if least > -NEAR and still_met(values, layout, bounds):
-                eigenvalues = smallest_eigenvalues(values[: 10 * n].reshape(n, 10))
-                return FeasibleEstimate(values, status, solver, eigenvalues, int(z.size))
+            if (values := _checked(x.value, scale, layout, bounds)) is not None:
+                return _estimate(values, status, solver, n, z.size)
             status = "optimal, but its bodies fail the check"
         tried.append(f"{solver}: {status}")
     clash = conflict(layout, bounds)
     reason = f"these cannot hold together: {'; '.join(clash)}" if clash else "give the prior more weight"
     raise SolverFailed(f"the feasible fit found no trustworthy optimum ({'; '.join(tried)}); {reason}", tried[0])
+
+
+def _checked(x: np.ndarray, scale: np.ndarray, layout: Layout, bounds: Bounds) -> np.ndarray | None:
+    """The parameters (p,) in SI of x in units `scale` (p,), coefficients not negative; None where they fail the check."""
+    nonnegative = layout.first_scalar + np.flatnonzero(layout.nonnegative)
+    values = x * scale
+    values[nonnegative] = np.maximum(values[nonnegative], 0.0)  # a solver's zero may be -1e-12, not more
+    good = x[nonnegative].min(initial=0.0) > -NEAR and still_met(values, layout, bounds)
+    return values if good else None
+
+
+def _estimate(values: np.ndarray, status: str, solver: str, n: int, free: int) -> FeasibleEstimate:
+    return FeasibleEstimate(values, status, solver, smallest_eigenvalues(values[: 10 * n].reshape(n, 10)), int(free))
 
 
 def _entropic(residual: cp.Expression, x: cp.Expression, size: float, prior: Prior) -> cp.Expression:

@@ -13,24 +13,28 @@ from markupsafe import Markup
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import versions, write_text
-from robodyn_pin.identification.identical_bodies import SIGNIFICANT, Comparison
-from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.identical_bodies import SIGNIFICANT
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.log_to_robot.cross_validation import NEXT_TO_NOTHING, Choice
-from robodyn_pin.log_to_robot.missing_structure import ALONE, AT_BOUND, as_good_as_zero
 from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
-from robodyn_pin.log_to_robot.verdict import Scored
 from robodyn_pin.logs.quality import GAP, IRREGULAR
-from robodyn_pin.robot.units import coefficient_units, coordinate_units, parameter_units, raised, unit_along
+from robodyn_pin.robot.units import coordinate_units
 from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
+from robodyn_pin.viz.friction_curves import friction_pictures
 from robodyn_pin.viz.plots import choice_figure, torque_figure
+from robodyn_pin.viz.report_tables import (
+    ESTIMATES,
+    base_rows,
+    body_rows,
+    copies_with_units,
+    effort_tables,
+    further_rows,
+)
 from robodyn_pin.viz.residual_over import residual_pictures
 from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.uncertainty import uncertainty_of
 
 FIGURES = "report_figures"  # folder of the report's pictures
-ESTIMATES = ("OLS", "WLS", "feasible")
-NEAR_LIMIT = 1.1  # times the least eigenvalue: the fit keeps some 5 % away from it
 MINUS = "\N{MINUS SIGN}"
 WEAK = 0.3  # relative standard deviation from which a base parameter is hardly determined
 SHOWN = 10.0  # [s] of the held-out motion in 3D; each second adds some 2 kB for every moving body
@@ -41,6 +45,7 @@ def write_report(result: Result, path: Path) -> None:
     units = coordinate_units(result.robot_before)
     torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
     residuals = residual_pictures(result.robot_before, result.check.samples[0], units)
+    rubbing = friction_pictures(result.robot_before, result.check.samples[0], units)
     choices = [(choice, _choice_plot(choice)) for choice in result.settings.choices]
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
@@ -50,10 +55,10 @@ def write_report(result: Result, path: Path) -> None:
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
-        residuals=[plot.svg for plot in residuals],
+        residuals=[plot.svg for plot in residuals], rubbing=[plot.svg for plot in rubbing], at_bounds=result.at_bounds,
         choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
-        base=_base_rows(result, result.wls),
-        essential=_base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=_further(result), copies=_copies(result), significant=SIGNIFICANT, bodies=_bodies(result), efforts=_efforts(result),
+        base=base_rows(result, result.wls),
+        essential=base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=further_rows(result), copies=copies_with_units(result), significant=SIGNIFICANT, bodies=body_rows(result), efforts=effort_tables(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
@@ -63,6 +68,7 @@ def write_report(result: Result, path: Path) -> None:
     drawn = [
         *(plot for _, plots in torques for plot in plots),
         *residuals,
+        *rubbing,
         *(plot for _, plot in choices),
         *uncertainty.pictures,
     ]
@@ -159,133 +165,6 @@ def _choice_plot(choice: Choice) -> Picture:
     figure = choice_figure(choice.candidates, choice.percent, choice.chosen, label, equal)
     columns = {label: np.array(choice.candidates), "cross-validated error [%]": np.array(choice.percent)}
     return picture(figure, f"choice_{choice.key}", columns)
-
-
-@dataclass(frozen=True)
-class BaseRow:
-    """A base parameter."""
-
-    label: str
-    unit: str
-    wls: float
-    deviation: float
-    relative: float  # deviation over |value|
-    feasible: float
-
-
-def _base_rows(result: Result, estimate: BaseEstimate) -> list[BaseRow]:
-    base = estimate.base
-    units = np.array(parameter_units(result.robot_before))[base.columns]
-    relative = estimate.deviations / np.maximum(np.abs(estimate.values), 1e-300)
-    feasible, labels = base.of(result.feasible.values), base.labels(result.layout.labels)
-    columns = zip(labels, units, estimate.values, estimate.deviations, relative, feasible, strict=True)
-    return [BaseRow(*row) for row in columns]
-
-
-@dataclass(frozen=True)
-class FurtherRow:
-    """A row of the table of all estimates."""
-
-    name: str
-    size: int  # base parameters or variables
-    errors: Scored
-
-
-def _further(result: Result) -> list[FurtherRow]:
-    """Every estimate, if there are more than the usual ones."""
-    found = result.estimates.further
-    if result.scored.keys() <= set(ESTIMATES):
-        return []
-    sizes = dict.fromkeys(("OLS", "WLS", "Gauss-Markov"), result.wls.base.size) | {"feasible": result.variables}
-    if found.essential:
-        sizes["essential"] = found.essential.estimate.base.size
-    if found.log_cholesky:
-        sizes["log-Cholesky"] = found.log_cholesky.free
-    return [FurtherRow(name, sizes[name], scored) for name, scored in result.scored.items()]
-
-
-def _copies(result: Result) -> list[tuple[Comparison, str]]:
-    """Base parameters of identical bodies, with their units."""
-    units = dict(
-        zip(result.wls.base.labels(result.layout.labels), (b.unit for b in _base_rows(result, result.wls)), strict=True)
-    )
-    return [(c, units[c.label]) for c in result.copies]
-
-
-@dataclass(frozen=True)
-class BodyRow:
-    """A body, or several identical ones, as the feasible fit found it."""
-
-    name: str
-    mass: float  # [kg]
-    centre: np.ndarray  # (3,) [m]
-    eigenvalue: float  # smallest of the pseudo-inertia, in units of 1 kg and 0.1 m
-    bounds: np.ndarray  # (2,) of the mass [kg]
-    thin: bool  # the eigenvalue stands at its bound
-    source: str  # what determines the mass: "log", "bound", "against" (a bound that contradicts the log), "prior", "combination"
-
-
-def _bodies(result: Result) -> list[BodyRow]:
-    base, rows = result.wls.base, []
-    for i, name in enumerate(result.layout.bodies):
-        x = result.feasible.values[10 * i : 10 * i + 10]
-        bounds, prior = result.estimates.bounds.mass[i], result.estimates.prior.bodies[i, 0]
-        # Base parameters span all that the log determines. A mass that is a base parameter by itself is determined; a
-        # mass without weight in any of them is not.
-        weights = np.abs(
-            base.regroup[base.columns == 10 * i] if 10 * i in base.columns else base.regroup[:, base.dropped == 10 * i]
-        )
-        alone = not (weights > ALONE).any()
-        seen = alone and 10 * i in base.columns
-        if (np.abs(x[0] - bounds) <= AT_BOUND * bounds).any():
-            source = "against" if seen else "bound"
-        elif alone:
-            source = "log" if seen else "prior"
-        else:
-            source = "prior" if abs(x[0] - prior) <= AT_BOUND * prior else "combination"
-        smallest = result.feasible.eigenvalues[i]
-        thin = smallest <= NEAR_LIMIT * result.estimates.bounds.eigenvalue
-        rows.append(BodyRow(name, x[0], x[1:4] / x[0], smallest, bounds, thin, source))
-    return rows
-
-
-@dataclass(frozen=True)
-class EffortCoefficient:
-    """A coefficient of friction, armature or another effort."""
-
-    value: float
-    known: bool  # given by the robot file, not identified
-    at_zero: bool  # identified, and practically zero because it may not be negative
-
-
-@dataclass(frozen=True)
-class EffortTable:
-    """Coefficients of all efforts along joints of one kind."""
-
-    heads: list[tuple[str, str]]  # coefficient, unit
-    rows: dict[str, dict[tuple[str, str], EffortCoefficient]]  # joint, motor or combination -> head -> coefficient
-
-
-def _efforts(result: Result) -> list[EffortTable]:
-    robot, layout, wls = result.robot_before, result.layout, result.wls
-    at_zero = as_good_as_zero(layout, result.feasible.values, wls)
-    # Polynomials get a table of their own, since they have columns that nothing else has.
-    tables: dict[tuple[str, bool], EffortTable] = {}
-    k = layout.first_scalar
-    for effort in robot.efforts:
-        known, count = effort.spec.known, len(effort.labels)
-        kind = unit_along(robot, effort), effort.spec.model == "polynomial"
-        table = tables.setdefault(kind, EffortTable([], {}))
-        values = effort.initial if known else result.feasible.values[k : k + count]
-        zeros = np.zeros(count, bool) if known else at_zero[k : k + count]
-        units = coefficient_units(robot, effort)
-        for label, unit, value, zero in zip(effort.labels, units, values, zeros, strict=True):
-            head = (raised(label.partition("(")[0]), unit)
-            if head not in table.heads:
-                table.heads.append(head)
-            table.rows.setdefault(effort.name, {})[head] = EffortCoefficient(0.0 if zero else value, known, bool(zero))
-        k += 0 if known else count
-    return list(tables.values())
 
 
 def _log_files(logs: Sequence[LogRecord]) -> list[tuple[LogRecord, str]]:

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.identification.whiteness import residual_spectrum
@@ -109,7 +110,8 @@ def _masses(result: Result, intervals: np.ndarray) -> Picture:
 def _spectrum(residuals: Residuals, j: int, name: str, unit: str) -> Picture:
     frequency, density = _bands(residuals, j)
     columns = {"frequency [Hz]": frequency, f"density [({unit})²/Hz]": density}
-    return picture(spectrum_figure(residuals, j, name, unit), f"residual_{name}", columns)
+    white = float(np.var(residuals.series[:, j]) / (residuals.rate / 2))
+    return picture(spectrum_figure(frequency, density, white, name, unit), f"residual_{name}", columns)
 
 
 def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
@@ -123,19 +125,23 @@ def _bands(residuals: Residuals, j: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @matplotlib.rc_context(STYLE)
-def spectrum_figure(residuals: Residuals, j: int, title: str, unit: str) -> Figure:
-    """Power spectrum of one coordinate's held-out residual, and the level of white noise of the same power."""
-    x, y = _bands(residuals, j)
+def spectrum_figure(frequency: np.ndarray, density: np.ndarray, white: float, title: str, unit: str) -> Figure:
+    """Power density (n,) over frequency (n,) [Hz] of a residual, and the level of white noise of the same power."""
     figure = Figure(figsize=(4.6, 2.3))
     figure.subplots_adjust(left=0.16, right=0.98, top=0.87, bottom=0.2)
     axes = figure.subplots()
-    axes.loglog(x, y, color=FEASIBLE, linewidth=1.2, label="residual")
-    white = float(np.var(residuals.series[:, j]) / (residuals.rate / 2))
+    axes.loglog(frequency, density, color=FEASIBLE, linewidth=1.2, label="residual")
     axes.axhline(white, color=MEASURED, linewidth=0.8, linestyle="--", label="white noise of the same power")
     axes.set_xlabel("frequency [Hz]")
     axes.set_ylabel(f"power density [({unit})²/Hz]")
+    for axis in (
+        axes.xaxis,
+        axes.yaxis,
+    ):  # 0.01 in plain text: powers of ten in mathematics take half of the drawing's time
+        axis.set_major_formatter(lambda x, _: f"{x:g}")
+        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
     axes.set_title(title)
-    axes.legend(loc="best")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     return figure
 
 

@@ -14,7 +14,7 @@ from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.simple_bodies import in_other_frame
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import FREE_SIGN
+from robodyn_pin.robot.friction_models import FREE_SIGN, RUBBING
 from robodyn_pin.robot.masses import any_parameter, check_known
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
@@ -72,6 +72,12 @@ def columns(robot: Robot) -> Columns:
         copies=tuple(tuple(place[name] for name in group) for group in separate),
     )
     return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))
+
+
+def friction_columns(robot: Robot) -> np.ndarray:
+    """Mask (p,) of the columns that are friction."""
+    unknown = [e.spec.model in RUBBING for e in robot.efforts if not e.spec.known for _ in e.labels]
+    return np.array([False] * (10 * len(robot.body_groups)) + unknown)
 
 
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:

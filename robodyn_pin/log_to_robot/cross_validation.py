@@ -6,7 +6,6 @@ from functools import reduce
 
 import numpy as np
 
-from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.feasible import fit_feasible
@@ -14,7 +13,12 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
-from robodyn_pin.log_to_robot.friction_choice import FoldedFriction, FrictionChoice, choose_friction, offered
+from robodyn_pin.log_to_robot.friction_choice import (
+    FoldedFriction,
+    FrictionChoice,
+    choose_friction,
+    with_likeliest_widths,
+)
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
 from robodyn_pin.log_to_robot.lean import Lean
 from robodyn_pin.log_to_robot.load_borne import first_loads, settled_loads
@@ -23,13 +27,22 @@ from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_pas
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.shapes_by_rates import (
+    USUAL_WIDTH,
+    WITH_WIDTH,
+    rms_rates,
+    with_peaks,
+    with_speeds,
+    with_widths,
+)
 from robodyn_pin.log_to_robot.stops_used import with_places, with_used_stops
-from robodyn_pin.logs.differentiation import Preparation, rates_of
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
-from robodyn_pin.robot.friction_models import SHAPES, WIDTH
+from robodyn_pin.robot.friction_models import WIDTH
+from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import Robot
 
 
@@ -56,9 +69,6 @@ class Choice:
         return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better value may lie beyond: add candidates to 'choose'"
 
 
-WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
-MEASURED = 30_000  # largest number of samples of a log from which the rms rates are computed
-USUAL_WIDTH = 0.1  # Coulomb width over each rate's rms that often fits measured joints best
 CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
@@ -101,12 +111,13 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     choices: list[Choice] = []
     rubbing: tuple[FrictionChoice, ...] = ()
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
+    robot = with_speeds(robot, run, logs)
     robot = first_loads(robot, lambda r: _feasible(_fold(r, run, logs, np.ones(len(r.efforts)))), progress)
     run, compared = _choose_rates(robot, run, logs, progress)
     if run.choose.friction:
         robot, rubbing = _choose_friction(robot, run, logs, progress)
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
-    rates = _rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
+    rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
         return _fold(robot, candidate, logs, rates)
@@ -128,8 +139,9 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         best, noticed = _wider(best, refold, progress)
         run = best.settings.run
     shaped = with_fitted_shapes(
-        best.settings.robot, lambda r: all_rows(r, run, logs), best.weigh, best.independent, progress
-    )
+        best.settings.robot, lambda r: all_rows(r, run, logs), best.weigh, best.independent, progress,
+        may_stay=bool(run.choose.friction),
+    )  # fmt: skip
     if shaped.shapes:
         best = replace(_fold(shaped.robot, run, logs, rates), widen=shaped.widen)
     if run.choose.prior_weight:
@@ -155,7 +167,7 @@ def _choose_rates(
     robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]
 ) -> tuple[RunFile, str]:
     """The run file with the rates that predict the torques of the fit logs best; raises as `choose`."""
-    rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else _rms_rates(robot, run, logs)
+    rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else rms_rates(robot, run, logs)
 
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
         return _least_squares_error(_fold(robot, candidate, parts, rates))
@@ -186,12 +198,16 @@ def _choose_friction(
 ) -> tuple[Robot, tuple[FrictionChoice, ...]]:
     """Which friction each axis has, with the settings that the run file gives before others are chosen."""
     progress("choosing friction")
-    wide = run if run.coulomb_width else _changed(run, coulomb_width=USUAL_WIDTH)
-    whole = _fold(robot, wide, logs, _rms_rates(robot, run, logs), by_phase=True)
+    if run.coulomb_width is None and not run.choose.coulomb_width:
+        weigh = weighting(run, robot, logs[0].rate)
+        robot = with_likeliest_widths(robot, lambda r: rms_rates(r, run, logs), lambda r: all_rows(r, run, logs), weigh)
+    wide, robot = run if run.coulomb_width else _changed(run, coulomb_width=USUAL_WIDTH), with_peaks(robot)
+    whole = _fold(robot, wide, logs, rms_rates(robot, run, logs), by_phase=True)
     folded = FoldedFriction(whole.settings.robot, run, whole.rows, _judged(whole), whole.weigh)
     found, choices = choose_friction(folded, run.choose.friction, progress)
-    kept = {(e.name, e.spec.model) for e in found.efforts}
-    return replace(robot, efforts=tuple(e for e in robot.efforts if (e.name, e.spec.model) in kept)), choices
+    kept = {(e.name, e.spec.model, e.spec.speed) for e in found.efforts}
+    taken = [e for e in robot.efforts if (e.name, e.spec.model, e.spec.speed) in kept]
+    return replace(robot, efforts=tuple(taken)), choices
 
 
 Change = Callable[[RunFile, float], RunFile]
@@ -340,30 +356,3 @@ def independent_share(run: RunFile, rate: float) -> float:
     more are independent, at most all.
     """
     return min(1.0, run.rows.every * noise_passed(run, rate) ** 2)
-
-
-def _rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:
-    """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
-    squares, count = np.zeros(len(robot.efforts)), 0
-    for log in logs:
-        moved = rates_of(log, run.preparation)
-        size = min(log.size, max(MEASURED // 10, moved.reach))
-        begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
-        for begin in begins:
-            part = log.section(begin, begin + size if len(begins) > 1 else log.size)
-            state = close_motors(robot, *moved.motion(part), part.row)
-            for k, effort in enumerate(robot.efforts):
-                squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
-            count += len(state.v)
-    return np.sqrt(squares / count)
-
-
-def with_widths(robot: Robot, widths: np.ndarray) -> Robot:
-    """The robot with Coulomb widths (efforts,) for the terms that have none in its file."""
-    efforts = tuple(
-        replace(e, spec=e.spec.model_copy(update={"width": float(max(width, 1e-6))}))
-        if e.spec.model in WITH_WIDTH and e.spec.width is None
-        else e
-        for e, width in zip(robot.efforts, widths, strict=True)
-    )
-    return replace(robot, efforts=efforts)

@@ -1,25 +1,41 @@
 """Which friction each axis has: cross-validation inside the fit data, and the simplest model that is as good as the best."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import Factor, triangle
+from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import pooled
+from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest, narrowed
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.robot.bearing_axes import can_bear
+from robodyn_pin.log_to_robot.shapes_by_rates import FINER, WIDTHS, WITH_WIDTH, sought
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import RUBBING, EffortSpec
-from robodyn_pin.robot.offered_friction import models_of
+from robodyn_pin.robot.friction_models import MEMORY, EffortSpec
+from robodyn_pin.robot.offered_friction import models_of, offers
 from robodyn_pin.robot.robot import Robot
 
 WORTH = 0.995  # a richer model must bring the cross-validated error below this part of the simpler one's
+NOTHING = 1e-20  # of a coordinate's torques, squared: round-off
+# Friction that may bend the curve beside a width that is sought.
+WITHOUT_SHAPE = ("viscous", "quadratic", "cbrt", MEMORY)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One model of an axis: what it reached, and what it had to reach."""
+
+    model: str  # coulomb+viscous, ...
+    percent: float  # cross-validated error, mean over the parts of the fit data
+    gain: float = 0.0  # on the model that was taken before [%]
+    deviation: float = 0.0  # standard error of the gain [%]
+    bound: float | None = None  # [%] below which it is taken; None: it was there first
 
 
 @dataclass(frozen=True)
@@ -27,29 +43,30 @@ class FrictionChoice:
     """The models that were tried on one axis, and the one that was taken."""
 
     axis: str
-    tried: tuple[str, ...]  # coulomb+viscous, ...
-    percent: tuple[float, ...]  # cross-validated error, mean over the parts of the fit data
-    deviation: tuple[float, ...]  # standard error of what each gains on the model taken before it
+    tried: tuple[Tried, ...]
     chosen: str
 
     @property
-    def text(self) -> str:
-        """One line: what was tried, and what it brought."""
-        each = ", ".join(f"{name} {p:.4g}" for name, p in zip(self.tried, self.percent, strict=True))
-        return f"friction of {self.axis}: {self.chosen} (cross-validated error [%]: {each})"
+    def missed(self) -> Tried | None:
+        """The richer model that might be worth it although the log does not show that; None: there is none."""
+        least = (1 - WORTH) * min(t.percent for t in self.tried)
+        unsure = [t for t in self.tried if 0 < t.gain < t.gain + t.deviation and t.gain + t.deviation > least]
+        return max((t for t in unsure if t.model != self.chosen), key=lambda t: t.gain, default=None)
 
 
 def worth_it(choices: Sequence[FrictionChoice]) -> str:
-    """Where a richer model than the simplest is worth it, and where the log cannot tell; empty where nothing was chosen."""
+    """Where richer friction is worth it, where the simplest is enough and where the log cannot tell; empty where none was chosen."""
     if not choices:
         return ""
-    simplest = min((c.tried[0] for c in choices), key=len)
-    richer = [f"{c.axis} ({c.chosen})" for c in choices if c.chosen != c.tried[0]]
-    same = [c.axis for c in choices if c.chosen == c.tried[0]]
-    told = f"a richer model is worth it on {', '.join(richer)}" if richer else "no richer model is worth it"
-    return f"friction, chosen by cross-validation inside the fit data: {told}" + (
-        f"; on {', '.join(same)} the log does not tell more than {simplest}" if same else ""
-    )
+    simplest = min((c.tried[0].model for c in choices), key=len)
+    richer = [f"{c.axis} ({c.chosen})" for c in choices if c.chosen != c.tried[0].model]
+    same = [(c.axis, c.missed) for c in choices if c.chosen == c.tried[0].model]
+    unsure = [f"{axis} ({t.model} gains {t.gain:.2g} +- {t.deviation:.2g} %)" for axis, t in same if t]
+    enough = [axis for axis, t in same if not t]
+    told = [f"a richer model is worth it on {', '.join(richer)}" if richer else "no richer model is worth it"]
+    told += [f"on {', '.join(unsure)} the log cannot tell"] if unsure else []
+    told += [f"on {', '.join(enough)} {simplest} is enough"] if enough else []
+    return f"friction, chosen by cross-validation inside the fit data: {'; '.join(told)}"
 
 
 @dataclass(frozen=True)
@@ -62,28 +79,45 @@ class FoldedFriction:
     scored: Folded
     weigh: Weigh
 
+    @cached_property
+    def without(self) -> Folded:
+        """The fitted rows without each part, [part][coordinate]."""
+        every = range(len(self.fitted))
+        return [pooled([self.fitted[k] for k in every if k != held]) for held in every]
 
-def offered(robot: Robot, entries: Sequence[str]) -> Robot:
-    """The robot with every model of `choose: friction` on every axis that has unknown friction; the latter makes way."""
-    if not entries:
+
+def with_likeliest_widths(
+    robot: Robot, rates: Callable[[Robot], np.ndarray], fold: Callable[[Robot], list[Factor]], weigh: Weigh
+) -> Robot:
+    """The robot with a Coulomb width for each axis whose friction is to be chosen and that has none.
+
+    Else a Stribeck peak would be taken that only mends the width.
+
+    Args:
+        rates: rms rate of each effort of a robot. fold: the fit rows of a robot's columns, per coordinate.
+    """
+    open_ones = [e for e in robot.efforts if offers(e) and e.spec.model in WITH_WIDTH and e.spec.width is None]
+    axes = list({e.name: e for e in open_ones}.values())
+    if not axes:
         return robot
-    axes = list(dict.fromkeys(e.name for e in robot.efforts if _replaced(e)))
-    models = list(dict.fromkeys(m for entry in entries for m in models_of(entry, ())))
-    kept = [e for e in robot.efforts if not _replaced(e)]
-    first = {e.name: e for e in reversed(robot.efforts) if _replaced(e)}
-    added = [_with_model(first[axis], model) for axis in axes for model in models]
-    freedom = len(robot.coordinates.names)
-    added = [e for e in added if not e.bears or can_bear(e, robot.motors, freedom, robot.loops)]
-    return replace(robot, efforts=(*kept, *added))
+    plain = [e for e in robot.efforts if not offers(e) or e.spec.model in WITHOUT_SHAPE]
+    speeds = rates(replace(robot, efforts=tuple(axes))).tolist()
+    widths = {e.name: speed for e, speed in zip(axes, speeds, strict=True)}
+    for parts in (WIDTHS, *FINER):
+        options = {e.name: [_coulomb(e, part * widths[e.name]) for part in parts] for e in axes}
+        tried = replace(robot, efforts=(*plain, *(e for each in options.values() for e in each)))
+        found = likeliest(tried, plain, options, fold(tried), weigh)
+        widths = {axis: e.spec.width or 0.0 for axis, e in found.items()}
+    settled = {id(e): _with_width(e, widths[e.name]) for e in open_ones}
+    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
 
 
-def _replaced(effort: Effort) -> bool:
-    return effort.spec.model in RUBBING and not effort.spec.known and not effort.closures
+def _coulomb(effort: Effort, width: float) -> Effort:
+    return _with_width(replace(effort, spec=EffortSpec(of="", model="coulomb")), width)
 
 
-def _with_model(effort: Effort, model: str) -> Effort:
-    spec = effort.spec
-    return replace(effort, spec=EffortSpec.model_validate({"of": spec.of, "name": spec.name, "model": model}))
+def _with_width(effort: Effort, width: float) -> Effort:
+    return replace(effort, spec=effort.spec.model_copy(update={"width": max(float(f"{width:.4g}"), 1e-6)}))
 
 
 def choose_friction(
@@ -92,69 +126,104 @@ def choose_friction(
     """The robot with the friction that each axis is best described by, axis after axis, the others as chosen so far.
 
     A model further down the list is taken where it lowers the cross-validated error by more than the standard error of the
-    gain over the parts of the fit data, and by more than next to nothing.
+    gain over the parts of the fit data, and by more than next to nothing. What was taken before it goes again where it then no
+    longer gains as much.
     """
-    robot, choices = folded.robot, []
-    axes = list(dict.fromkeys(e.name for e in robot.efforts if _replaced(e)))
+    axes = list(dict.fromkeys(e.name for e in folded.robot.efforts if offers(e)))
     chosen = dict.fromkeys(axes, models_of(entries[0], ()))
+    robot, choices = _with_likeliest_peaks(folded, chosen), []
     best = _errors(folded, _robot_with(robot, chosen))
     for axis in axes:
-        tried, percent, deviation = ["+".join(chosen[axis])], [best.mean()], [0.0]
+        taken, tried = [entries[0]], [Tried("+".join(chosen[axis]), float(best.mean()))]
+
+        def error(models: tuple[str, ...], axis: str = axis) -> np.ndarray | None:
+            """Errors (parts,); None: no solver fits it to every part of the data, so it is none to take."""
+            progress(f"choosing friction of {axis}: {'+'.join(models)}")
+            try:
+                return _errors(folded, _robot_with(robot, chosen | {axis: models}))
+            except SolverFailed:
+                return None
+
         for entry in entries[1:]:
             models = models_of(entry, chosen[axis])
-            candidate = _robot_with(robot, chosen | {axis: models})
-            if columns(candidate).layout.scalars == columns(_robot_with(robot, chosen)).layout.scalars:
+            if _scalars(_robot_with(robot, chosen | {axis: models})) == _scalars(_robot_with(robot, chosen)):
                 continue  # nothing new: no stop of it slides
-            progress(f"choosing friction of {axis}: {'+'.join(models)}")
-            found = _errors(folded, candidate)
-            gain = best - found
-            spread = float(gain.std(ddof=1) / np.sqrt(len(gain)))
-            tried.append("+".join(models))
-            percent.append(float(found.mean()))
-            deviation.append(spread)
-            if gain.mean() > spread and found.mean() < WORTH * best.mean():
+            if (found := error(models)) is None:
+                continue
+            bound = _bound(best, found)
+            tried.append(_tried(models, found, best, bound))
+            if found.mean() < bound:
                 chosen[axis], best = models, found
-        choices.append(
-            FrictionChoice(axis, tuple(tried), tuple(map(float, percent)), tuple(deviation), "+".join(chosen[axis]))
-        )
+                taken = [*(taken if entry.startswith("+") else taken[:1]), entry]
+        for entry in taken[1:-1]:
+            models = models_of(entries[0], ())
+            for other in taken[1:]:
+                models = models if other == entry else models_of(other, models)
+            if (found := error(models)) is None:
+                continue
+            bound = max(best.mean() + _spread(best, found), best.mean() / WORTH)
+            tried.append(_tried(models, found, best, bound))
+            if found.mean() < bound:
+                chosen[axis], best = models, found
+                break
+        choices.append(FrictionChoice(axis, tuple(tried), "+".join(chosen[axis])))
     return _robot_with(robot, chosen), tuple(choices)
 
 
+def _bound(before: np.ndarray, found: np.ndarray) -> float:
+    """Below which the mean of errors (parts,) must lie to be worth more than those before."""
+    return float(min(before.mean() - _spread(before, found), WORTH * before.mean()))
+
+
+def _spread(before: np.ndarray, found: np.ndarray) -> float:
+    """Standard error of the mean gain of errors (parts,) on those before."""
+    return float((before - found).std(ddof=1) / np.sqrt(len(found)))
+
+
+def _tried(models: Sequence[str], found: np.ndarray, before: np.ndarray, bound: float) -> Tried:
+    gain = float((before - found).mean())
+    return Tried("+".join(models), float(found.mean()), gain, _spread(before, found), float(bound))
+
+
+def _scalars(robot: Robot) -> tuple[str, ...]:
+    return columns(robot).layout.scalars
+
+
+def _with_likeliest_peaks(folded: FoldedFriction, chosen: Mapping[str, Sequence[str]]) -> Robot:
+    """The robot with one speed of each Stribeck peak that is sought."""
+    robot = folded.robot
+    plain = [e for e in _robot_with(robot, chosen).efforts if not sought(e)]
+    peaks = {
+        e.name: [other for other in robot.efforts if other.name == e.name and sought(other)]
+        for e in robot.efforts
+        if sought(e)
+    }
+    kept = likeliest(robot, plain, peaks, pooled(folded.fitted), folded.weigh).values()
+    return replace(robot, efforts=tuple(e for e in robot.efforts if not sought(e) or any(e is peak for peak in kept)))
+
+
 def _robot_with(robot: Robot, chosen: dict[str, tuple[str, ...]]) -> Robot:
-    kept = [e for e in robot.efforts if not _replaced(e) or e.spec.model in chosen[e.name]]
+    kept = [e for e in robot.efforts if not offers(e) or e.spec.model in chosen[e.name]]
     return replace(robot, efforts=tuple(kept))
 
 
 def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     """Error [%] of the feasible fit on each part of the fit data that it has not seen (parts,), of an average part's torques.
 
-    Of a part's own torques, a part that hardly moves would decide.
+    Of a part's own torques, a part that hardly moves would decide. Of several coordinates the geometric mean, unless the errors
+    are scored in one norm: half the error counts the same wherever it is, else the coordinates that are explained worst would decide.
     """
-    kept, named = _columns_of(folded.robot, robot), columns(robot)
+    kept, named = columns_kept(folded.robot, robot), columns(robot)
     bounds, prior = bounds_of(folded.run, robot), prior_of(folded.run, robot)
-    fitted, scored = ([[*map(partial(_only, kept), part)] for part in rows] for rows in (folded.fitted, folded.scored))
-    found = []
-    for held in range(len(fitted)):
-        groups = pooled([part for k, part in enumerate(fitted) if k != held])
-        sigma = folded.weigh(groups, None, 1.0).sigma
-        x = fit_feasible(groups, sigma, named.layout, bounds, prior).values
-        found.append([factor.residual(x) for factor in scored[held]])
+    found, scored = [], folded.scored
+    for without, part in zip(folded.without, scored, strict=True):
+        groups = [narrowed(kept, factor) for factor in without]
+        sigma, whole = folded.weigh(groups, None, 1.0).sigma, np.zeros(part[0].R.shape[1] - 1)
+        whole[kept[:-1]] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
+        found.append([factor.residual(whole) for factor in part])
     squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
     if folded.run.score.measure == "pooled":
         return np.asarray(100 * np.sqrt(squares.sum(axis=1) / norms.sum()))
-    return np.asarray(100 * np.sqrt(squares / np.where(norms > 0, norms, 1.0)).mean(axis=1))
-
-
-def _columns_of(whole: Robot, part: Robot) -> np.ndarray:
-    """Which columns of a robot's rows one with fewer efforts has, and the torques' behind them."""
-    begin, ours = columns(whole).layout.first_scalar, {id(e) for e in part.efforts}
-    kept = [*range(begin)]
-    for effort in whole.efforts:
-        if not effort.spec.known:
-            kept += range(begin, begin + len(effort.labels)) if id(effort) in ours else []
-            begin += len(effort.labels)
-    return np.array([*kept, begin])
-
-
-def _only(kept: np.ndarray, factor: Factor) -> Factor:
-    return replace(factor, R=triangle(factor.R[:, kept]))
+    driven = norms > 0
+    shares = np.maximum(squares[:, driven] / norms[driven], NOTHING)
+    return np.asarray(100 * np.exp(0.5 * np.log(shares).mean(axis=1)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.errors import UnseenShape
+from robodyn_pin.errors import SolverFailed, UnseenShape
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.variable_projection import Slopes, fit_shapes, with_unknown_shapes
@@ -43,6 +43,7 @@ def with_fitted_shapes(
     weigh: Weigh,
     independent: float,
     progress: Callable[[str], None],
+    may_stay: bool = False,
 ) -> Shaped:
     """Fit the shape parameters that the robot file asks for.
 
@@ -51,6 +52,7 @@ def with_fitted_shapes(
 
     Args:
         fold: the fit rows of a robot's columns, per coordinate. weigh, independent: as the fit weighs its rows.
+        may_stay: shapes whose steps do not settle stay at their start.
 
     Raises:
         SolverFailed: the steps do not settle.
@@ -65,6 +67,12 @@ def with_fitted_shapes(
             start = getattr(robot.efforts[k].spec, shape)
             noticed.append(
                 f"{shape}({robot.efforts[k].name}) stays at {start:g} rad/s (or m/s), where the robot file starts it: {unseen}"
+            )
+        except SolverFailed as lost:
+            if not may_stay:
+                raise
+            return Shaped(
+                robot, noticed=(*noticed, f"shapes of friction stay where the choice of friction left them: {lost}")
             )
     return Shaped(robot, noticed=tuple(noticed))
 

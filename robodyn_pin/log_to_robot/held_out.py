@@ -6,15 +6,17 @@ from functools import reduce
 
 import numpy as np
 
+from robodyn_pin.dynamics.regressor import friction_columns, known_efforts
 from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.log_to_robot.cross_validation import Fitted
-from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe
+from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.friction_models import RUBBING
 
 SHARE = 0.3  # of a log that is held out where the run file names none
 DRAWN = 3000  # samples of a held-out log that are kept for pictures
@@ -74,6 +76,8 @@ class Sample:
     measured: np.ndarray  # (n, d)
     predicted: dict[str, np.ndarray]  # estimate -> (n, d)
     deviations: np.ndarray  # (n, d) of measured about predicted torques: uncertainty of the parameters, and noise
+    rates: np.ndarray  # (n, d) of the coordinates [rad/s or m/s]
+    friction: np.ndarray  # (n, d) part of the feasible prediction, through its filter
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,8 @@ def look_at(
 
     jobs = [Job(lowpass, still, 2) for lowpass in ([run.score.filter, None] if run.score.filter else [None])]
     folded = [nothing(robot, job) for job in jobs]
+    rubs = friction_columns(robot)
+    given = replace(robot, efforts=tuple(e for e in robot.efforts if e.spec.known and e.spec.model in RUBBING))
     parts, predicted, off = [], [], []
     for block in observe(robot, log, run.preparation, [job.filter for job in jobs], begin, held_out.end):
         of_jobs = [filtered(block, job.filter, log) for job in jobs]
@@ -114,12 +120,16 @@ def look_at(
         counted, drawn = ~dropped(index), (index - begin) % every == 0
         off.append(accuracy(y[counted], (W @ vectors["feasible"] + known)[counted]))
         deviations = prediction_deviations(wls, W[drawn], noise)
-        parts.append((index[drawn] / log.rate, block.q[block.keep][drawn], y[drawn], deviations))
+        friction = W[drawn][:, :, rubs] @ vectors["feasible"][rubs]
+        if given.efforts:
+            friction += smoothed(known_efforts(given, block.state), jobs[0].filter, log)[block.keep][drawn]
+        moved = block.state.q[block.keep][drawn], block.rates[block.keep][drawn]
+        parts.append((index[drawn] / log.rate, *moved, y[drawn], deviations, friction))
         predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
-    t, q, measured, deviations = (np.concatenate(x) for x in zip(*parts, strict=True))
+    t, q, rates, measured, deviations, friction = (np.concatenate(x) for x in zip(*parts, strict=True))
     stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
     where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {begin} to {held_out.end - 1}"
-    sample = Sample(where, t, q, measured, stacked, deviations)
+    sample = Sample(where, t, q, measured, stacked, deviations, rates, friction)
     return Unseen(folded[0], folded[-1], reduce(Accuracy.__add__, off), sample)
 
 

@@ -65,7 +65,7 @@ def in_pieces(
             piece = piece_of(index)
             rows_of = np.concatenate([W[:, :, wls.base.columns], (measured - known)[:, :, None]], axis=2)
             rows_of /= wls.sigma[:, None]
-            q = block.q[block.keep] @ robot.motors.S.T
+            q = block.state.q[block.keep] @ robot.motors.S.T
             for g in np.unique(piece[kept]):
                 chosen = kept & (piece == g)
                 here = rows_of[chosen].reshape(-1, r + 1)

@@ -12,8 +12,8 @@ from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.identical_bodies import Comparison, compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
 from robodyn_pin.log_to_robot.cross_validation import Settings
-from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
@@ -137,9 +137,10 @@ class Result:
         )
 
     @property
-    def friction_found(self) -> str:
-        """Where richer friction is worth it, and where the log cannot tell; empty where none was chosen."""
-        return worth_it(self.settings.friction)
+    def at_bounds(self) -> list[str]:
+        """Which constraints the feasible fit stands at, in words."""
+        found = self.estimates
+        return bounds_in_words(self.robot_before, self.layout, found.feasible, found.wls, found.bounds)
 
     @property
     def variables(self) -> int:

@@ -17,7 +17,7 @@ from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.stored_log import AnyLog
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, State
 
 STILL = 1  # label of samples that stand still; the others have 0
 
@@ -31,7 +31,7 @@ class Block:
 
     begin: int  # index of the first sample in the log, margin left out
     keep: slice  # the samples between the margins
-    q: np.ndarray  # (n, nv) joint positions, with margins like all that follows
+    state: State  # of all joints, with margins like all that follows
     B: np.ndarray  # (n, n_motors, d) motor rates per coordinate rate
     rates: np.ndarray  # (n, d) of the coordinates
     W: np.ndarray  # (n, d, p) not filtered
@@ -67,7 +67,7 @@ def observe(
         B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
         W = state_regressor(robot, state, log.loaded)
         known, measured = known_efforts(robot, state), along(B, part.log.efforts)
-        yield Block(part.begin, part.keep, state.q, B, speeds, W, known, measured)
+        yield Block(part.begin, part.keep, state, B, speeds, W, known, measured)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
@@ -107,10 +107,13 @@ def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarr
     if noise is not None:
         rows = whitened(np.concatenate([block.W, *(x[:, :, None] for x in parts[1:])], axis=2), block.B, noise)
         parts = [rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]]
-    if lowpass:
-        parts = [lowpass.apply(x, log.rate, log.name) for x in parts]
-    W, known, measured = (x[block.keep] for x in parts)
+    W, known, measured = (smoothed(x, lowpass, log)[block.keep] for x in parts)
     return W, known, measured
+
+
+def smoothed(x: np.ndarray, lowpass: Lowpass | None, log: AnyLog) -> np.ndarray:
+    """Samples x (n, ...) of a log through a filter, if there is one."""
+    return lowpass.apply(x, log.rate, log.name) if lowpass else x
 
 
 def add(first: Folded, second: Folded) -> Folded:

@@ -19,6 +19,7 @@ from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import Fitted, choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
+from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
 from robodyn_pin.log_to_robot.lean import leaning
@@ -194,7 +195,10 @@ def estimate(
     looked_at = reduce(Accuracy.__add__, (x.accuracy for x in looked))
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
-    verdict = judge(scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates)
+    friction = worth_it(settings.friction)
+    verdict = judge(
+        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction
+    )
     return Result(
         settings,
         records,

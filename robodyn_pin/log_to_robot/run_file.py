@@ -130,7 +130,7 @@ class RunFile(LogKeys):
     )
     separate: bool | None = None  # identical bodies have parameters of their own; default: as the robot file says
     fit: list[LogSpec] = Field(min_length=1)
-    held_out: list[LogSpec] | None = None  # default: the last 30 % of every fit log
+    held_out: Annotated[list[LogSpec], Field(min_length=1)] | None = None  # default: the last 30 % of every fit log
     payload: PayloadSpec | None = None
     preparation: Preparation = Preparation()
     rows: RowsSpec = RowsSpec()

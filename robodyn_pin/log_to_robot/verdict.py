@@ -48,6 +48,7 @@ class Verdict:
     reasons: tuple[str, ...]
     scope: str = ""  # motions for which it holds
     cautions: tuple[str, ...] = ()  # given whether it is accepted or not
+    friction: str = ""  # where richer friction is worth it, and where the log cannot tell; empty where none was chosen
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Coordinates:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "",
+    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "",
 ) -> Verdict:  # fmt: skip
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
@@ -70,7 +71,7 @@ def judge(
 
     Args:
         labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
-            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do.
+            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction: one on its choice.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -109,7 +110,7 @@ def judge(
             "every body can exist: its pseudo-inertia is positive definite and its mass within its bounds; no friction is negative",
         ]
     cautions = (*minor, *noticed, *_cautions(wls, found, labels, coordinates.names, unknown))
-    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions)
+    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction)
 
 
 def unexplained(held_out: Accuracy, coordinates: Coordinates) -> tuple[list[str], list[str]]:

@@ -63,8 +63,6 @@ def print_result(result: "Result", folder: Path) -> None:
         print(
             f"feasible estimate: error {of[0]:.3g} {of[2]} of moving samples, {of[1]:.3g} {of[2]} of samples at standstill"
         )
-    if result.friction_found:
-        print(result.friction_found)
     if result.bandwidths:
         print(result.bandwidths)
     if payload := result.robot_before.payload:
@@ -97,6 +95,8 @@ def print_result(result: "Result", folder: Path) -> None:
         print_copies(result.copies)
     print(f"The verdict applies to {result.verdict.scope}")
     print(f"{'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}: " + "; ".join(result.verdict.reasons))
+    if result.verdict.friction:
+        print(result.verdict.friction)
     for caution in result.verdict.cautions:
         print(f"caution: {caution}")
     print(f"report: {folder / 'report.html'}")

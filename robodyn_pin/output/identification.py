@@ -1,6 +1,6 @@
 """Result folders of identifications."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +91,7 @@ def summary_of(result: Result) -> dict[str, object]:
         "robot": result.name,
         "simulated": result.simulated,
         "verdict": {"accepted": verdict.accepted, "scope": verdict.scope}
-        | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions)},
+        | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions), "friction": verdict.friction},
         "base": {"count": base.size, "inertial": inertial, "condition": base.condition, "parameters": parameters},
         "copies": [_copies(c) for c in result.copies],
         **result.estimates.further.summary(names, d),
@@ -108,6 +108,7 @@ def summary_of(result: Result) -> dict[str, object]:
         "gravity": None if (lean := result.settings.lean) is None else lean.summary(),
         "shapes": [s.__dict__ for s in result.settings.shapes],
         **result.check.diagnosis.summary(names, d),
+        "at_bounds": result.at_bounds,
         "errors": {
             name: {what: _errors(getattr(s, what), d) for what in ("fit", "held_out", "moving", "still", "whole")}
             for name, s in result.scored.items()
@@ -123,10 +124,7 @@ def summary_of(result: Result) -> dict[str, object]:
         "chosen": [
             c.__dict__ | {"candidates": list(c.candidates), "percent": list(c.percent)} for c in result.settings.choices
         ],
-        "friction_chosen": [
-            c.__dict__ | {key: list(getattr(c, key)) for key in ("tried", "percent", "deviation")}
-            for c in result.settings.friction
-        ],
+        "friction_chosen": [asdict(c) for c in result.settings.friction],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
         "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
         "versions": versions(),

@@ -172,16 +172,16 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
     for element in part.iter():
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
+            large = LARGEST if element.tag != "limit" else math.inf  # a joint may turn for ever
             try:
                 found = [0.0] * count if text is None else [plain(x) for x in text.split()]
-                large = LARGEST if element.tag != "limit" else math.inf  # a joint may turn for ever
                 fine = len(found) == count and all(abs(x) <= large for x in found)
             except ValueError:
                 fine = False
             if not fine:
                 raise BadFile(
                     f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {text!r}, expected "
-                    f"{count} number{'s' if count > 1 else ''}"
+                    f"{count} number{'s' if count > 1 else ''}{f' of at most {large:g}' if math.isfinite(large) else ''}"
                 )
 
 

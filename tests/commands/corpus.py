@@ -27,6 +27,9 @@ FILES = {
     "sin: {x: [0.05], z: [0.03, 0.01]}\ncos: {y: [0.05]}\n",
     "run.yaml": "robot: delta3.yaml\nfit: [{file: log.csv}]\nheld_out: [{file: other.csv}]\nunits: {angle: rad}\n"
     "preparation: {filter: {order: 4, cutoff: 40}}\nrows: {cut: 20, every: 4}\nbounds: {mass: [0.001, 5.0]}\n",
+    # of a controller: short, so that a mutated duration or rate asks for no simulation that takes minutes
+    "short.yaml": "rate: 200\nduration: 0.02\nperiod: 1\ncoordinates: [x, y, z]\ncentre: {x: 0, y: 0, z: -0.0954}\n"
+    "sin: {x: [0.05]}\n",
     "payload.yaml": "link: platform\nmass: 0.5\nradius: 0.02\nlength: 0.05\nat: [0.01, 0, -0.03]\n",
     "controller.yaml": "law: feedforward\nrate: 1000\nbandwidth: 20\ndamping: 0.7\nderivative_filter: 50\nmodel: delta3.yaml\n"
     "delay: 0\ntorque_limits: true\ndisturbance: {percent: 1, up_to: 10, seed: 0}\n",
@@ -67,7 +70,7 @@ COMMANDS = (
     Command("simulate delta3.yaml --motion motion.yaml --out out.csv --noise 0.05,0.05,0.05 --seed 1",
             (*ROBOT, "motion.yaml"), ("--noise", "--bias", "--seed", "--encoder-bits"), 3),
     Command("simulate delta3.yaml --motion motion.yaml --payload payload.yaml --out out.parquet", ("payload.yaml", "motion.yaml"), (), 1),
-    Command("simulate delta3.yaml --motion motion.yaml --controller controller.yaml --out out.csv", ("controller.yaml", "motion.yaml"), (), 1),
+    Command("simulate delta3.yaml --motion short.yaml --controller controller.yaml --out out.csv", ("controller.yaml", "short.yaml"), (), 1),
     Command("predict delta3.yaml log.csv --out out.csv", (*ROBOT, "log.csv"), (), 3),
     Command("predict delta3.yaml log.csv --params fit --out out.csv",
             ("log.csv", "fit/result.json", "fit/run.yaml", "fit/parameters.npz"), (), 2),

@@ -19,7 +19,7 @@ from corpus import COMMANDS, NUMBERS, Command
 from mutations import mutant
 
 PROCESSOR = 10  # [s] of a child; excite and design need most of it for themselves
-# [s] what commands need that are not mutated; `simulate` follows a controller for as long as a mutated file asks, and says how far it is
+# [s] what commands need that are not mutated; a controller is followed for as long as a mutated file asks
 EXTRA = {"excite": 20, "design": 10, "stiffness": 10, "identify": 10, "simulate": 50}
 WALL = 300  # [s]: a child that waits for nothing
 MEMORY = 6 << 30  # [bytes] of addresses; NumPy, LLVM and the solvers map 3 GiB before they read a file

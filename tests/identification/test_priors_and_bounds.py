@@ -215,6 +215,7 @@ def test_a_second_solver_takes_over_and_agrees(monkeypatch):
     groups, prior = rows(), Prior(PRIOR, 0.1)
     first = fit_feasible(groups, np.ones(1), LAYOUT, WIDE, prior)
     solve = feasible.solve
+    monkeypatch.setattr(feasible, "nearest_bodies", lambda *given: None)
     monkeypatch.setattr(feasible, "solve", lambda p, s, **more: "broken" if s == "CLARABEL" else solve(p, s, **more))
     second = fit_feasible(groups, np.ones(1), LAYOUT, WIDE, prior)
     assert (first.solver, second.solver) == ("CLARABEL", "SCS")
@@ -222,6 +223,7 @@ def test_a_second_solver_takes_over_and_agrees(monkeypatch):
 
 
 def test_when_every_solver_breaks_off_all_are_named_and_no_constraint_is_blamed(monkeypatch):
+    monkeypatch.setattr(feasible, "nearest_bodies", lambda *given: None)
     monkeypatch.setattr(feasible, "solve", lambda problem, solver, **options: "broken")
     with pytest.raises(SolverFailed, match=r"CLARABEL: broken; SCS: broken\); give the prior more weight"):
         fit_feasible(rows(), np.ones(1), LAYOUT, WIDE, Prior(PRIOR, 0.1))

@@ -10,9 +10,10 @@ from test_stops_used import MOTION, STOPS, STRENGTHS
 
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.forces.motor_torques import predict
-from robodyn_pin.log_to_robot.friction_choice import worth_it
+from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, worth_it
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.output.console import print_result
+from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
@@ -35,7 +36,7 @@ def test_the_axis_with_stops_gets_them_and_the_other_keeps_the_simple_model(tmp_
     assert "a richer model is worth it on phi1 (coulomb+viscous+maxwell_slip)" in capsys.readouterr().out
     folder = result.write(tmp_path / "result")
     (said,) = [c for c in json.loads((folder / "result.json").read_text())["friction_chosen"] if c["axis"] == "phi1"]
-    assert said["tried"] == ["coulomb+viscous", "coulomb+viscous+maxwell_slip"]
+    assert [t["model"] for t in said["tried"]] == ["coulomb+viscous", "coulomb+viscous+maxwell_slip"]
     assert "friction that was tried" in (folder / "report.html").read_text(encoding="utf-8")
     assert {e.spec.model for e in load(folder).efforts if e.name == "phi1"} >= {"coulomb", "viscous", "maxwell_slip"}
 
@@ -84,3 +85,53 @@ def test_friction_over_position_is_taken_where_the_robot_has_it_and_found_throug
     assert predict(again, rubbed, run.preparation) == pytest.approx(
         predict(result.robot, rubbed, run.preparation), abs=1e-6
     )
+
+
+def test_every_offered_model_is_taken_where_it_was_put_in_and_nothing_else():
+    """One axis each has a Stribeck peak, a load and |v| v; the widths of all are found too, so that no peak mends a width."""
+    rubs = [{"of": name, "model": "coulomb", "initial": 2.0, "width": 0.05} for name in ("phi2", "phi3", "psi")]
+    rubs += [{"of": name, "model": "viscous", "initial": 0.5} for name in ("phi2", "phi3", "psi")]
+    peak = {"of": "phi1", "model": "stribeck", "initial": [2.0, 2.0, 0.5], "width": 0.05, "speed": 0.6}
+    load = {"of": "phi2", "model": "load", "initial": 0.3, "width": 0.05}
+    square = {"of": "phi3", "model": "quadratic", "initial": 0.4}
+    robot = with_friction("irb360_arms", *rubs, peak, load, square)
+    log = simulate(robot, MOTION, Noise(np.full(4, 0.1), None, 4))
+    words = ["coulomb+viscous", "stribeck", "maxwell_slip", "+load", "+quadratic"]
+    run = RUN.model_copy(update={"choose": RUN.choose.model_copy(update={"friction": words})})
+    asked = [
+        {"of": name, "model": model} for name in ("phi1", "phi2", "phi3", "psi") for model in ("coulomb", "viscous")
+    ]
+    result = identified(with_friction("irb360_arms", *asked), run, log)
+    assert {c.axis: c.chosen for c in result.settings.friction} == {
+        "phi1": "stribeck", "phi2": "coulomb+viscous+load", "phi3": "coulomb+viscous+quadratic", "psi": "coulomb+viscous",
+    }  # fmt: skip
+    (speed,) = result.settings.shapes
+    assert speed.value == pytest.approx(0.6, rel=0.1)
+    values = dict(zip(result.layout.labels, result.feasible.values.tolist(), strict=True))
+    assert values["load(phi2)"] == pytest.approx(0.3, rel=0.1)
+    assert values["quadratic(phi3)"] == pytest.approx(0.4, rel=0.1)
+    told = result.verdict.friction
+    assert "worth it on phi1 (stribeck), phi2 (coulomb+viscous+load), phi3 (coulomb+viscous+quadratic)" in told
+    for choice in result.settings.friction:
+        for tried in choice.tried[1:]:
+            assert tried.percent >= tried.bound or tried.model == choice.chosen or "stribeck" in tried.model
+
+
+def test_speed_and_width_of_the_robot_file_stay_where_friction_is_chosen():
+    peak = {"of": "phi1", "model": "stribeck", "width": 0.03, "speed": 0.4}
+    robot = offered(with_friction("irb360_arms", peak), ["coulomb+viscous", "stribeck"])
+    shapes = {e.spec.model: (e.spec.width, e.spec.speed, e.spec.fit) for e in robot.efforts if e.name == "phi1"}
+    assert shapes == {"coulomb": (0.03, None, []), "viscous": (None, None, []), "stribeck": (0.03, 0.4, [])}
+
+
+@pytest.mark.parametrize(
+    ("gain", "deviation", "said"),
+    [
+        (0.5, 0.6, "on m1 (quadratic gains 0.5 +- 0.6 %) the log cannot tell"),
+        (-0.1, 0.05, "on m1 coulomb is enough"),
+        (0.001, 0.002, "on m1 coulomb is enough"),
+    ],
+)
+def test_the_verdict_tells_a_log_that_cannot_tell_from_a_model_that_is_enough(gain, deviation, said):
+    tried = Tried("coulomb", 10.0), Tried("quadratic", 10.0 - gain, gain, deviation, min(10.0 - deviation, 9.95))
+    assert said in worth_it([FrictionChoice("m1", tried, "coulomb")])

@@ -382,8 +382,8 @@ def test_page_fits_a_laptop_and_draws_every_plot(opened):
     assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert opened.evaluate("() => [...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
     sizes = [plot.bounding_box() for plot in opened.query_selector_all("figure svg")]
-    # Torques and residual spectra of two motors, the mass matrix, residuals over position and speed of two motors.
-    assert len(sizes) == 2 + 2 + 1 + 2
+    # Torques and residual spectra of two motors, the mass matrix, friction of two motors, residuals over position and speed of both.
+    assert len(sizes) == 2 + 2 + 1 + 2 + 2
     assert all(size["width"] > 900 and size["height"] > 200 for size in [*sizes[:2], sizes[4]])
     assert all(size["width"] > 300 and size["height"] > 150 for size in [*sizes[2:4], *sizes[5:]])
     # Nothing outside the 3D view asks for another file either.
@@ -423,7 +423,7 @@ def test_page_stays_small_however_long_the_log_is(result, tmp_path):
         predicted = {e: x[pick] for e, x in sample.predicted.items()}
         longer = replace(
             sample, t=np.arange(n) * 0.02, q=sample.q[pick], measured=sample.measured[pick], predicted=predicted,
-            deviations=sample.deviations[pick],
+            deviations=sample.deviations[pick], rates=sample.rates[pick], friction=sample.friction[pick],
         )  # fmt: skip
         return replace(result, check=replace(result.check, samples=(longer,)))
 
@@ -438,9 +438,9 @@ def test_page_stays_small_however_long_the_log_is(result, tmp_path):
 def test_every_picture_lies_beside_the_page_with_its_numbers(result, tmp_path):
     page(result, tmp_path)
     folder = tmp_path / FIGURES
-    names = {f"{what}_{name}" for what in ("torque", "residual", "residual_over") for name in ("swing", "slide")} | {
-        "mass_matrix"
-    }
+    names = {
+        f"{what}_{name}" for what in ("torque", "residual", "residual_over", "friction") for name in ("swing", "slide")
+    } | {"mass_matrix"}
     assert {p.name for p in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "csv")}
     for path in folder.glob("*.svg"):
         root = ElementTree.parse(path).getroot()

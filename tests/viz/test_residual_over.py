@@ -15,7 +15,8 @@ def test_missing_coulomb_friction_is_a_step_over_speed_in_the_csv_and_a_line_in_
     speed = 0.2 * np.pi * np.cos(2 * np.pi * t) * robot.coordinates.S[0].sum()
     left = np.zeros((400, 6))
     left[:, 0] = 2.0 * np.sign(speed)
-    sample = Sample("log", t, q, left, {"feasible": np.zeros((400, 6))}, np.zeros((400, 6)))
+    none, rates = np.zeros((400, 6)), np.gradient(q @ robot.coordinates.S.T, t, axis=0)
+    sample = Sample("log", t, q, left, {"feasible": none}, none, rates, none)
     first = residual_pictures(robot, sample, ["N m"] * 6)[0]
     assert "position [rad]" in first.svg
     found = {head: np.asarray(column) for head, column in first.columns.items()}

@@ -1,0 +1,58 @@
+"""Constraints at which a fit stands, in words: what the simulated robot lacks is said to be at zero."""
+
+import numpy as np
+from test_friction_shapes import identified, with_friction
+from test_stops_used import MOTION
+
+from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.simulation.simulated_log import Noise, simulate
+
+RUN = RunFile.model_validate({"robot": "irb360_arms", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}})
+PLACES = [0.1, 0.3, 0.5]
+
+
+def test_what_the_robot_lacks_is_at_zero_and_said_in_words(tmp_path):
+    """Viscous friction, a stop, a place and forward friction are missing, or of the wrong sign, in the log's robot."""
+    log = simulate(
+        with_friction(
+            "irb360_arms",
+            {"of": "phi1", "model": "coulomb", "initial": 3.0, "width": 0.05},
+            {"of": "phi1", "model": "viscous", "initial": -0.5},
+            {"of": "phi2", "model": "maxwell_slip", "stops": [0.01, 0.03, 0.1], "initial": [2.0, -1.0, 1.0]},
+            {"of": "phi3", "model": "position", "places": PLACES, "initial": [1.0, -1.0, -1.0], "width": 0.05},
+            {"of": "psi", "model": "directional", "initial": [-0.5, 0.5, 0.2, 0.2], "width": 0.05},
+        ),
+        MOTION, Noise(np.full(4, 0.01), None, 0),
+    )  # fmt: skip
+    asked = with_friction(
+        "irb360_arms",
+        {"of": "phi1", "model": "coulomb", "width": 0.05},
+        {"of": "phi1", "model": "viscous"},
+        {"of": "phi2", "model": "maxwell_slip", "stops": [0.01, 0.03, 0.1]},
+        {"of": "phi3", "model": "position", "places": PLACES, "width": 0.05},
+        {"of": "psi", "model": "directional", "width": 0.05},
+    )
+    result = identified(asked, RUN, log)
+    said = [text for text in result.at_bounds if "bound 0" in text]
+    assert "the viscous friction of phi1 is at its bound 0" in said
+    assert "the stop of radius 0.03 rad of phi2 is at its bound 0" in said
+    assert "the Coulomb friction at 0.3 and 0.5 rad of phi3 is at its bound 0" in said
+    assert "the forward Coulomb friction of psi is at its bound 0" in said
+    assert not [text for text in said if "the Coulomb friction of phi1" in text or "backward" in text]
+    folder = result.write(tmp_path / "result")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(f"<li>{text}</li>" in page for text in result.at_bounds)
+
+
+def test_masses_and_bodies_at_their_bounds_are_named(tmp_path):
+    log = simulate(with_friction("irb360_arms"), MOTION, Noise(np.full(4, 0.01), None, 0))
+    result = identified(with_friction("irb360_arms"), RUN, log)
+    found, layout, bounds = result.feasible, result.layout, result.estimates.bounds
+    values = found.values.copy()
+    values[0] = bounds.mass[0, 1]
+    thin = FeasibleEstimate(values, "", "", np.full(len(found.eigenvalues), bounds.eigenvalue), found.free)
+    said = bounds_in_words(result.robot_before, layout, thin, result.wls, bounds)
+    assert f"the mass of {layout.bodies[0]} is at its bound 100 kg" in said
+    assert f"the pseudo-inertia of {layout.bodies[0]}" in said[-1]
