@@ -23,7 +23,7 @@ from robodyn_pin.robot.identical_bodies import check_identical
 from robodyn_pin.robot.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot.reading import describe
 from robodyn_pin.robot.references import check_ends, check_names
-from robodyn_pin.robot.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
+from robodyn_pin.robot.robot_file import CouplingSpec, CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.robot.sources import DESCRIPTIONS, find
 from robodyn_pin.robot.tools import equipped
 from robodyn_pin.robot.urdf_joints import coupled, rubbing, split
@@ -100,8 +100,11 @@ class Robot:
     def _repr_html_(self) -> str:
         from robodyn_pin.robot.in_notebooks import tree_html
 
-        driven = [name for name, used in zip(self.model.names[1:], self.motors.S.any(axis=0), strict=True) if used]
-        loops = [(one.name, one.kind, getattr(one, "between", None) or list(one.of)) for one in self.file.closures]
+        driven = {self.model.names[1 + int(k)] for k in np.flatnonzero(np.abs(self.motors.S).max(axis=0))}
+        loops = [
+            (one.name, one.kind, list(one.of) if isinstance(one, CouplingSpec) else one.between)
+            for one in self.file.closures
+        ]
         return tree_html(repr(self), self.model, driven, loops)
 
     def close(
