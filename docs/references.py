@@ -113,7 +113,8 @@ def kind(found: dict[str, Any]) -> str:
         if several in found:
             return " or ".join(dict.fromkeys(kind(one) for one in found[several]))
     if found.get("type") == "array":
-        return "list of " + kind(found.get("items", {}))
+        fixed = found.get("prefixItems", ())  # as many as they are
+        return f"{len(fixed)} of {kind(fixed[0])}" if fixed else "list of " + kind(found.get("items", {}))
     if found.get("type") == "object" and isinstance(found.get("additionalProperties"), dict):
         return "names with " + kind(found["additionalProperties"])
     return {"null": "none", "object": "mapping", "string": "text"}.get(found.get("type", ""), found.get("type", "any"))

@@ -23,7 +23,7 @@ from robodyn_pin.robot.identical_bodies import check_identical
 from robodyn_pin.robot.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot.reading import describe
 from robodyn_pin.robot.references import check_ends, check_names
-from robodyn_pin.robot.robot_file import CouplingSpec, CouplingSpec, FrameClosureSpec, RobotFile
+from robodyn_pin.robot.robot_file import CouplingSpec, FrameClosureSpec, RobotFile
 from robodyn_pin.robot.sources import DESCRIPTIONS, find
 from robodyn_pin.robot.tools import equipped
 from robodyn_pin.robot.urdf_joints import coupled, rubbing, split
