@@ -6,6 +6,7 @@ import numpy as np
 from clocks import ENCODER, NOISE
 from make import Row, Section
 
+from robodyn_pin.errors import SolverFailed
 from robodyn_pin.log_to_robot.held_out import Selected, split_last
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import estimate
@@ -18,7 +19,7 @@ from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.robot.stops import LADDER
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-SEEDS, RATE, SECONDS, PERIOD, HARMONICS = 20, 100.0, 50.0, 7.0, 8
+SEEDS, RATE, SECONDS, PERIOD, HARMONICS = 8, 100.0, 50.0, 7.0, 8
 OFFERED = ["coulomb+viscous", "stribeck", "maxwell_slip", "+load", "+quadratic"]
 PLAIN, SLIPS = "coulomb+viscous", "coulomb+viscous+maxwell_slip"
 EXCITED = (
@@ -43,7 +44,7 @@ CASES = (
     Case("irb360", 0.25, np.array([0.15, 0.15, 0.15, 0.5]), np.array([4.7, 4.4, 6.5, 0.4]), ("phi1", "phi3"),
          {"bounds": {"mass": [0.01, 5.0]}}),
     Case("irb2400", 0.0, np.array([0.4, 0.2, 0.2, 0.5, 0.4, 0.5]), np.array([24.0, 31.0, 17.0, 8.0, 14.0, 9.0]), ("m1", "m3", "m5"),
-         {"bounds": {"mass": [0.01, 400.0]}, "prior": {"weight": 0.001}}),
+         {"bounds": {"mass": [0.01, 400.0]}, "prior": {"mass": 20.0, "radius": 0.2, "weight": 0.001}}),
 )  # fmt: skip
 
 
@@ -99,7 +100,10 @@ def told(each: list[Found], most: int) -> tuple[str, bool]:
 
 
 def found(case: Case, seed: int, slips: bool) -> Found:
-    result, beyond = identified(case, *log_of(case, seed, slips), True)
+    try:
+        result, beyond = identified(case, *log_of(case, seed, slips), True)
+    except SolverFailed:
+        return Found(False, np.zeros(0), np.zeros(0), np.inf, f"seed {seed}: no fit")
     taken = {c.axis: c.chosen for c in result.settings.friction}
     wrong = [f"{a} {m}" for a, m in taken.items() if m != (SLIPS if slips and a in case.slipping else PLAIN)]
     off, sure = elements(case, result, seed) if slips else (np.zeros(0), np.zeros(0))

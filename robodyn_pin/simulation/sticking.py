@@ -18,12 +18,13 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
 from robodyn_pin.dynamics.rigid_loads import with_loads
-from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import MEMORY, RUBBING, SHAPES, basis
+from robodyn_pin.robot.efforts import stacks
+from robodyn_pin.robot.friction_models import LOAD, MEMORY, RUBBING, SHAPES, EffortSpec, basis
 from robodyn_pin.robot.robot import Robot, State
 
 SHARP, BLUNT = 1e-30, 1e30  # [rad/s or m/s] widths at which tanh(x' / width) is the sign of x', and nothing
 SLOWEST = 1e-9  # [rad/s or m/s] rate at which friction of an axis at rest is taken
+ROUNDS, SETTLED = 100, 1e-10  # of loads under friction that grows with them, and the change of rates that ends them
 TURNS = 50  # changes between sliding and sticking that are tried within a step
 NONE = 1e-12  # of the largest: a rank that is round-off
 
@@ -32,17 +33,23 @@ Push = Callable[[State, np.ndarray], np.ndarray]  # the state and c' (d,) there 
 
 @dataclass(frozen=True)
 class Rub:
-    """One friction effort on axes of its own."""
+    """Friction of one model on some axes."""
 
-    effort: Effort
     axes: np.ndarray  # (r,) which of all axes that rub
+    rows: np.ndarray  # (r, nv) of these
+    shifts: np.ndarray  # (r,)
+    values: np.ndarray  # (r, k) coefficients
+    sharp: EffortSpec  # its change of sign a jump
+    blunt: EffortSpec  # without what changes sign
+    bears: bool  # grows with the loads of its axes
 
-    def along(self, x: np.ndarray, xd: np.ndarray, width: float) -> np.ndarray:
-        """Friction (r,) at positions and rates (r,), with another width of the sign's change."""
-        spec = self.effort.spec
-        if "width" in SHAPES.get(spec.model, ()):
-            spec = spec.model_copy(update={"width": width})
-        return np.asarray(basis(spec, x, xd, 0 * xd) @ self.effort.initial)
+    def ends(self, q: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What changes sign and what does not (2, r), forward and back, at joint positions (nv,) and rates xd (r,) without sign."""
+        x, both = np.tile(self.rows @ q + self.shifts, (2, 1)), np.array([xd, -xd])
+        whole, smooth = (
+            (basis(spec, x, both, 0 * both) * self.values).sum(axis=-1) for spec in (self.sharp, self.blunt)
+        )
+        return whole - smooth, smooth
 
 
 @dataclass(frozen=True)
@@ -69,13 +76,16 @@ class Sticking:
         M, J = state_mass_matrix(self.rest, middle)[0], self.rows @ middle.T[0]
         after = mean = cd
         stuck = np.zeros(len(J), bool)
-        for _ in range(2):
+        for turn in range(ROUNDS if any(rub.bears for rub in self.rubs) else 2):
+            last = after
             state = middle if mean is cd else self.rest.state(middle.q, mean[None], 0 * cd[None])
             low, high, damping = self._friction(state.accelerated(((after - cd) / h)[None]), J @ mean)
             smooth = push(state, mean) - coordinate_efforts(self.rest, state)[0]
             D = h / 2 * J.T @ (damping[:, None] * J)
             after, stuck = held(M + D, J, M @ cd + h * smooth - D @ cd, h * low, h * high)
             mean = (cd + after) / 2
+            if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
+                break  # loads that friction grows with have settled
         return c + h * mean, after, stuck
 
     def _friction(self, state: State, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,31 +93,33 @@ class Sticking:
         low, high, damping = np.zeros((3, len(xd)))
         state = with_loads(self.robot, state)
         for rub in self.rubs:
-            x = rub.effort.rows @ state.q[0] + rub.effort.shifts
             rate = np.maximum(np.abs(xd[rub.axes]), SLOWEST)
-            load = state.loads[rub.effort.rows.tobytes()][0] if state.loads and rub.effort.bears else 1.0
-            ends, rests = ([rub.along(x, sign * rate, width) * load for sign in (1, -1)] for width in (SHARP, BLUNT))
-            np.add.at(high, rub.axes, np.maximum(ends[0] - rests[0], 0))
-            np.add.at(low, rub.axes, np.minimum(ends[1] - rests[1], 0))
-            np.add.at(damping, rub.axes, np.where(xd[rub.axes] < 0, -rests[1], rests[0]) / rate)
+            signed, smooth = rub.ends(state.q[0], rate)
+            if rub.bears and state.loads:
+                signed = signed * state.loads[rub.rows.tobytes()][0]
+            np.add.at(high, rub.axes, np.maximum(signed[0], 0))
+            np.add.at(low, rub.axes, np.minimum(signed[1], 0))
+            np.add.at(damping, rub.axes, np.where(xd[rub.axes] < 0, -smooth[1], smooth[0]) / rate)
         return low, high, damping
 
 
 def sticking(robot: Robot) -> Sticking:
     """The robot, its friction along axes taken apart; friction in balls and pins, and with memory, stays with the rest."""
     rubbing = [e for e in robot.efforts if e.spec.model in RUBBING and e.spec.model != MEMORY and not e.closures]
-    rows: list[np.ndarray] = []
-    rubs = []
-    for effort in rubbing:
-        axes = []
-        for row in effort.rows:
-            same = [k for k, known in enumerate(rows) if np.array_equal(known, row)]
-            axes.append(same[0] if same else len(rows))
-            if not same:
-                rows.append(row)
-        rubs.append(Rub(effort, np.array(axes, int)))
+    alike, alone = stacks(rubbing)
+    rubs = [(x.spec, x.rows, x.shifts, x.values) for x in alike]
+    rubs += [(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1))) for e in (rubbing[i] for i in alone)]
+    rows = [row for _, own, _, _ in rubs for row in own]
+    axes = np.unique(np.array(rows).reshape(-1, robot.model.nv), axis=0)
+
+    def rub(spec: EffortSpec, own: np.ndarray, shifts: np.ndarray, values: np.ndarray) -> Rub:
+        which = np.array([int((axes == row).all(axis=1).argmax()) for row in own], int)
+        has = "width" in SHAPES.get(spec.model, ())
+        sharp, blunt = (spec.model_copy(update={"width": width} if has else {}) for width in (SHARP, BLUNT))
+        return Rub(which, own, shifts, values, sharp, blunt, spec.model == LOAD)
+
     others = tuple(e for e in robot.efforts if not any(e is r for r in rubbing))
-    return Sticking(robot, replace(robot, efforts=others), np.array(rows).reshape(-1, robot.model.nv), tuple(rubs))
+    return Sticking(robot, replace(robot, efforts=others), axes, tuple(rub(*x) for x in rubs))
 
 
 def held(

@@ -182,3 +182,15 @@ def test_the_scheme_is_chosen_by_the_friction(tmp_path, steep):
     found = rp.roll_out(robot, none, at(0.5), at(0), np.linspace(0, 0.1, 51))
     assert ("sticks" in found.scheme) == steep
     assert ("Runge-Kutta of order 4" in found.scheme) != steep
+
+
+@pytest.mark.parametrize(("share", "held_up"), [(1.5, True), (0.5, False)])
+def test_friction_that_grows_with_the_load_of_its_own_axis(tmp_path, share, held_up):
+    """The load is what the bodies ask, here the friction itself: above 1 it holds any pendulum, below it holds none at all."""
+    robot = one(tmp_path, "revolute", f"  - {{of: x, model: load, initial: {share}, width: 1.0e-6}}")
+    found = rp.roll_out(robot, none, at(0.5), at(0), np.linspace(0, 0.05, 51))
+    if held_up:
+        assert (found.c == 0.5).all()
+    else:
+        falls = -9.81 / LENGTH * np.sin(0.5)
+        assert found.cd[1, 0] == pytest.approx(falls * 1e-3, rel=1e-4)
