@@ -74,7 +74,8 @@ def desk(tmp_path_factory) -> Path:
     """A folder with the examples, after the commands of the first tutorial."""
     folder = tmp_path_factory.mktemp("readme")
     # The run file names ../results from its own folder: a copy keeps the tutorial away from the real one.
-    shutil.copytree(ROOT / "examples", folder / "examples")
+    for name in ("examples", "urdf"):
+        shutil.copytree(ROOT / name, folder / name)
     typed(DOCS, folder)
     return folder
 

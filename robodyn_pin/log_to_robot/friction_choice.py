@@ -113,7 +113,7 @@ def with_likeliest_widths(
 
 
 def _coulomb(effort: Effort, width: float) -> Effort:
-    return _with_width(replace(effort, spec=EffortSpec(of="", model="coulomb")), width)
+    return _with_width(replace(effort, spec=EffortSpec.model_validate({"of": "", "model": "coulomb"})), width)
 
 
 def _with_width(effort: Effort, width: float) -> Effort:
@@ -202,7 +202,7 @@ def _with_likeliest_peaks(folded: FoldedFriction, chosen: Mapping[str, Sequence[
     return replace(robot, efforts=tuple(e for e in robot.efforts if not sought(e) or any(e is peak for peak in kept)))
 
 
-def _robot_with(robot: Robot, chosen: dict[str, tuple[str, ...]]) -> Robot:
+def _robot_with(robot: Robot, chosen: Mapping[str, Sequence[str]]) -> Robot:
     kept = [e for e in robot.efforts if not offers(e) or e.spec.model in chosen[e.name]]
     return replace(robot, efforts=tuple(kept))
 

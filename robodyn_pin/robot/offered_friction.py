@@ -65,7 +65,8 @@ def offers(effort: Effort) -> bool:
 
 def _with_model(own: Sequence[Effort], model: str) -> Effort:
     """The model in place of an axis' own friction, with the shapes that the robot file gives that."""
-    spec, shapes = own[0].spec, {}
+    spec = own[0].spec
+    shapes: dict[str, float] = {}
     for shape in SHAPES.get(model, ()):
         given = [x for e in own if (x := getattr(e.spec, shape)) is not None]
         shapes |= {shape: given[0]} if given else {}

@@ -82,7 +82,7 @@ class Sticking:
             low, high, damping = self._friction(state.accelerated(((after - cd) / h)[None]), J @ mean)
             smooth = push(state, mean) - coordinate_efforts(self.rest, state)[0]
             D = h / 2 * J.T @ (damping[:, None] * J)
-            after, stuck = held(M + D, J, M @ cd + h * smooth - D @ cd, h * low, h * high)
+            after, stuck = slowed(M + D, J, M @ cd + h * smooth - D @ cd, h * low, h * high)
             mean = (cd + after) / 2
             if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                 break  # loads that friction grows with have settled
@@ -122,7 +122,7 @@ def sticking(robot: Robot) -> Sticking:
     return Sticking(robot, replace(robot, efforts=others), axes, tuple(rub(*x) for x in rubs))
 
 
-def held(
+def slowed(
     M: np.ndarray, J: np.ndarray, momentum: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rates c' (d,) with M c' + J'p = momentum, low <= p <= high (A,) and p at an end where the axis slides; which axes stick (A,).

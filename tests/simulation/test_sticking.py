@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import robodyn_pin as rp
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.sticking import held, sticking
+from robodyn_pin.simulation.sticking import slowed, sticking
 
 MASS, LENGTH = 2.0, 0.5  # [kg], [m]
 URDF = """<robot name="one"><link name="base"/>
@@ -135,7 +135,7 @@ def test_friction_holds_what_it_can_and_never_gives_energy():
         M, before = root @ root.T, rng.normal(size=d)
         strength = rng.exponential(size=axes) * rng.choice([0.01, 0.3, 30.0]) * (rng.uniform(size=axes) < 0.9)
         low, high = -strength * rng.uniform(0.5, 1, axes), strength
-        after, stuck = held(M, J, M @ before, low, high)
+        after, stuck = slowed(M, J, M @ before, low, high)
         rates = J @ after
         p = np.where(rates > 0, high, low)  # of the axes that slide
         p = np.where(stuck | (high == low), 0.0, p)
