@@ -9,6 +9,7 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.logs.units import Units
 
 ROBOT = rp.load("dualv")
 T = np.arange(200) / 100
@@ -27,6 +28,8 @@ def test_a_frame_gives_its_columns_by_motor(kind):
     np.testing.assert_allclose(log.tau[:, 3], 4 * np.sin(3 * T), atol=1e-12)
     assert "200 samples of 4 motors at 100 Hz" in repr(log)
     assert len(repr(log)) < 120
+    assert not log.simulated
+    assert rp.Log.from_frame(kind(COLUMNS), ROBOT, simulated=True).simulated
 
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame])
@@ -40,8 +43,6 @@ def test_times_may_be_datetimes(kind):
 def test_units_and_columns_are_those_of_a_file():
     degrees = {key.replace("q_", "angle_"): np.degrees(x) if key[0] == "q" else x for key, x in COLUMNS.items()}
     names = {f"q_{motor}": f"angle_{motor}" for motor in ROBOT.motors.names}
-    from robodyn_pin.logs.units import Units
-
     log = rp.Log.from_frame(degrees, ROBOT, columns=names, units=Units(angle="deg"))
     np.testing.assert_allclose(log.q[:, 0], np.sin(3 * T), atol=1e-12)
 
