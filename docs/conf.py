@@ -21,6 +21,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # signatures hold them; their names are of rooms that have no page
 html_theme = "furo"
 html_show_search_summary = False  # pages opened from a folder may not read each other
+html_show_copyright = False
 html_title = f"robodyn_pin {release}"
 
 references.write(Path(__file__).parent)

@@ -16,6 +16,9 @@ from robodyn_pin.commands.cli import command_line
 FILES = (
     ("Robot file", "robot.robot_file", "RobotFile"),
     ("Run file of `identify`", "log_to_robot.run_file", "RunFile"),
+    ("Motion file: a Fourier series", "motions.fourier", "FourierMotion"),
+    ("Motion file: poses and speeds", "motions.steps", "StepMotion"),
+    ("Motion file: sweeps", "motions.sweeps", "SweepMotion"),
     ("Settings of `track`", "online.track_file", "TrackFile"),
     ("File of `friction`", "friction_tests.friction_file", "FrictionFile"),
     ("File of `excite`", "excitation.excitation_file", "ExcitationFile"),
@@ -24,6 +27,7 @@ FILES = (
     ("File of `design`", "elastic.design_file", "DesignFile"),
     ("Controller of `simulate` and `plan`", "simulation.controllers", "ControllerFile"),
     ("Tool", "robot.tools", "ToolFile"),
+    ("Payload", "robot.payload", "LoadSpec"),
 )
 
 

@@ -13,7 +13,7 @@ from robodyn_pin.identification.identical_bodies import Comparison, compare_copi
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
-from robodyn_pin.log_to_robot.cross_validation import Settings
+from robodyn_pin.log_to_robot.fit_data import Settings
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
