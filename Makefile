@@ -35,9 +35,10 @@ figures: $(VENV)/.tested
 faults: $(VENV)/.tested
 	$(BIN)/python figures/make.py faults
 
-docs: $(VENV)/.tested
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
-	$(BIN)/python docs/build.py
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[docs]'
+	$(BIN)/sphinx-build -W -E -q docs build/docs
+	@echo "The pages begin with build/docs/index.html."
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py

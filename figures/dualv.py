@@ -28,7 +28,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.identical_bodies import compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.validation import errors
-from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.overconstraint import overconstraint
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.logs.log import Log

@@ -9,7 +9,7 @@ from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.instrumental import instrumental
-from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.instruments import instrument_rows
 from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile
 from robodyn_pin.logs.log import Log

@@ -11,7 +11,7 @@ from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import Factor, empty, fold, triangle
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.uncertainty import freedom, intervals
-from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile

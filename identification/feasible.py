@@ -55,8 +55,6 @@ def fit_feasible(
         RobodynError: equalities that contradict each other.
         SolverFailed: no solver reached an optimum that passes the check; names the constraints that cannot hold.
     """
-    import cvxpy as cp
-
     check_prior(prior, layout.bodies)
     n, p = len(layout.bodies), layout.size
     rms = np.array([np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
@@ -68,16 +66,19 @@ def fit_feasible(
     cone = cone[:p][np.abs(cone[:p, :p]).max(axis=1) > 1e-12] / size
 
     reduced = reduction(bounds.linear, layout.bodies, scale)
-    z = cp.Variable(p if reduced is None else reduced[1].shape[1])
-    x = z if reduced is None else reduced[0] + reduced[1] @ z
-    A, b = cone[:, :p], cone[:, p]
+    A, b, free = cone[:, :p], cone[:, p], p
     if reduced is not None:
-        cone = triangle(np.column_stack([A @ reduced[1], b - A @ reduced[0]]))[: z.size]
-        A, b = cone[:, : z.size], cone[:, z.size]
+        free = reduced[1].shape[1]
+        cone = triangle(np.column_stack([A @ reduced[1], b - A @ reduced[0]]))[:free]
+        A, b = cone[:, :free], cone[:, free]
     if prior.distance != "entropic" and usual(bounds):
         found = nearest_bodies(A, b, layout, bounds, reduced)
         if found is not None and (values := _checked(found, scale, layout, bounds)) is not None:
-            return _estimate(values, "optimal", "CLARABEL", n, z.size)
+            return _estimate(values, "optimal", "CLARABEL", n, free)
+    import cvxpy as cp  # slow to import, and seldom needed from here on
+
+    z = cp.Variable(free)
+    x = z if reduced is None else reduced[0] + reduced[1] @ z
     if prior.distance == "entropic":
         cost, cones = _entropic(A @ z - b, x, size, prior), []
     else:
@@ -89,7 +90,7 @@ def fit_feasible(
         status = solve(problem, solver, **_options(solver, prior.distance == "entropic"))
         if x.value is not None and status == cp.OPTIMAL:
             if (values := _checked(x.value, scale, layout, bounds)) is not None:
-                return _estimate(values, status, solver, n, z.size)
+                return _estimate(values, status, solver, n, free)
             status = "optimal, but its bodies fail the check"
         tried.append(f"{solver}: {status}")
     clash = conflict(layout, bounds)
@@ -107,7 +108,7 @@ def _checked(x: np.ndarray, scale: np.ndarray, layout: Layout, bounds: Bounds) -
 
 
 def _estimate(values: np.ndarray, status: str, solver: str, n: int, free: int) -> FeasibleEstimate:
-    return FeasibleEstimate(values, status, solver, smallest_eigenvalues(values[: 10 * n].reshape(n, 10)), int(free))
+    return FeasibleEstimate(values, status, solver, smallest_eigenvalues(values[: 10 * n].reshape(n, 10)), free)
 
 
 def _entropic(residual: cp.Expression, x: cp.Expression, size: float, prior: Prior) -> cp.Expression:

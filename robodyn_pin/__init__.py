@@ -65,6 +65,8 @@ __all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("robodyn_pin")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'robodyn_pin' has no attribute {name!r}")
     return getattr(import_module(f"robodyn_pin.{_PUBLIC[name]}"), name)

@@ -14,7 +14,7 @@ from robodyn_pin.identification.comparison import Change, Known, changes
 from robodyn_pin.identification.fold import empty, fold, weighted
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.whitening import whitened
-from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.pieces import PIECES, cut_up
 from robodyn_pin.log_to_robot.rows import filtered, observe

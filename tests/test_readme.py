@@ -1,5 +1,6 @@
-"""What the README tells users to type, typed."""
+"""What README and the pages of the docs tell users to type, typed."""
 
+import json
 import re
 import shlex
 import shutil
@@ -16,12 +17,56 @@ from robodyn_pin.robot.robot_file import RobotFile
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+LISTS = re.findall(r"(?ms)^```{toctree}\n(.*?)^```", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+WRITTEN = [name for names in LISTS for name in names.split("\n") if (ROOT / "docs" / f"{name}.md").is_file()]
+PAGES = {
+    name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in WRITTEN if name[:9] != "reference"
+}
+DOCS = "\n".join(PAGES.values())  # in the order of the site: later pages use what earlier ones wrote
 
 
-def blocks(language: str) -> list[str]:
+WAVES = {
+    "rate": 500, "duration": 20, "period": 5, "coordinates": ["j1", "j2"], "centre": {"j1": 2.0, "j2": 1.14},
+    "sin": {"j1": [0.3, 0.1, 0.05], "j2": [0.2, -0.15, 0.06]}, "cos": {"j1": [0.1, -0.1], "j2": [-0.2, 0.05]},
+}  # fmt: skip
+
+
+def five_bar() -> str:
+    """Two cranks of 0.2 m whose pivots are 0.2 m apart, and two rods of 0.3 m that meet."""
+    links = {"base": (0, 0), "crank_1": (0.5, 0.2), "rod_1": (0.3, 0.3), "crank_2": (0.5, 0.2), "rod_2": (0.3, 0.3)}
+    joints = (
+        ("j1", "base", "crank_1", -0.1),
+        ("p1", "crank_1", "rod_1", 0.2),
+        ("j2", "base", "crank_2", 0.1),
+        ("p2", "crank_2", "rod_2", 0.2),
+    )
+    bodies = "".join(
+        f'<link name="{name}"><inertial><origin xyz="{long / 2} 0 0"/><mass value="{mass}"/><inertia ixx="1e-4" '
+        f'iyy="{mass * long**2 / 12}" izz="{mass * long**2 / 12}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        if mass
+        else f'<link name="{name}"/>'
+        for name, (mass, long) in links.items()
+    )
+    pins = "".join(
+        f'<joint name="{name}" type="continuous"><parent link="{a}"/><child link="{b}"/><origin xyz="{x} 0 0"/><axis xyz="0 0 1"/></joint>'
+        for name, a, b, x in joints
+    )
+    return f'<robot name="myrobot">{bodies}{pins}</robot>'
+
+
+def blocks(language: str, text: str) -> list[str]:
     """Fenced blocks, lists' indentation removed."""
-    found = re.findall(rf"(?ms)^( *)```{language}\n(.*?)^ *```", README)
+    found = re.findall(rf"(?ms)^( *)```{language}\n(.*?)^ *```", text)
     return [re.sub(rf"(?m)^{indent}", "", text) for indent, text in found]
+
+
+def typed(text: str, folder: Path) -> None:
+    """The commands of a text, run in a folder."""
+    for command in re.findall(r"(?m)^    (robodyn (?:.*\\\n)*.*)$", text):
+        words = shlex.split(command.replace("\\\n", " "))
+        program = Path(sys.executable).with_name(words[0])
+        done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +74,9 @@ def desk(tmp_path_factory) -> Path:
     """A folder with the examples, after the commands of the first tutorial."""
     folder = tmp_path_factory.mktemp("readme")
     # The run file names ../results from its own folder: a copy keeps the tutorial away from the real one.
-    shutil.copytree(ROOT / "examples", folder / "examples")
-    commands = re.findall(r"(?m)^    (robodyn (?:.*\\\n)*.*)$", README)
-    assert len(commands) >= 4
-    for command in commands:
-        words = shlex.split(command.replace("\\\n", " "))
-        program = Path(sys.executable).with_name(words[0])
-        done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (command, done.stderr)
+    for name in ("examples", "urdf"):
+        shutil.copytree(ROOT / name, folder / name)
+    typed(DOCS, folder)
     return folder
 
 
@@ -45,19 +85,45 @@ def test_commands_of_the_tutorial_leave_what_they_promise(desk):
         assert (desk / "results" / name).stat().st_size > 1000
 
 
-@pytest.mark.parametrize("number", range(len(blocks("python"))))
+@pytest.mark.parametrize("number", range(len(blocks("python", DOCS))))
 def test_python_blocks_run(desk, number):
-    code = blocks("python")[number]
+    code = blocks("python", DOCS)[number]
     done = subprocess.run([sys.executable, "-c", code], cwd=desk, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_every_closure_kind_is_named():
-    assert not [kind for kind in KINDS if f"`{kind}` (" not in README]
+    assert not [kind for kind in KINDS if f"`{kind}` (" not in PAGES["own_robot"]]
 
 
 def test_yaml_blocks_are_files_as_they_are_read():
-    robot, run, more = (yaml.safe_load(text) for text in blocks("yaml"))
+    (robot,) = (yaml.safe_load(text) for text in blocks("yaml", PAGES["own_robot"]))
+    run, more = (yaml.safe_load(text) for text in blocks("yaml", PAGES["run_file"]))
+    assert len(blocks("yaml", DOCS)) == 3
     RobotFile.model_validate(robot)
     RunFile.model_validate(run)
     RunFile.model_validate(run | more)
+
+
+def test_the_own_robot_of_the_front_page_comes_to_a_verdict(tmp_path):
+    robot, run = blocks("yaml", README)
+    (tmp_path / "myrobot.yaml").write_text(robot)
+    (tmp_path / "run.yaml").write_text(run)
+    (tmp_path / "myrobot.urdf").write_text(five_bar())
+    (tmp_path / "motion.yaml").write_text(yaml.safe_dump(WAVES))
+    typed("    robodyn simulate myrobot.yaml --motion motion.yaml --out log.csv --noise 0.01,0.01 --seed 1", tmp_path)
+    typed(README, tmp_path)
+    found = json.loads((tmp_path / "results/myrobot/result.json").read_text())
+    assert found["verdict"]["accepted"]
+
+
+@pytest.mark.parametrize("name", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
+def test_links_lead_to_files(name):
+    page = ROOT / name
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
+
+
+def test_the_front_page_is_short_and_every_page_is_on_the_site():
+    assert README.count("\n") <= 120
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {"index", *PAGES}

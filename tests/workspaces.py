@@ -217,7 +217,6 @@ WORKSPACES: dict[str, Callable[[np.random.Generator, int], Reachable]] = {
     "irb2400": irb2400,
     "irb2400_printed": irb2400,
     "irb2400_rods": irb2400,
-    "irb2400_rotors": irb2400,
     "irb2400_spindle": irb2400,
     "irb360": irb360,
     "irb360_arms": irb360_arms,

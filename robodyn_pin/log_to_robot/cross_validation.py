@@ -1,31 +1,25 @@
 """Settings chosen inside the fit data: for each, the candidate with the least cross-validated error wins."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
+from robodyn_pin.log_to_robot.fit_data import Choice, Fitted, all_rows, fold_logs, judged_rows
 from robodyn_pin.log_to_robot.friction_choice import (
     FoldedFriction,
     FrictionChoice,
     choose_friction,
     with_likeliest_widths,
 )
-from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen, with_fitted_shapes
-from robodyn_pin.log_to_robot.lean import Lean
+from robodyn_pin.log_to_robot.friction_shapes import with_fitted_shapes
 from robodyn_pin.log_to_robot.load_borne import first_loads, settled_loads
-from robodyn_pin.log_to_robot.noise import motor_noise
-from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, noise_passed, prior_of, weighting
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
-from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.shapes_by_rates import (
     USUAL_WIDTH,
@@ -33,73 +27,16 @@ from robodyn_pin.log_to_robot.shapes_by_rates import (
     rms_rates,
     with_peaks,
     with_speeds,
-    with_widths,
 )
 from robodyn_pin.log_to_robot.stops_used import with_places, with_used_stops
 from robodyn_pin.logs.differentiation import Preparation
-from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import Robot
 
-
-@dataclass(frozen=True)
-class Choice:
-    """A setting that was chosen by cross-validation inside the fit data."""
-
-    key: str
-    candidates: tuple[float, ...]
-    percent: tuple[float, ...]  # mean cross-validated error over motors
-    chosen: float
-
-    @property
-    def at_end(self) -> bool:
-        """Whether a better value may lie beyond the candidates."""
-        return len(self.candidates) > 1 and self.chosen in (min(self.candidates), max(self.candidates))
-
-    @property
-    def remark(self) -> str:
-        """A caution about a choice at the end of its candidates; else empty."""
-        if not self.at_end:
-            return ""
-        which = "smallest" if self.chosen == min(self.candidates) else "largest"
-        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better value may lie beyond: add candidates to 'choose'"
-
-
 CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is settled before the estimates: robot and run file with chosen values."""
-
-    robot: Robot  # with chosen Coulomb widths and identified shapes of friction
-    run: RunFile  # with chosen values
-    layout: Layout
-    initial: np.ndarray  # (p,) values of the robot's files
-    choices: tuple[Choice, ...] = ()
-    friction: tuple[FrictionChoice, ...] = ()
-    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
-    noticed: tuple[str, ...] = ()  # cautions
-    compared: str = ""  # rates, by the torques that they predict
-    lean: Lean | None = None  # of gravity, where it was fitted
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The fit data, folded with the chosen settings."""
-
-    settings: Settings
-    rows: Folded  # [segment][coordinate], as fitted
-    scored: Folded  # [segment][coordinate], as scored
-    whole: Folded  # [segment][coordinate], torques at full bandwidth
-    independent: float  # share of the fitted rows that carry noise of their own
-    weigh: Weigh  # how the coordinates are weighed
-    widen: Widen = lambda estimate: estimate
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -112,7 +49,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     rubbing: tuple[FrictionChoice, ...] = ()
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
     robot = with_speeds(robot, run, logs)
-    robot = first_loads(robot, lambda r: _feasible(_fold(r, run, logs, np.ones(len(r.efforts)))), progress)
+    robot = first_loads(robot, lambda r: _feasible(fold_logs(r, run, logs, np.ones(len(r.efforts)))), progress)
     run, compared = _choose_rates(robot, run, logs, progress)
     if run.choose.friction:
         robot, rubbing = _choose_friction(robot, run, logs, progress)
@@ -120,7 +57,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
-        return _fold(robot, candidate, logs, rates)
+        return fold_logs(robot, candidate, logs, rates)
 
     best: Fitted | None = None
     for key, values, change in _candidates(run):
@@ -143,14 +80,16 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         may_stay=bool(run.choose.friction),
     )  # fmt: skip
     if shaped.shapes:
-        best = replace(_fold(shaped.robot, run, logs, rates), widen=shaped.widen)
+        best = replace(fold_logs(shaped.robot, run, logs, rates), widen=shaped.widen)
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
     run = best.settings.run
-    settled, unsettled = settled_loads(best.settings.robot, lambda r: _feasible(_fold(r, run, logs, rates)), progress)
+    settled, unsettled = settled_loads(
+        best.settings.robot, lambda r: _feasible(fold_logs(r, run, logs, rates)), progress
+    )
     if settled is not best.settings.robot:
-        best = replace(_fold(settled, run, logs, rates), widen=best.widen)
+        best = replace(fold_logs(settled, run, logs, rates), widen=best.widen)
     noticed = (*left, *noticed, *shaped.noticed, *unsettled)
     settings = replace(
         best.settings,
@@ -170,7 +109,7 @@ def _choose_rates(
     rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else rms_rates(robot, run, logs)
 
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
-        return _least_squares_error(_fold(robot, candidate, parts, rates))
+        return _least_squares_error(fold_logs(robot, candidate, parts, rates))
 
     return rates_by_torques(run, logs, error, progress)
 
@@ -181,7 +120,7 @@ def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Ca
     if chosen.preparation == run.preparation:
         return ""
     rates = np.ones(len(robot.efforts))
-    now, then = (_least_squares_error(_fold(robot, each, logs, rates)) for each in (run, chosen))
+    now, then = (_least_squares_error(fold_logs(robot, each, logs, rates)) for each in (run, chosen))
     if then > CLEARLY * now:
         return ""
     settings = ", ".join(
@@ -202,8 +141,8 @@ def _choose_friction(
         weigh = weighting(run, robot, logs[0].rate)
         robot = with_likeliest_widths(robot, lambda r: rms_rates(r, run, logs), lambda r: all_rows(r, run, logs), weigh)
     wide, robot = run if run.coulomb_width else _changed(run, coulomb_width=USUAL_WIDTH), with_peaks(robot)
-    whole = _fold(robot, wide, logs, rms_rates(robot, run, logs), by_phase=True)
-    folded = FoldedFriction(whole.settings.robot, run, whole.rows, _judged(whole), whole.weigh)
+    whole = fold_logs(robot, wide, logs, rms_rates(robot, run, logs), by_phase=True)
+    folded = FoldedFriction(whole.settings.robot, run, whole.rows, judged_rows(whole), whole.weigh)
     found, choices = choose_friction(folded, run.choose.friction, progress)
     kept = {(e.name, e.spec.model, e.spec.speed) for e in found.efforts}
     taken = [e for e in robot.efforts if (e.name, e.spec.model, e.spec.speed) in kept]
@@ -252,7 +191,7 @@ def _least_squares_error(fitted: Fitted) -> float:
     def estimate(groups: list[Factor]) -> np.ndarray:
         return fitted.weigh(groups, None, 1.0).full(fitted.settings.layout.size)
 
-    return cross_validated(fitted.rows, _judged(fitted), estimate, fitted.settings.run.score.measure)
+    return cross_validated(fitted.rows, judged_rows(fitted), estimate, fitted.settings.run.score.measure)
 
 
 def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
@@ -285,74 +224,4 @@ def _unseen_error(fitted: Fitted, prior: Prior) -> float:
         sigma = fitted.weigh(groups, None, 1.0).sigma
         return fit_feasible(groups, sigma, fitted.settings.layout, bounds, prior).values
 
-    return cross_validated(fitted.rows, _judged(fitted), feasible, fitted.settings.run.score.measure)
-
-
-def _judged(fitted: Fitted) -> Folded:
-    """The rows whose error decides a choice. A simulation needs the torques at full bandwidth; a controller needs those that are scored."""
-    return fitted.whole if fitted.settings.run.choose.use == "simulation" else fitted.scored
-
-
-def _fold(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray, by_phase: bool = False) -> Fitted:
-    """The fit logs in segments; `by_phase`: of the period, where a log repeats, so that no motion is in two of them."""
-    alike = np.full(len(rates), WIDTH)
-    robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
-    named = columns(robot)
-    segments = run.choose.folds
-    parts: list[list[Folded]] = []
-    for log in logs:
-        n = log.size
-        if n - 2 * run.rows.cut < segments:
-            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
-        period = period_of(log) if by_phase else None
-        jobs = [fitted_rows(robot, run, log, period), _segmented(robot, run, log, run.score.filter, 1, period)]
-        jobs += [_segmented(robot, run, log, None, 1, period)] if run.score.filter else []
-        parts.append(fold_log(robot, log, run.preparation, jobs))
-    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
-    whole = rest[0] if rest else scored
-    rate = logs[0].rate
-    weigh = weighting(run, robot, rate)
-    settings = Settings(robot, run, named.layout, named.values)
-    return Fitted(settings, rows, scored, whole, independent_share(run, rate), weigh)
-
-
-def all_rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
-    """The rows that are fitted, all segments together, one factor per coordinate."""
-    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
-    total: Folded = reduce(add, parts)
-    return pooled(total)
-
-
-def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = None) -> Job:
-    """Which rows of a fit log are fitted, and in which segment each lies."""
-    job = _segmented(robot, run, log, run.rows.filter, run.rows.every, period)
-    return replace(job, noise=motor_noise(run, robot))
-
-
-def _segmented(
-    robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int, period: float | None = None
-) -> Job:
-    """Fold a log's samples by segment of the log, or of its period [s], the ends cut, one sample of `every` kept."""
-    n, cut, segments = log.size, run.rows.cut, run.choose.folds
-    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
-
-    def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
-        if period is None:
-            segment = (index - cut) * segments // (n - 2 * cut)
-        else:
-            segment = (index / log.rate / period % 1 * segments).astype(int)
-        segment = np.where(kept, segment, -1)
-        return np.repeat(segment[:, None], rates.shape[1], axis=1)
-
-    return Job(lowpass, label, segments)
-
-
-def independent_share(run: RunFile, rate: float) -> float:
-    """The share of the fitted rows that carry noise of their own.
-
-    A low-pass makes neighbouring rows share noise. The share of the noise's power that it passes is the share of the samples
-    that stay independent; an ideal filter leaves 2 x cut-off independent values a second. Of rows that `every` thins out,
-    more are independent, at most all.
-    """
-    return min(1.0, run.rows.every * noise_passed(run, rate) ** 2)
+    return cross_validated(fitted.rows, judged_rows(fitted), feasible, fitted.settings.run.score.measure)

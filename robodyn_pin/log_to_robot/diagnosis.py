@@ -12,7 +12,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
 from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
-from robodyn_pin.log_to_robot.cross_validation import Fitted
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.informative_motions import USUAL, KnownParameters, known, motion_of_first_samples
 from robodyn_pin.log_to_robot.instruments import band, instrument_rows

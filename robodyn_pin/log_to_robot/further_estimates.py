@@ -15,7 +15,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit_log_cholesky
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import apart
-from robodyn_pin.log_to_robot.cross_validation import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
 from robodyn_pin.log_to_robot.pieces import Pieces
 from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.logs.stored_log import AnyLog

@@ -11,7 +11,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
-from robodyn_pin.log_to_robot.cross_validation import Fitted
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.saturation import left_out

@@ -10,7 +10,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog, SolverFailed
 from robodyn_pin.identification.fold import Factor, weighted
-from robodyn_pin.log_to_robot.cross_validation import Fitted, all_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.lean import Lean, leaning, leant
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh
 from robodyn_pin.logs.stored_log import AnyLog

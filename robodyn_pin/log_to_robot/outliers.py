@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.log_to_robot.cross_validation import Fitted, all_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.stored_log import AnyLog

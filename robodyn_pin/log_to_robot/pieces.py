@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_pin.identification.block_jackknife import likeness, spread, without_each
 from robodyn_pin.identification.fold import empty, fold
 from robodyn_pin.identification.least_squares import BaseEstimate
-from robodyn_pin.log_to_robot.cross_validation import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
 from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.logs.stored_log import AnyLog
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from robodyn_pin.identification.identical_bodies import Comparison, compare_copi
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
-from robodyn_pin.log_to_robot.cross_validation import Settings
+from robodyn_pin.log_to_robot.fit_data import Settings
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
@@ -53,7 +54,7 @@ class Check:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Everything that an identification found."""
 
@@ -62,6 +63,26 @@ class Result:
     simulated: bool
     estimates: Estimates
     check: Check
+
+    def __repr__(self) -> str:
+        simulated = "SIMULATED, " if self.simulated else ""
+        error = self.scored["feasible"].held_out.by(self.run.score.measure)
+        said = "accepted" if self.verdict.accepted else f"not accepted: {self.verdict.reasons[0]}"
+        return f"Result({self.name}: {simulated}{said}, held-out error {error:.3g} %)"
+
+    def _repr_html_(self) -> str:
+        held_out = {name: self.scored[name].held_out for name in ("WLS", "feasible")}
+        names, found = self.robot_before.coordinates.names, [errors.percent for errors in held_out.values()]
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td>{''.join(f'<td>{percent[k]:.3g}</td>' for percent in found)}</tr>"
+            for k, name in enumerate(names)
+        )
+        head = "".join(f"<th>{name} [%]</th>" for name in held_out)
+        said = "".join(f"<li>{escape(line)}</li>" for line in (*self.verdict.reasons, *self.verdict.cautions))
+        return (
+            f"<p>{escape(repr(self))}</p><ul>{said}</ul><table><caption>Held-out error</caption>"
+            f"<tr><th>along</th>{head}</tr>{rows}</table>"
+        )
 
     @property
     def robot_before(self) -> Robot:

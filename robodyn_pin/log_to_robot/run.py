@@ -17,8 +17,9 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import Fitted, choose, other_rates
+from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.diagnosis import diagnose
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last

@@ -1,15 +1,20 @@
 """Motion logs in memory, SI units."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.quality import UNSEEN, Quality
 
+if TYPE_CHECKING:
+    from robodyn_pin.logs.units import Scale, Units
+    from robodyn_pin.robot.robot import Robot
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Log:
     """N samples of all motors, SI units."""
 
@@ -26,6 +31,33 @@ class Log:
     quality: Quality = UNSEEN
     stamps: bool = False  # rows are taken as new and as sampled at their stamps, whatever the motion says
     after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
+
+    @staticmethod
+    def from_frame(
+        frame: Any, robot: "Robot", columns: Mapping[str, str | int] | None = None, units: "Units | None" = None,
+        torque: bool = True, scale: "Scale | None" = None, rate: float | None = None, clock: str = "found",
+        simulated: bool = False, name: str = "frame",
+    ) -> "Log":  # fmt: skip
+        """Return the log in a data frame of pandas or polars, or in a mapping of names to arrays; nothing is written.
+
+        Args:
+            frame: columns `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`; `t` in seconds or as datetime.
+            columns, units, torque, scale, rate, clock: as `read_log`.
+            simulated: whether results say so. name: what messages call the frame; its rows count from 0.
+
+        Raises:
+            BadLog, UnknownName: as `read_log`.
+        """
+        from robodyn_pin.logs.frame_table import frame_table
+        from robodyn_pin.logs.reading import keys_of, read_table
+
+        keys = keys_of(columns, units, scale, rate, clock)
+        return read_table(keys, frame_table(frame, name, simulated), robot, torque)
+
+    def __repr__(self) -> str:
+        measured = [key for key in ("tau", "dq", "ddq") if getattr(self, key) is not None]
+        said = "simulated, " if self.simulated else ""
+        return f"Log({self.name}: {said}{self.size} samples of {self.q.shape[1]} motors at {self.rate:.4g} Hz, with {', '.join(measured) or 'positions only'})"
 
     @property
     def size(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict
 from robodyn_pin.logs.bad_clocks import checked
+from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.numbers_of_cells import column, first_tick
@@ -35,7 +36,7 @@ TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 class LogColumns:
     """Which columns of a file hold what, checked against the robot."""
 
-    table: Table
+    table: Table | FrameTable
     robot: Robot
     keys: LogKeys
     torque: bool
@@ -158,16 +159,25 @@ def read_log(
         BadLog: names the file, the column and the row of what is wrong.
         UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
     """
-    keys = LogKeys.model_construct(
+    return read_as(keys_of(columns, units, scale, rate, clock), path, robot, torque)
+
+
+def keys_of(
+    columns: Mapping[str, str | int] | None, units: Units | None, scale: Scale | None, rate: float | None, clock: str
+) -> LogKeys:
+    """What a run file would say of a log, from arguments."""
+    return LogKeys.model_construct(
         columns=dict(columns or {}), units=units or Units(), scale=scale or Scale(), rate=rate, clock=clock
     )
-    return read_as(keys, path, robot, torque)
 
 
 def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool = True) -> Log:
     """Read a log as a file says, without one with our names and in SI; as `read_log`."""
-    keys = keys or LogKeys()
-    table = open_table(Path(path))
+    return read_table(keys or LogKeys(), open_table(Path(path)), robot, torque)
+
+
+def read_table(keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool) -> Log:
+    """The log in a table of a file or in memory; raises as `read_log`."""
     layout = LogColumns(table, robot, keys, torque)
     log = checked(layout.take(table.read(layout.needed()), 0))
     check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))

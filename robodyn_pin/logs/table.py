@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.text_table import TextTable
@@ -26,7 +27,7 @@ def open_table(path: Path) -> Table:
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)
 
 
-def check_header(table: Table, header: str, where: str = "") -> None:
+def check_header(table: Table | FrameTable, header: str, where: str = "") -> None:
     """See that a column is there, once.
 
     Raises:

@@ -71,7 +71,7 @@ def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking,
     about = {"robot": robot.name, "model": model.name, "simulated": True, "law": spec.law, "rate [Hz]": spec.rate}
     about |= {"delay [samples]": spec.delay, "samples": len(found.t), "motors": motors}
     about |= {"stable": found.stability.stable, "stability": found.stability.sentence(spec)}
-    about["integration"] = found.scheme
+    about["scheme"] = found.scheme
     return about | {"files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")]}
 
 

@@ -73,7 +73,7 @@ class Payload:
     placement: pin.SE3  # of the link in the joint's frame; the payload's parameters count in the link's frame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Robot:
     """A loaded robot. `model` is Pinocchio's model of the spanning tree, nq = nv."""
 
@@ -92,6 +92,20 @@ class Robot:
         None  # parameters of its body groups by which friction's loads count; None: its files'
     )
     unused: tuple[str, ...] = ()  # what the URDF says and nothing here reads
+
+    def __repr__(self) -> str:
+        motors, free = len(self.motors.names), len(self.coordinates.names)
+        return f"Robot({self.name}: {self.model.nv} joints, {len(self.file.closures)} closures, {motors} motors, {free} degrees of freedom)"
+
+    def _repr_html_(self) -> str:
+        from robodyn_pin.robot.in_notebooks import tree_html
+
+        driven = {self.model.names[1 + int(k)] for k in np.flatnonzero(np.abs(self.motors.S).max(axis=0))}
+        loops = [
+            (one.name, one.kind, list(one.of) if isinstance(one, CouplingSpec) else one.between)
+            for one in self.file.closures
+        ]
+        return tree_html(repr(self), self.model, driven, loops)
 
     def close(
         self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray, start: np.ndarray | None = None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.dynamics.equations import accelerations, driving, forward_dynamics
+from robodyn_pin.dynamics.equations import driving, forward_dynamics
 from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
@@ -20,7 +20,6 @@ from robodyn_pin.simulation.controllers import (
     filtered_rate,
     follow_motion,
 )
-from robodyn_pin.simulation.forward import runge_kutta
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
@@ -152,7 +151,7 @@ def track_motion(
             if k % 100 == 0:
                 progress(k / n)
     q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict, str(scheme))
+    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict, scheme.why)
 
 
 def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:
@@ -161,16 +160,11 @@ def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Sc
     def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
         return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
 
-    def push(at: State, rate: np.ndarray) -> np.ndarray:
+    def push(_: float, at: State, rate: np.ndarray) -> np.ndarray:
         return driving(robot, at, tau[None])[0]
 
     S, offset, start = robot.coordinates.S, robot.coordinates.offset, state.q[0]
-    c, cd = S @ start + offset, S @ state.v[0]
-    if scheme.sticking is None:
-        c, cd = runge_kutta(accelerate, 0.0, c, cd, accelerations(robot, state, tau[None])[0], time)
-    else:
-        for _ in range(scheme.steps):
-            c, cd, _ = scheme.sticking.step(c, cd, time / scheme.steps, push, start)
+    c, cd = scheme.step(0.0, S @ start + offset, S @ state.v[0], time, accelerate, push, start)
     return robot.close(c[None], cd[None], 0 * c[None], start)
 
 

@@ -1,6 +1,5 @@
 """Forward simulation: the motion that given motor torques cause."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import Wrench, driving, forward_dynamics
 from robodyn_pin.errors import ClosureFailed, Diverged, RobodynError, ShapeMismatch
 from robodyn_pin.robot.robot import Robot, State
-from robodyn_pin.simulation.schemes import scheme_of
+from robodyn_pin.simulation.schemes import Function, scheme_of
 
 
 @dataclass(frozen=True)
@@ -20,9 +19,6 @@ class Trajectory:
     cd: np.ndarray  # (N, d)
     q: np.ndarray  # (N, nv) all joints, on the loops
     scheme: str = ""  # of integration, and why
-
-
-Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques or accelerations
 
 
 def roll_out(
@@ -45,30 +41,23 @@ def roll_out(
     def closed(time: float) -> np.ndarray:
         return robot.close(c[None], cd[None], cd[None], start, label=lambda _: f"t = {time:.4g} s").q[0]
 
+    def push(time: float, state: State, rate: np.ndarray) -> np.ndarray:
+        at = robot.coordinates.S @ state.q[0] + robot.coordinates.offset
+        return driving(robot, state, torque(time, at, rate)[None], wrench)[0]
+
     joints = [closed(t[0])]
     scheme = scheme_of(robot, robot.close(c[None], cd[None], 0 * c[None], start), float(np.diff(t).max(initial=0.0)))
     for k, h in enumerate(np.diff(t)):
         start = joints[-1]
         try:
             with np.errstate(all="ignore"):  # a motion that diverges may overflow before it is lost
-                if scheme.sticking is None:
-                    c, cd = runge_kutta(accelerate, t[k], c, cd, accelerate(t[k], c, cd), h)
-                else:
-                    for m in range(scheme.steps):
-                        part = h / scheme.steps
-                        time = t[k] + (m + 0.5) * part
-
-                        def push(state: State, rate: np.ndarray, time: float = time) -> np.ndarray:
-                            at = robot.coordinates.S @ state.q[0] + robot.coordinates.offset
-                            return driving(robot, state, torque(time, at, rate)[None], wrench)[0]
-
-                        c, cd, _ = scheme.sticking.step(c, cd, part, push, start)
+                c, cd = scheme.step(t[k], c, cd, h, accelerate, push, start)
             joints.append(closed(t[k + 1]))
         except (ClosureFailed, ShapeMismatch) as error:  # the latter where numbers overflow
             raise Diverged(_diverged(robot, states[-1], (float(t[k]), float(t[k + 1])), error)) from None
         states.append((c, cd))
     positions, rates = (np.array(x) for x in zip(*states, strict=True))
-    return Trajectory(t, positions, rates, np.array(joints), str(scheme))
+    return Trajectory(t, positions, rates, np.array(joints), scheme.why)
 
 
 def _diverged(
@@ -82,17 +71,3 @@ def _diverged(
         f"the motion of {robot.name!r} diverged between t = {between[0]:.4g} and {between[1]:.4g} s: {why}; it was at "
         f"{name} = {last[0][fastest]:.4g}, going {last[1][fastest]:.4g} a second; look at the torques, or take shorter steps"
     )
-
-
-def runge_kutta(
-    accelerate: Function, t: float, c: np.ndarray, cd: np.ndarray, a1: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """c, c' (d,) after one step h [s] of order 4 from t, where the acceleration is a1 (d,)."""
-    middle = t + h / 2
-    v2 = cd + h / 2 * a1
-    a2 = accelerate(middle, c + h / 2 * cd, v2)
-    v3 = cd + h / 2 * a2
-    a3 = accelerate(middle, c + h / 2 * v2, v3)
-    v4 = cd + h * a3
-    a4 = accelerate(t + h, c + h * v3, v4)
-    return c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)

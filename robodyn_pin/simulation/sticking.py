@@ -134,17 +134,16 @@ def slowed(
     K, y = np.linalg.solve(L, J.T), np.linalg.solve(L, momentum)  # x' = K'(y - K p)
     able = high > low
     p, size = np.clip(0.0, low, high), np.maximum((K**2).sum(axis=0), np.finfo(float).tiny)
-    sides: list[bytes] = []
+    side = None
     for _ in range(TURNS):
         wanted = p + (K.T @ (y - K @ p)) / size
-        side = np.where(wanted > high, 1, np.where(wanted < low, -1, 0)) * able
+        before, side = side, np.where(wanted > high, 1, np.where(wanted < low, -1, 0)) * able
         stick = able & (side == 0)
         p = np.where(side > 0, high, np.where(side < 0, low, 0.0))
         if stick.any():
             p[stick] = np.linalg.lstsq(K[:, stick], y - K @ p, rcond=None)[0]
-        if side.tobytes() in sides[-1:]:
+        if before is not None and (side == before).all():
             break
-        sides.append(side.tobytes())
     else:
         p, stick = _bounded(K, y, low, high, able)
     if np.linalg.matrix_rank(K[:, stick], tol=NONE * np.sqrt(size.max())) == len(y):

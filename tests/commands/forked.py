@@ -123,7 +123,7 @@ def _stray(code: int, err: str) -> bool:
 
 def _names_none(path: Path) -> bool:
     """Whether the mutation calls something `nan`, which every table then shows."""
-    return bool(re.search(rb"""(name|of)(: |=["'])(nan|inf)\b""", path.read_bytes()))
+    return path.is_file() and bool(re.search(rb"""(name|of)(: |=["'])(nan|inf)\b""", path.read_bytes()))
 
 
 def _not_a_number(folder: Path, out: str) -> bool:

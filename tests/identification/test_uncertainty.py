@@ -17,7 +17,7 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.simple_bodies import ball
 from robodyn_pin.identification.uncertainty import freedom, intervals, prediction_deviations
-from robodyn_pin.log_to_robot.cross_validation import independent_share
+from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile
 from robodyn_pin.logs.filters import Lowpass
 

@@ -21,7 +21,7 @@ def test_what_the_robot_lacks_is_at_zero_and_said_in_words(tmp_path):
             {"of": "phi1", "model": "coulomb", "initial": 3.0, "width": 0.05},
             {"of": "phi1", "model": "viscous", "initial": -0.5},
             {"of": "phi2", "model": "maxwell_slip", "stops": [0.01, 0.03, 0.1], "initial": [2.0, -1.0, 1.0]},
-            {"of": "phi3", "model": "position", "places": PLACES, "initial": [1.0, -1.0, -1.0], "width": 0.05},
+            {"of": "phi3", "model": "position", "places": PLACES, "initial": [-1.0, 1.0, -1.0], "width": 0.05},
             {"of": "psi", "model": "directional", "initial": [-0.5, 0.5, 0.2, 0.2], "width": 0.05},
         ),
         MOTION, Noise(np.full(4, 0.01), None, 0),
@@ -38,7 +38,7 @@ def test_what_the_robot_lacks_is_at_zero_and_said_in_words(tmp_path):
     said = [text for text in result.at_bounds if "bound 0" in text]
     assert "the viscous friction of phi1 is at its bound 0" in said
     assert "the stop of radius 0.03 rad of phi2 is at its bound 0" in said
-    assert "the Coulomb friction at 0.3 and 0.5 rad of phi3 is at its bound 0" in said
+    assert "the Coulomb friction at 0.1 and 0.5 rad of phi3 is at its bound 0" in said
     assert "the forward Coulomb friction of psi is at its bound 0" in said
     assert not [text for text in said if "the Coulomb friction of phi1" in text or "backward" in text]
     folder = result.write(tmp_path / "result")

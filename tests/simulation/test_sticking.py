@@ -125,6 +125,18 @@ def test_sliding_is_of_second_order(tmp_path):
     assert np.log2(errors[1] / errors[2]) == pytest.approx(2, abs=0.15)
 
 
+@pytest.mark.parametrize(("way", "strength", "viscous"), [(1.0, 4.0, 0.5), (-1.0, 1.0, 3.0)])
+def test_each_way_has_its_own_friction(tmp_path, way, strength, viscous):
+    """m v' = -strength - viscous v until v = 0, whose stop and time are closed forms."""
+    robot = one(tmp_path, "prismatic", "  - {of: x, model: directional, initial: [4, 1, 0.5, 3], width: 1.0e-6}")
+    speed, t = 0.3, np.arange(0, 0.8, 5e-4)
+    found = rp.roll_out(robot, none, at(0), at(way * speed), t)
+    end = MASS / viscous * np.log1p(viscous * speed / strength)
+    stop = MASS / viscous * (speed - strength / MASS * end)
+    assert found.c[-1, 0] == pytest.approx(way * stop, rel=0.005)
+    assert t[np.flatnonzero(found.cd[:, 0])[-1]] == pytest.approx(end, abs=1e-3)
+
+
 def test_friction_holds_what_it_can_and_never_gives_energy():
     """The conditions of Coulomb's law, on bodies, axes and strengths drawn at random, more axes than freedom among them."""
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ import pytest
 from conftest import new_page
 
 from robodyn_pin.identification.bounds import Bounds
-from robodyn_pin.log_to_robot.cross_validation import Choice
+from robodyn_pin.log_to_robot.fit_data import Choice
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import identify
 from robodyn_pin.log_to_robot.verdict import Verdict

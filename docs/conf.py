@@ -1,0 +1,36 @@
+"""The site: pages of this folder, commands from their --help, files from their schemas, the API from its docstrings.
+
+sphinx-build -W docs build/docs; its pages work from the folder, offline.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import references
+
+import robodyn_pin
+
+project = "robodyn_pin"
+author = "The robodyn_pin authors"
+release = robodyn_pin.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"  # signatures hold them; their names are of rooms that have no page
+html_theme = "furo"
+html_show_search_summary = False  # pages opened from a folder may not read each other
+html_show_copyright = False
+html_title = f"robodyn_pin {release}"
+
+references.write(Path(__file__).parent)
+
+
+def setup(app: Any) -> None:
+    """Let |x| in docstrings be the size of x, not the name of a substitution."""
+
+    def escaped(_app: Any, _what: str, _name: str, _found: Any, _options: Any, lines: list[str]) -> None:
+        lines[:] = [line.replace("|", "\\|") for line in lines]
+
+    app.connect("autodoc-process-docstring", escaped)

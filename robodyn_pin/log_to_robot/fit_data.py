@@ -1,0 +1,153 @@
+"""The fit data, folded with the settings of a run file: which rows are fitted, which are scored, in segments for cross-validation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.validation import pooled
+from robodyn_pin.log_to_robot.friction_choice import (
+    FrictionChoice,
+)
+from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen
+from robodyn_pin.log_to_robot.lean import Lean
+from robodyn_pin.log_to_robot.noise import motor_noise
+from robodyn_pin.log_to_robot.prior_knowledge import Weigh, noise_passed, weighting
+from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.shapes_by_rates import (
+    with_widths,
+)
+from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.fourier_series import period_of
+from robodyn_pin.logs.saturation import left_out
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.friction_models import WIDTH
+from robodyn_pin.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that was chosen by cross-validation inside the fit data."""
+
+    key: str
+    candidates: tuple[float, ...]
+    percent: tuple[float, ...]  # mean cross-validated error over motors
+    chosen: float
+
+    @property
+    def at_end(self) -> bool:
+        """Whether a better value may lie beyond the candidates."""
+        return len(self.candidates) > 1 and self.chosen in (min(self.candidates), max(self.candidates))
+
+    @property
+    def remark(self) -> str:
+        """A caution about a choice at the end of its candidates; else empty."""
+        if not self.at_end:
+            return ""
+        which = "smallest" if self.chosen == min(self.candidates) else "largest"
+        return f"{self.key} {self.chosen:g} is the {which} of its candidates; a better value may lie beyond: add candidates to 'choose'"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is settled before the estimates: robot and run file with chosen values."""
+
+    robot: Robot  # with chosen Coulomb widths and identified shapes of friction
+    run: RunFile  # with chosen values
+    layout: Layout
+    initial: np.ndarray  # (p,) values of the robot's files
+    choices: tuple[Choice, ...] = ()
+    friction: tuple[FrictionChoice, ...] = ()
+    shapes: tuple[FittedShape, ...] = ()  # of friction, as identified; the robot has them
+    noticed: tuple[str, ...] = ()  # cautions
+    compared: str = ""  # rates, by the torques that they predict
+    lean: Lean | None = None  # of gravity, where it was fitted
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The fit data, folded with the chosen settings."""
+
+    settings: Settings
+    rows: Folded  # [segment][coordinate], as fitted
+    scored: Folded  # [segment][coordinate], as scored
+    whole: Folded  # [segment][coordinate], torques at full bandwidth
+    independent: float  # share of the fitted rows that carry noise of their own
+    weigh: Weigh  # how the coordinates are weighed
+    widen: Widen = lambda estimate: estimate
+
+
+def fold_logs(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndarray, by_phase: bool = False) -> Fitted:
+    """The fit logs in segments; `by_phase`: of the period, where a log repeats, so that no motion is in two of them."""
+    alike = np.full(len(rates), WIDTH)
+    robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
+    named = columns(robot)
+    segments = run.choose.folds
+    parts: list[list[Folded]] = []
+    for log in logs:
+        n = log.size
+        if n - 2 * run.rows.cut < segments:
+            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
+        period = period_of(log) if by_phase else None
+        jobs = [fitted_rows(robot, run, log, period), _segmented(robot, run, log, run.score.filter, 1, period)]
+        jobs += [_segmented(robot, run, log, None, 1, period)] if run.score.filter else []
+        parts.append(fold_log(robot, log, run.preparation, jobs))
+    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
+    whole = rest[0] if rest else scored
+    rate = logs[0].rate
+    weigh = weighting(run, robot, rate)
+    settings = Settings(robot, run, named.layout, named.values)
+    return Fitted(settings, rows, scored, whole, independent_share(run, rate), weigh)
+
+
+def judged_rows(fitted: Fitted) -> Folded:
+    """The rows whose error decides a choice. A simulation needs the torques at full bandwidth; a controller needs those that are scored."""
+    return fitted.whole if fitted.settings.run.choose.use == "simulation" else fitted.scored
+
+
+def all_rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
+    """The rows that are fitted, all segments together, one factor per coordinate."""
+    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
+    total: Folded = reduce(add, parts)
+    return pooled(total)
+
+
+def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = None) -> Job:
+    """Which rows of a fit log are fitted, and in which segment each lies."""
+    job = _segmented(robot, run, log, run.rows.filter, run.rows.every, period)
+    return replace(job, noise=motor_noise(run, robot))
+
+
+def _segmented(
+    robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int, period: float | None = None
+) -> Job:
+    """Fold a log's samples by segment of the log, or of its period [s], the ends cut, one sample of `every` kept."""
+    n, cut, segments = log.size, run.rows.cut, run.choose.folds
+    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
+
+    def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
+        if period is None:
+            segment = (index - cut) * segments // (n - 2 * cut)
+        else:
+            segment = (index / log.rate / period % 1 * segments).astype(int)
+        segment = np.where(kept, segment, -1)
+        return np.repeat(segment[:, None], rates.shape[1], axis=1)
+
+    return Job(lowpass, label, segments)
+
+
+def independent_share(run: RunFile, rate: float) -> float:
+    """The share of the fitted rows that carry noise of their own.
+
+    A low-pass makes neighbouring rows share noise. The share of the noise's power that it passes is the share of the samples
+    that stay independent; an ideal filter leaves 2 x cut-off independent values a second. Of rows that `every` thins out,
+    more are independent, at most all.
+    """
+    return min(1.0, run.rows.every * noise_passed(run, rate) ** 2)
