@@ -92,7 +92,7 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     known = _KNOWN.setdefault(log, {})
     if preparation not in known:
         found = _rates_of(log, preparation)
-        known[preparation] = found if log.quality.regular or isinstance(found, Spline) else AtTorques(found)
+        known[preparation] = found if not log.apart or isinstance(found, Spline) else AtTorques(found)
     return known[preparation]
 
 
