@@ -16,21 +16,28 @@ if TYPE_CHECKING:
 def init_command(
     file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, or Gepetto's YAML.")],
     out: Annotated[Path | None, typer.Option(help="Robot file to write; default: FILE with the suffix .yaml.")] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Log of this robot: its columns and units are looked for, and a run file is written, too."),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing: take the usual answer, and say so in the file.")
     ] = False,
 ) -> None:
     """Write a robot file beside a URDF, MJCF or SDF: motors, loops and friction, with what was found and assumed.
 
-    Example: robodyn init myrobot.urdf --yes
+    With --log a run file, too: FILE may then be a robot file or a name of the catalogue.
+
+    Example: robodyn init myrobot.urdf --log mylog.csv --yes
     """
     from robodyn_pin.files import write_text
     from robodyn_pin.robot.first_file import first_file
 
+    if log is not None and (file.suffix in ("", ".yaml", ".yml")):
+        return _run_file(file, log, out)
     target = out or file.with_suffix(".yaml")
     not_an_input(target, file)
-    if target.exists():
-        raise RobodynError(f"{target} exists already; name another file with --out, or delete it")
+    _must_be_new(target)
     made = first_file(file, target, _usual if yes else _asked)
     if made.urdf is not None:
         tree = target.with_suffix(".urdf")
@@ -41,6 +48,32 @@ def init_command(
         write_text(tree, made.urdf)
     write_text(target, made.text)
     answer(False, None, _say, made, target)
+    if log is not None:
+        _run_file(target, log, None)
+
+
+def _run_file(robot: Path, log: Path, out: Path | None) -> None:
+    """Write a run file for a log of a robot that has a file."""
+    from robodyn_pin.files import write_text
+    from robodyn_pin.log_to_robot.first_run import first_run
+    from robodyn_pin.robot.robot import load
+
+    target = out or (robot if robot.suffix else Path(robot.name)).with_name(f"{robot.stem}_run.yaml")
+    not_an_input(target, robot, log)
+    _must_be_new(target)
+    made = first_run(load(str(robot)), robot, log, target)
+    write_text(target, made.text)
+    print(f"{target}: a run file for {log}")
+    for what in made.found:
+        print(f"found: {what}")
+    for what in made.assumed:
+        print(f"assumed: {what}")
+    print(f"next: robodyn identify {target}")
+
+
+def _must_be_new(target: Path) -> None:
+    if target.exists():
+        raise RobodynError(f"{target} exists already; name another file with --out, or delete it")
 
 
 def _usual(question: str, answers: list[str]) -> str:
