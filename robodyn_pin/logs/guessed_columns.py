@@ -111,6 +111,12 @@ def named_unit(header: str) -> str | None:
     return SUFFIXES.get(text.replace(" ", "").replace(".", "").replace("*", "").lower())
 
 
+def _said(headers: Sequence[str], *units: str) -> str | None:
+    """The one of some units that headers say; None: none or several."""
+    said = [unit for unit in units if any(named_unit(h) == unit for h in headers)]
+    return said[0] if len(said) == 1 else None
+
+
 def unit_of_time(header: str, t: np.ndarray) -> str:
     """The unit of a clock (N,): as its header says, else by its step, which is between 10 us and half a second."""
     said = named_unit(header)
@@ -124,9 +130,9 @@ def unit_of_angles(headers: Sequence[str], t: np.ndarray, q: np.ndarray, fastest
     Args:
         fastest: (n,) [rad/s] speed limits, infinite where none is known.
     """
-    said = {named_unit(h) for h in headers} & {"rad", "deg"}
-    if len(said) == 1:
-        return said.pop()
+    said = _said(headers, "rad", "deg")
+    if said:
+        return said
     speed = np.abs(q[-1:] - q[:1]) if len(q) < 3 else np.abs(q[2:] - q[:-2]) / (t[2:] - t[:-2])[:, None]
     wide, fast = np.ptp(q, axis=0) > TURNS, np.quantile(speed, 0.99, axis=0) > fastest
     return "deg" if (wide | fast).any() else "rad"
@@ -134,8 +140,8 @@ def unit_of_angles(headers: Sequence[str], t: np.ndarray, q: np.ndarray, fastest
 
 def unit_of_torques(headers: Sequence[str], tau: np.ndarray, most: np.ndarray) -> str:
     """N m or mN m of torques (N, n): as headers say, else by the limits (n,) [N m], infinite where none is known."""
-    said = {named_unit(h) for h in headers} & {"N m", "mN m"}
-    if len(said) == 1:
-        return said.pop()
+    said = _said(headers, "N m", "mN m")
+    if said:
+        return said
     beyond = np.abs(tau).max(axis=0) > 3 * most
     return "mN m" if beyond.any() and (np.abs(tau).max(axis=0) * FACTORS["mN m"] <= most).all() else "N m"

@@ -14,9 +14,9 @@ from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import read_text
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.sdf_joints import Joint, joint_of, losses_of
-from robodyn_pin.robot.sdf_poses import Poses, numbers, own_pose
+from robodyn_pin.robot.sdf_poses import Poses, numbers_in, own_pose
 from robodyn_pin.robot.urdf_tree import number, read_xml
-from robodyn_pin.robot.urdf_writer import UNLIMITED, ends, inertial, origin, text
+from robodyn_pin.robot.urdf_writer import UNLIMITED, inertial, joint_ends, origin, text
 
 REFUSED = {
     "model": "nested models are not read; write one model",
@@ -49,7 +49,7 @@ def read_sdf(path: Path) -> tuple[RobotFile, str]:
     placed = {BASE: poses.of(BASE)}
     for name in [n for n in links if n not in {j.child for j in tree}]:
         _link(urdf, name, links[name], poses.of(name), poses.of(name), path)
-        ends(
+        joint_ends(
             ET.SubElement(urdf, "joint", name=f"fix_{name}", type="fixed"),
             BASE,
             name,
@@ -71,7 +71,7 @@ def read_sdf(path: Path) -> tuple[RobotFile, str]:
     file: dict[str, Any] = {
         "urdf": path.name, "closures": closures, "efforts": [x for joint in tree for x in losses_of(joint)],
         "motors": None if not following else moving,
-        "gravity": numbers(root.find("world/gravity"), 3, "0 0 -9.81", "<gravity>", path).tolist(),
+        "gravity": numbers_in(root.find("world/gravity"), 3, "0 0 -9.81", "<gravity>", path).tolist(),
         "sources": {"everything": f"converted from {path.name}"},
     }  # fmt: skip
     bare = [name for name, link in links.items() if link.find("inertial") is None]
@@ -94,9 +94,9 @@ def _model(root: ET.Element, path: Path) -> ET.Element:
         if (found := moving[0].find(tag)) is not None:
             raise BadFile(f"{path}: <{tag}> {found.get('name', found.findtext('uri', ''))!r} in a model: {advice}")
     for tag in ("link", "joint", "frame"):
-        names = [part.get("name") for part in moving[0].findall(tag)]
-        for name in names:
-            if not name or names.count(name) > 1:
+        given = [part.get("name") for part in moving[0].findall(tag)]
+        for name in given:
+            if not name or given.count(name) > 1:
                 raise BadFile(
                     f"{path}: a <{tag}> has {'the name of another, ' + repr(name) if name else 'no name'}; give it one of its own"
                 )
@@ -135,7 +135,7 @@ def _moved(
     """Write a joint, or a chain of hinges, and the link that it moves, whose frame lies at the joint."""
     parent, last = joint.parent, len(joint.axes) - 1
     if not joint.axes:
-        ends(
+        joint_ends(
             ET.SubElement(urdf, "joint", name=joint.name, type="fixed"),
             parent,
             joint.child,
@@ -146,7 +146,7 @@ def _moved(
         if child != joint.child:
             ET.SubElement(urdf, "link", name=child)
         element = ET.SubElement(urdf, "joint", name=name, type="prismatic" if joint.kind == "prismatic" else "revolute")
-        ends(element, parent, child, placed[parent].actInv(joint.place))
+        joint_ends(element, parent, child, placed[parent].actInv(joint.place))
         ET.SubElement(element, "axis", xyz=text(axis.direction))
         limit = {"lower": axis.lower, "upper": axis.upper, "effort": axis.effort, "velocity": axis.velocity}
         ET.SubElement(element, "limit", {key: text([np.clip(x, -UNLIMITED, UNLIMITED)]) for key, x in limit.items()})
@@ -166,10 +166,10 @@ def _link(urdf: ET.Element, name: str, link: ET.Element, at: pin.SE3, frame: pin
         keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         usual = ("1", "0", "0", "1", "0", "1")
         ixx, ixy, ixz, iyy, iyz, izz = (
-            float(numbers(body.find(f"inertia/{key}"), 1, value, f"<{key}> of {what}", path)[0])
+            float(numbers_in(body.find(f"inertia/{key}"), 1, value, f"<{key}> of {what}", path)[0])
             for key, value in zip(keys, usual, strict=True)
         )
-        mass = float(numbers(body.find("mass"), 1, "1", f"<mass> of {what}", path)[0])
+        mass = float(numbers_in(body.find("mass"), 1, "1", f"<mass> of {what}", path)[0])
         centre = shift * own_pose(body, f"the <inertial> of {what}", path)
         I = centre.rotation @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ centre.rotation.T
         element.append(inertial(pin.Inertia(mass, centre.translation, I)))
@@ -191,11 +191,11 @@ def _visual(element: ET.Element, visual: ET.Element, shift: pin.SE3, path: Path)
         if shape is None:
             continue
         if tag == "mesh":
-            scale = numbers(shape.find("scale"), 3, "1 1 1", f"<scale> of {what}", path)
+            scale = numbers_in(shape.find("scale"), 3, "1 1 1", f"<scale> of {what}", path)
             ET.SubElement(drawn, "mesh", filename=shape.findtext("uri", "").strip(), scale=text(scale))
         else:
             sizes = {
-                key: text(numbers(shape.find(key), 3 if key == "size" else 1, "", f"<{key}> of {what}", path))
+                key: text(numbers_in(shape.find(key), 3 if key == "size" else 1, "", f"<{key}> of {what}", path))
                 for key in keys
             }
             ET.SubElement(drawn, tag, sizes)
@@ -218,6 +218,6 @@ def _closure(urdf: ET.Element, joint: Joint, placed: dict[str, pin.SE3]) -> dict
         name = f"{joint.name}_{end}"
         ET.SubElement(urdf, "link", name=name)
         at = placed[link].actInv(joint.place * pin.SE3(turn, np.zeros(3)))
-        ends(ET.SubElement(urdf, "joint", name=f"fix_{name}", type="fixed"), link, name, at)
+        joint_ends(ET.SubElement(urdf, "joint", name=f"fix_{name}", type="fixed"), link, name, at)
         frames.append(name)
     return {"name": joint.name, "kind": CUT[joint.kind], "between": frames}

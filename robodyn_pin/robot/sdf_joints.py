@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.numbers import plain
-from robodyn_pin.robot.sdf_poses import MODEL, Poses, numbers
+from robodyn_pin.robot.sdf_poses import MODEL, Poses, numbers_in
 
 AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "universal": 2, "ball": 3, "fixed": 0}
 UNLIMITED = 1e9
@@ -80,7 +80,7 @@ def joint_of(element: ET.Element, poses: Poses, links: Mapping[str, ET.Element],
     follows = None
     if mimic is not None and kind in ("revolute", "continuous", "prismatic"):
         m, at, ref = (
-            float(numbers(mimic.find(key), 1, usual, f"<{key}> of {what}", path)[0])
+            float(numbers_in(mimic.find(key), 1, usual, f"<{key}> of {what}", path)[0])
             for key, usual in (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
         )
         follows = (str(mimic.get("joint")), m, at - m * ref)
@@ -106,7 +106,7 @@ def _axis(element: ET.Element, tag: str, place: pin.SE3, poses: Poses, what: str
     if axis is None:
         raise BadFile(f'{path}: {what} has no <{tag}>; give it, or type="fixed"')
     xyz = axis.find("xyz")
-    direction = numbers(xyz, 3, "0 0 1", f"<xyz> of {what}", path)
+    direction = numbers_in(xyz, 3, "0 0 1", f"<xyz> of {what}", path)
     if not direction.any():
         raise BadFile(f"{path}: {what} has an axis of length zero")
     within = None if xyz is None else xyz.get("expressed_in")
@@ -115,7 +115,7 @@ def _axis(element: ET.Element, tag: str, place: pin.SE3, poses: Poses, what: str
     if within:
         direction = place.rotation.T @ poses.of(within, what).rotation @ direction
     for key in ("spring_stiffness",):
-        if numbers(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0]:
+        if numbers_in(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0]:
             raise BadFile(
                 f"{path}: <{key}> of {what} is not read; take it out here and name the spring under 'efforts' of a robot file "
                 f"whose 'urdf' is this file: {{of: {element.get('name')}, model: spring, initial: ...}}"
@@ -124,7 +124,7 @@ def _axis(element: ET.Element, tag: str, place: pin.SE3, poses: Poses, what: str
     effort, velocity = (_limit(axis, key, UNLIMITED, what, path) for key in ("effort", "velocity"))
     effort, velocity = (UNLIMITED if x < 0 else x for x in (effort, velocity))  # -1: no limit
     damping, friction = (
-        float(numbers(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0])
+        float(numbers_in(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0])
         for key in ("damping", "friction")
     )
     if element.get("type") == "continuous":

@@ -13,7 +13,7 @@ from robodyn_pin.numbers import LARGEST, plain
 MODEL = "__model__"
 
 
-def numbers(element: ET.Element | None, count: int, default: str, what: str, path: Path) -> np.ndarray:
+def numbers_in(element: ET.Element | None, count: int, default: str, what: str, path: Path) -> np.ndarray:
     """Return the numbers in an element's text, or its default.
 
     Raises:
@@ -35,7 +35,7 @@ def own_pose(element: ET.Element, what: str, path: Path) -> pin.SE3:
     """Return what the <pose> of an element says, whatever it is relative to."""
     pose = element.find("pose")
     quaternion = pose is not None and pose.get("rotation_format") == "quat_xyzw"
-    x = numbers(
+    x = numbers_in(
         pose, 7 if quaternion else 6, "0 0 0 0 0 0 1" if quaternion else "0 0 0 0 0 0", f"<pose> of {what}", path
     )
     if quaternion:
