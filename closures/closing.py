@@ -43,6 +43,11 @@ def close(
         q, closed = follow(compiled, S, offset, c, start, scattered)
         if closed.all():
             return q + turned  # else the other path has the last word, and names the sample
+        if scattered:  # of many that are out of reach one is enough
+            i = int(np.argmin(closed))
+            one, _ = _walk(loops, S, offset, c[i : i + 1], start[None])
+            one, phi = _newton(loops, S, offset, c[i : i + 1], one, 30)
+            _check_closed(loops, S, offset, c[i : i + 1], one, phi, label, i)
     if scattered:
         q, _ = _walk(loops, S, offset, c, np.broadcast_to(start, (len(c), len(start))))
     else:

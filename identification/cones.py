@@ -6,6 +6,7 @@ column by column, what is off the diagonal times sqrt 2.
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -28,28 +29,63 @@ def nearest_bodies(
         A, b: (k, free), (k,) of the free variables. reduced: x0 (p,) and N (p, free); None: x is z.
     """
     import clarabel
+
+    free = A.shape[1]
+    x0, N = reduced if reduced is not None else (np.zeros(layout.size), np.eye(layout.size))
+    G, h, cones = bodies_that_exist(layout, bounds, x0, N)
+    size = np.zeros((1 + len(A), free + 1))
+    size[0, free], size[1:, :free] = -1.0, -A
+    G = np.concatenate([np.append(G, np.zeros((len(G), 1)), axis=1), size])
+    h, cones = np.concatenate([h, [0.0], -b]), [*cones, clarabel.SecondOrderConeT(1 + len(A))]
+    found = _clarabel(np.append(np.zeros(free), 1.0), G, h, cones).solve()
+    return x0 + N @ np.array(found.x)[:free] if found.status == clarabel.SolverStatus.Solved else None
+
+
+class Programme:
+    """min goal @ v with h - G v in cones, for one goal after the other."""
+
+    def __init__(self, G: np.ndarray, h: np.ndarray, cones: list[Any]) -> None:
+        self._rows = G, h, cones
+        # Goals can change only where the rows stay as they are.
+        as_given = {"presolve_enable": False, "chordal_decomposition_enable": False}
+        self._solver = _clarabel(np.zeros(G.shape[1]), *self._rows, **as_given)
+
+    def least(self, goal: np.ndarray) -> np.ndarray | None:
+        """The v (n,) of the least goal (n,) @ v, which may be inaccurate; None where Clarabel finds none."""
+        import clarabel
+
+        good = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
+        self._solver.update(q=goal)
+        found = self._solver.solve()
+        if found.status not in good:  # without scaled rows it takes more steps and gives up less often
+            found = _clarabel(goal, *self._rows, equilibrate_enable=False).solve()
+        return np.array(found.x) if found.status in good else None
+
+
+def _clarabel(goal: np.ndarray, G: np.ndarray, h: np.ndarray, cones: list[Any], **given: bool) -> Any:
+    import clarabel
     from scipy import sparse
 
-    p, free = layout.size, A.shape[1]
-    x0, N = reduced if reduced is not None else (np.zeros(p), np.eye(p))
+    settings = clarabel.DefaultSettings()
+    for name, value in ({"verbose": False} | given).items():
+        setattr(settings, name, value)
+    nothing = sparse.csc_matrix((len(goal), len(goal)))
+    return clarabel.DefaultSolver(nothing, goal, sparse.csc_matrix(G), h, cones, settings)
+
+
+def bodies_that_exist(
+    layout: Layout, bounds: Bounds, x0: np.ndarray, N: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """G, h and cones of all that `usual` bounds ask of x = x0 + N v, in units of 1 kg and 0.1 m."""
+    import clarabel
+
     rows, ends = _linear(layout, bounds)
     least = SLACK * bounds.eigenvalue * _triangle(np.eye(4))
     bodies = np.kron(np.eye(len(layout.bodies)), _of_body())
-    h = [rows @ x0 - ends, [0.0], -b, bodies @ x0[: bodies.shape[1]] - np.tile(least, len(layout.bodies))]
-    G = np.zeros((len(rows) + 1 + len(A) + len(bodies), free + 1))
-    G[: len(rows), :free] = -rows @ N
-    G[len(rows), free] = -1.0
-    G[len(rows) + 1 : len(rows) + 1 + len(A), :free] = -A
-    G[len(rows) + 1 + len(A) :, :free] = -bodies @ N[: bodies.shape[1]]
-    cones = [clarabel.NonnegativeConeT(len(rows)), clarabel.SecondOrderConeT(1 + len(A))]
-    cones += [clarabel.PSDTriangleConeT(4)] * len(layout.bodies)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    goal = np.append(np.zeros(free), 1.0)
-    nothing = sparse.csc_matrix((free + 1, free + 1))
-    solver = clarabel.DefaultSolver(nothing, goal, sparse.csc_matrix(G), np.concatenate(h), cones, settings)
-    found = solver.solve()
-    return x0 + N @ np.array(found.x)[:free] if found.status == clarabel.SolverStatus.Solved else None
+    inertial = bodies.shape[1]
+    G = np.concatenate([-rows @ N, -bodies @ N[:inertial]])
+    h = np.concatenate([rows @ x0 - ends, bodies @ x0[:inertial] - np.tile(least, len(layout.bodies))])
+    return G, h, [clarabel.NonnegativeConeT(len(rows)), *[clarabel.PSDTriangleConeT(4)] * len(layout.bodies)]
 
 
 def _linear(layout: Layout, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:

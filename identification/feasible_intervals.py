@@ -9,11 +9,13 @@ bounds and cone leave it.
 Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 95(450), 2000; cone as in `feasible`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, reduction
+from robodyn_pin.identification.cones import Programme, bodies_that_exist, usual
 from robodyn_pin.identification.constraints import constraints, still_met
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
@@ -48,8 +50,6 @@ def feasible_intervals(
         directions: (k, p); unit rows for single parameters, the base set's matrix for base parameters.
         freedom: of the residuals, as in `intervals`.
     """
-    import cvxpy as cp
-
     scale = np.concatenate([np.tile(UNIT, len(layout.bodies)), _scalar_units(estimate, layout)])
     size = estimate.deviations
     variances, axes = np.linalg.eigh(estimate.covariance / np.outer(size, size))
@@ -65,28 +65,66 @@ def feasible_intervals(
     _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
     U, s, Vt = np.linalg.svd(A @ N)
     shown = int((s > SHOWN * s[0]).sum())
-    along = N @ (Vt[:shown].T / s[:shown])
-    u, w = cp.Variable(shown), cp.Variable(N.shape[1] - shown)
-    x = at + along @ u + N @ Vt[shown:].T @ w
+    steps = np.concatenate([N @ (Vt[:shown].T / s[:shown]), N @ Vt[shown:].T], axis=1)
     beside = miss - U[:, :shown] @ (U[:, :shown].T @ miss)
-    near = cp.SOC(cp.Constant(np.sqrt(rho**2 - beside @ beside)), u + U[:, :shown].T @ miss)
-    direction = cp.Parameter(layout.size)
-    held = [near, cp.norm_inf(w) <= far, *constraints(x, layout, bounds).values()]
-    problem = cp.Problem(cp.Minimize(direction @ (x - at)), held)
+    ball = Ball(U[:, :shown].T @ miss, float(np.sqrt(rho**2 - beside @ beside)), far)
+    farthest = (_by_cones if usual(bounds) else _modelled)(at, steps, ball, layout, bounds)
 
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
     for k, row in enumerate(directions * scale):
         length = np.linalg.norm(row)
         for end, sign in enumerate((1.0, -1.0)):
-            direction.value = sign * row / length
-            if solve(problem, "CLARABEL") not in cp.settings.SOLUTION_PRESENT:  # inaccurate ends are looked at here
+            if (v := farthest(sign * row / length @ steps)) is None:
                 continue
-            found = x.value
+            found = at + steps @ v
             if abs(row @ found) > OPEN / FAR * far * length:
                 ends[k, end] = -sign * np.inf
-            elif still_met(found * scale, layout, bounds):
+            elif still_met(found * scale, layout, bounds):  # inaccurate ends are looked at here
                 ends[k, end], bodies[k, end] = row @ found, found * scale
     return FeasibleIntervals(ends, bodies)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """How far steps v = (u, w) may go: ||u + miss|| <= radius along what the rows show, |w| <= far along what they do not."""
+
+    miss: np.ndarray  # (shown,)
+    radius: float
+    far: float
+
+
+Farthest = Callable[[np.ndarray], np.ndarray | None]  # goal (n,) -> the step (n,) of least goal @ v, or None
+
+
+def _by_cones(at: np.ndarray, steps: np.ndarray, ball: Ball, layout: Layout, bounds: Bounds) -> Farthest:
+    """Clarabel alone, set up once for all directions."""
+    import clarabel
+
+    G, h, cones = bodies_that_exist(layout, bounds, at, steps)
+    shown, n = len(ball.miss), steps.shape[1]
+    wide, long = np.eye(n)[shown:], np.zeros((1 + shown, n))
+    long[1:, :shown] = -np.eye(shown)
+    G = np.concatenate([G, wide, -wide, long])
+    h = np.concatenate([h, np.full(2 * len(wide), ball.far), [ball.radius], ball.miss])
+    cones = [*cones, clarabel.NonnegativeConeT(2 * len(wide)), clarabel.SecondOrderConeT(1 + shown)]
+    return Programme(G, h, cones).least
+
+
+def _modelled(at: np.ndarray, steps: np.ndarray, ball: Ball, layout: Layout, bounds: Bounds) -> Farthest:
+    """Any bounds, by cvxpy."""
+    import cvxpy as cp
+
+    shown = len(ball.miss)
+    v, goal = cp.Variable(steps.shape[1]), cp.Parameter(steps.shape[1])
+    near = cp.SOC(cp.Constant(ball.radius), v[:shown] + ball.miss)
+    held = [near, cp.norm_inf(v[shown:]) <= ball.far, *constraints(at + steps @ v, layout, bounds).values()]
+    problem = cp.Problem(cp.Minimize(goal @ v), held)
+
+    def least(direction: np.ndarray) -> np.ndarray | None:
+        goal.value = direction
+        return v.value if solve(problem, "CLARABEL") in cp.settings.SOLUTION_PRESENT else None
+
+    return least
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from robodyn_pin.identification import feasible
+from robodyn_pin.identification import feasible_intervals as intervals
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 
@@ -48,3 +52,21 @@ def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied):
     assert ours.free == theirs.free
     np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6, atol=1e-8)
     assert ours.values[20] == pytest.approx(0.0, abs=1e-4)  # the constraint holds it
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_are_those_that_cvxpy_finds(monkeypatch, seed):
+    prior = Prior(np.array([[1.0, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01]] * 2), weight=0.01)
+    bounds, rows = Bounds(np.array([[0.01, 5.0]] * 2)), _rows(seed)
+    for group in rows:
+        group.R[:, 13] = 0.0  # nothing shows one entry of body b: what bounds it are the bounds
+    base = base_set(np.concatenate([group.R[:, :-1] for group in rows]), LAYOUT.order)
+    wls = weighted_least_squares(rows, base, 1.0)
+    best = fit_feasible(rows, wls.sigma, LAYOUT, bounds, prior)
+    ours = feasible_intervals(np.eye(23), best, wls, LAYOUT, bounds)
+    monkeypatch.setattr(intervals, "usual", lambda bounds: False)
+    theirs = feasible_intervals(np.eye(23), best, wls, LAYOUT, bounds)
+    assert np.isfinite(ours.ends).all()
+    np.testing.assert_allclose(ours.ends, theirs.ends, rtol=1e-4, atol=1e-6)
+    assert (ours.ends[:, 0] <= best.values + 1e-6).all()
+    assert (best.values <= ours.ends[:, 1] + 1e-6).all()
