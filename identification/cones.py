@@ -47,8 +47,9 @@ class Programme:
     def __init__(self, G: np.ndarray, h: np.ndarray, cones: list[Any]) -> None:
         self._rows = G, h, cones
         # Goals can change only where the rows stay as they are.
-        as_given = {"presolve_enable": False, "chordal_decomposition_enable": False}
-        self._solver = _clarabel(np.zeros(G.shape[1]), *self._rows, **as_given)
+        self._solver = _clarabel(
+            np.zeros(G.shape[1]), *self._rows, presolve_enable=False, chordal_decomposition_enable=False
+        )
 
     def least(self, goal: np.ndarray) -> np.ndarray | None:
         """The v (n,) of the least goal (n,) @ v, which may be inaccurate; None where Clarabel finds none."""
