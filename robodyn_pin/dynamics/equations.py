@@ -61,7 +61,7 @@ def tree_efforts(robot: Robot, state: State) -> np.ndarray:
     for stack in on_axes:
         total += stack.tree(state.q, state.v, state.a)
     for effort in in_closures:
-        total += effort.columns(state.q, state.v, state.a, state.stops, state.loads) @ effort.initial
+        total += effort.columns(state.q, state.v, state.a, state.stops, state.loads, state.warmth) @ effort.initial
     return total
 
 

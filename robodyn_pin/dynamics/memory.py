@@ -14,6 +14,7 @@ import numpy as np
 
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.dynamics.from_motors import close_motors
+from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import WIDTH
@@ -27,11 +28,12 @@ Part = TypeVar("Part")
 
 
 def with_memory(robot: Robot, log: AnyLog, begin: int, state: State) -> State:
-    """The states of a log's samples from `begin` on, with the stops of the robot's friction.
+    """The states of a log's samples from `begin` on, with the stops of the robot's friction, and its warmth.
 
     Raises:
         BadFile: friction with memory that names no stops. ClosureFailed: a measured position out of reach.
     """
+    state = _warm(robot, log, begin, state)
     remembering = [effort for effort in robot.efforts if effort.memory]
     if not remembering:
         return state
@@ -42,6 +44,28 @@ def with_memory(robot: Robot, log: AnyLog, begin: int, state: State) -> State:
         found[effort.memory] = y[:, place : place + r * k].reshape(-1, r, k)
         place += r * k
     return replace(state, stops=found)
+
+
+def _warm(robot: Robot, log: AnyLog, begin: int, state: State) -> State:
+    """The states with what efforts grow with besides the motion.
+
+    Raises:
+        BadLog: the log has no such column.
+    """
+    asked = {effort.spec.warmth for effort in robot.efforts if effort.spec.warmth}
+    if not asked:
+        return state
+    part, warmth = log.section(begin, begin + len(state.q)), {}
+    for each in asked:
+        if each.time is not None:  # since the first row of the file
+            warmth[each] = np.exp(-(part.t - part.t[0] + part.begin / log.rate) / each.time)
+        elif each.column in part.further:
+            warmth[each] = part.further[each.column] - each.at
+        else:
+            raise BadLog(
+                f"{log.name} has no column {each.column!r}, which an effort of {robot.name!r} grows with; read it with this robot"
+            )
+    return replace(state, warmth=warmth)
 
 
 def saturated(robot: Robot, state: State) -> State:
@@ -69,7 +93,9 @@ def stops_along(robot: Robot, states: Iterable[tuple[Part, State]]) -> Iterator[
 
 
 def anyhow(robot: Robot, state: State, rng: np.random.Generator) -> State:
-    """The states with stops at random: what coefficients can show at all."""
+    """The states with stops and warmth at random: what coefficients can show at all."""
+    warmth = {e.spec.warmth: rng.uniform(-1, 1, len(state.q)) for e in robot.efforts if e.spec.warmth}
+    state = replace(state, warmth=warmth or None)
     return _with(robot, state, lambda e: rng.uniform(-1, 1, (len(state.q), len(e.rows), len(e.radii))))
 
 

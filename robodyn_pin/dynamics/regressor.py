@@ -68,7 +68,7 @@ def columns(robot: Robot) -> Columns:
     layout = Layout(
         bodies=tuple(group_name(group) for group in robot.body_groups),
         scalars=distinct([label for e in unknown for label in e.labels]),
-        nonnegative=tuple(e.spec.model not in FREE_SIGN for e in unknown for _ in e.labels),
+        nonnegative=tuple(e.spec.model not in FREE_SIGN and not e.spec.warmth for e in unknown for _ in e.labels),
         copies=tuple(tuple(place[name] for name in group) for group in separate),
     )
     return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))
@@ -181,7 +181,9 @@ def neighbours(joints: np.ndarray, groups: np.ndarray) -> list[tuple[int, int, i
 
 def projected(effort: Effort, state: State) -> np.ndarray:
     """Columns of one effort on the coordinates, T' times those of the tree: (N, d, k)."""
-    return state.T.transpose(0, 2, 1) @ effort.columns(state.q, state.v, state.a, state.stops, state.loads)
+    return state.T.transpose(0, 2, 1) @ effort.columns(
+        state.q, state.v, state.a, state.stops, state.loads, state.warmth
+    )
 
 
 def known_efforts(robot: Robot, state: State) -> np.ndarray:

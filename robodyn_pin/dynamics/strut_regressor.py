@@ -42,7 +42,7 @@ def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
     for effort in robot.efforts:
         if not effort.spec.known:
             Y[:, :, begin : begin + len(effort.labels)] = effort.columns(
-                state.q, state.v, state.a, state.stops, state.loads
+                state.q, state.v, state.a, state.stops, state.loads, state.warmth
             )
             begin += len(effort.labels)
     return Y

@@ -223,7 +223,7 @@ def evened(log: Log, clock: Clock, start: float, begin: int, end: int, first: in
     assert q is not None
     return replace(
         log, t=start + np.arange(begin, end) / clock.rate, q=q, tau=tau, dq=moved(log.dq), ddq=moved(log.ddq),
-        begin=first + begin, after=after,
+        begin=first + begin, after=after, further={key: between(at, x[order], v[order, None])[:, 0] for key, v in log.further.items()},
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Motion logs in memory, SI units."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,9 @@ class Log:
     quality: Quality = UNSEEN
     stamps: bool = False  # rows are taken as new and as sampled at their stamps, whatever the motion says
     delay: float = 0.0  # [s] by which torques come later than positions; none is left of a log on a uniform clock
+    further: Mapping[str, np.ndarray] = field(
+        default_factory=dict
+    )  # (N,) temperatures that efforts of the robot name, by column
     after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
 
     @staticmethod
@@ -93,8 +96,8 @@ class Log:
     def section(self, begin: int, end: int) -> "Log":
         """Samples begin..end."""
         tau, dq, ddq, after = (None if x is None else x[begin:end] for x in (self.tau, self.dq, self.ddq, self.after))
-        t, q = self.t[begin:end], self.q[begin:end]
-        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, begin=self.begin + begin, after=after)
+        t, q, further = self.t[begin:end], self.q[begin:end], {key: x[begin:end] for key, x in self.further.items()}
+        return replace(self, t=t, q=q, tau=tau, dq=dq, ddq=ddq, begin=self.begin + begin, further=further, after=after)
 
     window = section
 
@@ -110,4 +113,5 @@ def joined(parts: Sequence[Log]) -> Log:
         parts[0], t=np.concatenate([p.t for p in parts]), q=np.concatenate([p.q for p in parts]),
         tau=whole([p.tau for p in parts]), dq=whole([p.dq for p in parts]), ddq=whole([p.ddq for p in parts]),
         after=whole([p.after for p in parts]),
+        further={key: np.concatenate([p.further[key] for p in parts]) for key in parts[0].further},
     )  # fmt: skip

@@ -45,6 +45,7 @@ class LogColumns:
 
     def __post_init__(self) -> None:
         ours, count = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)], len(self.table.headers)
+        ours += self._further
         for name, header in self.keys.columns.items():
             if name not in ours:
                 where = f"the column map for {self.table.path.name}; robot {self.robot.name!r} has no such motor"
@@ -73,7 +74,14 @@ class LogColumns:
 
     def needed(self) -> list[str]:
         """Headers that are read."""
-        return [header for prefix in ("t", *PREFIXES) if self._is_read(prefix) for header in self._headers(prefix)]
+        named = [header for prefix in ("t", *PREFIXES) if self._is_read(prefix) for header in self._headers(prefix)]
+        return list(dict.fromkeys([*named, *(self._header(name) for name in self._further)]))
+
+    @property
+    def _further(self) -> list[str]:
+        """Temperatures that efforts of the robot name, where torques are read."""
+        named = [e.spec.warmth.column for e in self.robot.efforts if e.spec.warmth and self.torque]
+        return list(dict.fromkeys(name for name in named if name))
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -97,8 +105,11 @@ class LogColumns:
         return ["t"] if prefix == "t" else [prefix + m for m in self.robot.motors.names]
 
     def _headers(self, prefix: str) -> list[str]:
-        given = [self.keys.columns.get(name, name) for name in self._names(prefix)]
-        return [self.table.headers[header - 1] if isinstance(header, int) else header for header in given]
+        return [self._header(name) for name in self._names(prefix)]
+
+    def _header(self, name: str) -> str:
+        header = self.keys.columns.get(name, name)
+        return self.table.headers[header - 1] if isinstance(header, int) else header
 
     def take(self, cells: "pl.DataFrame", begin: int) -> Log:
         """A part of the file that starts at row `begin`, in SI."""
@@ -124,6 +135,7 @@ class LogColumns:
             simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
             stamps=self.keys.clock == "stamps", delay=self.keys.known_delay,
             quality=replace(UNSEEN, unused=self.unused),
+            further={name: column(cells[self._header(name)], where, line, begin, self.gaps) for name in self._further},
         )  # fmt: skip
 
 

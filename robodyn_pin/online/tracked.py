@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import bodies_base, random_rows
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
-from robodyn_pin.errors import RobodynError, UnknownName
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.bounds import Equality, equalities
 from robodyn_pin.identification.equal_entries import Structure, proportional, structure
@@ -68,10 +68,14 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     """The parameters that are tracked of a robot; its base parameters come from random states near home.
 
     Raises:
-        UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom. BadFile: friction that grows with the load.
+        UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom. BadFile: friction that grows with the load or has warmth.
     """
     check_enough_motors(robot)
     refuse_bearing(robot.efforts, "track")
+    if warm := [e.name for e in robot.efforts if e.spec.warmth]:
+        raise BadFile(
+            f"'track' does not follow the 'warmth' of efforts, and robot {robot.name!r} has some on {', '.join(warm)}; take it out"
+        )
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values

@@ -8,6 +8,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.robot.friction_models import (
     COEFFICIENTS,
     DISSIPATIVE,
+    LOAD,
     MEMORY,
     RUBBING,
     SHAPES,
@@ -19,6 +20,11 @@ from robodyn_pin.robot.friction_models import (
 def check_effort(spec: EffortSpec, where: str) -> None:
     """Raise BadFile where an effort lacks what its model needs, or asks for what it has not."""
     what = f"effort {spec.model!r} on {spec.of!r}"
+    if spec.warmth and (spec.fit or spec.model in (MEMORY, LOAD, "armature")):
+        what_else = "its shape cannot be fitted" if spec.fit else "the model has no warmth"
+        raise BadFile(
+            f"{where}: {what} has 'warmth', but {what_else}; leave it out, or give 'coulomb' or 'viscous' warmth instead"
+        )
     if spec.stops is not None and spec.model != MEMORY:
         raise BadFile(f"{where}: {what} has no stops; 'stops' goes with the model {MEMORY!r}")
     for key, model in (("places", "position"), ("waves", "cogging")):
@@ -61,12 +67,12 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
         given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
         axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
         for name, value in zip(coefficient_names(spec), given, strict=False):
-            if value < 0 and (name in DISSIPATIVE or spec.model in (MEMORY, "position")):
+            if value < 0 and (name in DISSIPATIVE or (spec.model in (MEMORY, "position") and not spec.warmth)):
                 raise ValueError(
                     f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
                     "it would drive itself"
                 )
-        for axis in dict.fromkeys(axes) if spec.model in RUBBING else ():
+        for axis in dict.fromkeys(axes) if spec.model in RUBBING and not spec.warmth else ():
             for name in ("coulomb",) if spec.model == "position" else COEFFICIENTS.get(spec.model, (MEMORY,)):
                 part = (axis, name, *((spec.width, spec.speed) if name not in ("viscous", "quadratic", "cbrt") else ()))
                 if part in seen:

@@ -21,6 +21,7 @@ from robodyn_pin.robot.friction_models import (
     MEMORY,
     EffortSpec,
     Shape,
+    WarmthSpec,
     basis,
     coefficient_names,
     slopes,
@@ -83,17 +84,19 @@ class Effort:
 
     def columns(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, stops: Mapping[bytes, np.ndarray] | None = None,
-        loads: Mapping[bytes, np.ndarray] | None = None,
+        loads: Mapping[bytes, np.ndarray] | None = None, warmth: Mapping[WarmthSpec, np.ndarray] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the efforts that coefficients of one put on the tree's joints (N, nv, k) at N samples of q, v, a (N, nv).
 
         Args:
-            stops, loads: of the state, where it has them.
+            stops, loads, warmth: of the state, where it has them; without warmth the robot is warm, and at the reference.
 
         Raises:
             BadFile: friction with memory, and the motion before is not known; with load, and the load is not known.
         """
         rows = self.rows
+        if self.spec.warmth and warmth is None:
+            return np.zeros((*v.shape, len(self.labels)))
         if self.memory:
             return np.einsum("nrk,rj->njk", self._remembered(stops), rows)
         along = self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T)
@@ -104,7 +107,7 @@ class Effort:
             axes = self.loops.axes(q)
             for name, moments in zip(self.closures, self._moments(axes, v), strict=True):
                 total += self.loops.turning(name)[:, None] * (axes.transpose(0, 2, 1) @ moments)
-        return total
+        return total * warmth[self.spec.warmth][:, None, None] if self.spec.warmth and warmth else total
 
     def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return every x' and |w| that the effort acts along, (N, r + closures) [rad/s or m/s]."""
@@ -172,11 +175,11 @@ class Stack:
 
 
 def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
-    """Return the efforts on axes, those of one model together, and the places of the others: in closures, derivatives, with memory or load."""
+    """Return the efforts on axes, those of one model together, and the places of the others: in closures, derivatives, with memory, load or warmth."""
     alike: dict[str, list[int]] = {}
     others = []
     for i, effort in enumerate(efforts):
-        if effort.closures or effort.slope or effort.memory or effort.bears:
+        if effort.closures or effort.slope or effort.memory or effort.bears or effort.spec.warmth:
             others.append(i)
             continue
         model = effort.spec.model_dump_json(exclude={"of", "name", "initial", "known", "fit"})

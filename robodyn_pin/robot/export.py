@@ -122,7 +122,7 @@ def robot_with_friction(robot: Robot, found: list[dict[str, object]], simulated:
 def _elsewhere(effort: Effort, rows: np.ndarray) -> EffortSpec | None:
     """Return what is left of an effort without friction along rows (k, nv), whatever names and gears it uses for them."""
     spec = effort.spec
-    if spec.model not in RUBBING or effort.closures:
+    if spec.model not in RUBBING or effort.closures or spec.warmth:
         return spec
     stays = [k for k, row in enumerate(effort.rows) if not any(parallel(row, other) for other in rows)]
     if len(stays) == len(effort.rows):

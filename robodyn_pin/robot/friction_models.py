@@ -4,10 +4,10 @@ Each is linear in its coefficients. Friction models have shape parameters beside
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
@@ -19,6 +19,22 @@ Model = Literal[
 Shape = Literal["width", "speed"]
 
 
+class WarmthSpec(Strict):
+    """What an effort grows with besides the motion: a temperature above a reference, or the cold of a robot that warms up."""
+
+    column: str | None = None  # of the log, a temperature
+    at: float = 0.0  # its value where the effort is nothing: the reference of the same effort without warmth
+    time: Positive | None = None  # [s] time constant of warming up from the log's begin: exp(-t / time)
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.column is None) == (self.time is None):
+            raise ValueError(
+                "'warmth' names a column of the log, {column: temp_j1, at: 40}, or a time constant, {time: 900}"
+            )
+        return self
+
+
 class EffortSpec(Strict):
     """One entry of `efforts:` in a robot file."""
 
@@ -27,6 +43,9 @@ class EffortSpec(Strict):
     model: Model
     initial: float | list[float] | None = None  # coefficients, before they are identified
     known: bool = False  # given, not to be identified
+    warmth: WarmthSpec | None = (
+        None  # the columns times this; its coefficients come on top of those of the effort without
+    )
     width: float | None = Field(None, gt=0)  # coulomb, stribeck, saturating: tanh(x' / width) [rad/s or m/s]
     speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
     # maxwell_slip: radii of its stops, [rad or m]; default: identification takes some in parts of the axis' spread of position
@@ -94,6 +113,9 @@ DISSIPATIVE = (
 
 def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     """Return the names of a model's coefficients, in the order of its columns."""
+    if spec.warmth:
+        what = "per_degree" if spec.warmth.column else "cold"
+        return [f"{name}_{what}" for name in coefficient_names(spec.model_copy(update={"warmth": None}))]
     if spec.model == MEMORY:
         return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     if spec.model == "position":

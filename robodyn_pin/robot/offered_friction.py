@@ -60,7 +60,8 @@ def offered(robot: Robot, entries: Sequence[str]) -> Robot:
 
 def offers(effort: Effort) -> bool:
     """Whether the models of `choose: friction` stand in an effort's place."""
-    return effort.spec.model in RUBBING and not effort.spec.known and not effort.closures
+    spec = effort.spec
+    return spec.model in RUBBING and not spec.known and not spec.warmth and not effort.closures
 
 
 def _with_model(own: Sequence[Effort], model: str) -> Effort:

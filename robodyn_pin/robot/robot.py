@@ -19,6 +19,7 @@ from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
 from robodyn_pin.robot.bearing_axes import check_bearing
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.robot.frames import name_frames
+from robodyn_pin.robot.friction_models import WarmthSpec
 from robodyn_pin.robot.identical_bodies import check_identical
 from robodyn_pin.robot.mobility import check_mobility, close_home, rank
 from robodyn_pin.robot.reading import describe
@@ -43,14 +44,14 @@ class State:
     g: np.ndarray  # (N, nv): a = T c'' + g
     stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
     loads: Mapping[bytes, np.ndarray] | None = None  # |load| (N, r) of friction with load [N m or N]; None: not known
+    warmth: Mapping[WarmthSpec, np.ndarray] | None = None  # (N,) that efforts grow with; None: warm, at their reference
 
     def __getitem__(self, samples: slice) -> "State":
         """Return some of the samples."""
-        stops, loads = (
-            {key: x[samples] for key, x in kept.items()} if kept else kept for kept in (self.stops, self.loads)
-        )
+        kept = {name: getattr(self, name) for name in ("stops", "loads", "warmth")}
+        some = {name: {key: x[samples] for key, x in of.items()} if of else of for name, of in kept.items()}
         q, v, a, T, g = (x[samples] for x in (self.q, self.v, self.a, self.T, self.g))
-        return State(q, v, a, T, g, stops, loads)
+        return State(q, v, a, T, g, **some)
 
     def accelerated(self, cdd: np.ndarray) -> "State":
         """Return the same positions and rates with other accelerations c'' (N, d)."""

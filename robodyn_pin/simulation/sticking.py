@@ -105,7 +105,8 @@ class Sticking:
 
 def sticking(robot: Robot) -> Sticking:
     """The robot, its friction along axes taken apart; friction in balls and pins, and with memory, stays with the rest."""
-    rubbing = [e for e in robot.efforts if e.spec.model in RUBBING and e.spec.model != MEMORY and not e.closures]
+    along = [e for e in robot.efforts if not e.closures and not e.spec.warmth]  # a simulated robot is warm
+    rubbing = [e for e in along if e.spec.model in RUBBING and e.spec.model != MEMORY]
     alike, alone = stacks(rubbing)
     rubs = [(x.spec, x.rows, x.shifts, x.values) for x in alike]
     rubs += [(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1))) for e in (rubbing[i] for i in alone)]
