@@ -59,7 +59,7 @@ def _warm(robot: Robot, log: AnyLog, begin: int, state: State) -> State:
     for each in asked:
         if each.time is not None:  # since the first row of the file
             warmth[each] = np.exp(-(part.t - part.t[0] + part.begin / log.rate) / each.time)
-        elif each.column in part.further:
+        elif each.column is not None and each.column in part.further:
             warmth[each] = part.further[each.column] - each.at
         else:
             raise BadLog(
