@@ -20,10 +20,12 @@ from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
+from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, scaled
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
+from robodyn_pin.log_to_robot.gain import Gain
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last, windows
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
@@ -35,7 +37,7 @@ from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import Check, LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
-from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
+from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
@@ -147,6 +149,14 @@ def estimate(
     try:
         if run.delay == "fit":
             run, fit, held_out, delays = in_time(run, fit, held_out, partial(choose_all, robot), progress)
+        gains: tuple[Gain, ...] = ()
+        if run.gains:
+            check_gains(robot)
+            progress("gains of the drives")
+            gains = fit_gains(
+                choose_all(robot, run.model_copy(update={"choose": ChooseSpec()}), windows(fit), progress), windows(fit)
+            )
+            run, fit, held_out = scaled(run, gains), *([amplified(s, gains) for s in each] for each in (fit, held_out))
         logs = windows(fit)
         fitted = choose_all(robot, run, logs, progress)
         if run.robust:
@@ -155,7 +165,7 @@ def estimate(
     except ClosureFailed as error:
         hint = why_not_closed(robot, windows(fit), run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
-    settings, groups = replace(fitted.settings, delays=delays), pooled(fitted.rows)
+    settings, groups = replace(fitted.settings, delays=delays, gains=gains), pooled(fitted.rows)
     robot, run, layout = settings.robot, settings.run, settings.layout
     progress("least squares")
     rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])

@@ -27,6 +27,7 @@ class PayloadSpec(Strict):
 
     link: str  # or frame, any that moves: the payload's numbers count in its frame
     name: str = "payload"
+    known: ShapeSpec | None = None  # what it is, for `gains: fit`
 
 
 class RowsSpec(Strict):
@@ -144,6 +145,9 @@ class RunFile(LogKeys):
     # Of one sample, by coordinate [N m or N]; with more motors than coordinates by motor, unless it says `coordinates`.
     noise: PosesSpec | dict[str, Positive] | Literal["residuals", "limits", "coordinates"] = "residuals"
     gravity: Literal["fit"] | None = None  # its direction from the logs; default: as the robot file says
+    gains: Literal["fit"] | None = (
+        None  # of the drives, by the known payload; default: torques as logged, times `scale`
+    )
     robust: Literal["huber", "student"] | None = None  # torques far off the model count less
     essential: Annotated[float, Field(gt=1)] | None = None  # ratio of relative deviations up to which parameters stay
     gauss_markov: bool = False  # least squares once more, noise correlated between the coordinates
@@ -157,6 +161,10 @@ class RunFile(LogKeys):
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:
+        if self.gains and (self.payload is None or self.payload.known is None):
+            raise ValueError(
+                "'gains: fit' needs a payload that is known, in some of the logs; add 'payload: {link: LINK, known: {mass: 5, radius: 0.1, at: [0, 0, 0]}}'"
+            )
         if self.payload is None:
             if any(log.loaded for log in [*self.fit, *(self.held_out or [])]):
                 raise ValueError("a log is 'loaded: true', but no payload is named; add 'payload: {link: LINK}'")
