@@ -16,7 +16,8 @@ import robodyn_pin
 project = "robodyn_pin"
 author = "The robodyn_pin authors"
 release = robodyn_pin.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "executed"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"  # signatures hold them; their names are of rooms that have no page
 html_theme = "furo"
