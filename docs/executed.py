@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import matplotlib
 
 matplotlib.use("Agg")
-matplotlib.rcParams |= {"svg.hashsalt": "robodyn_pin", "figure.constrained_layout.use": True, "figure.figsize": (7.2, 3.4),
+matplotlib.rcParams |= {"svg.hashsalt": "robodyn_pin", "figure.figsize": (7.2, 3.4),
                         "axes.spines.top": False, "axes.spines.right": False, "font.size": 10}  # fmt: skip
 
 from docutils import nodes
@@ -69,6 +69,7 @@ class Run(SphinxDirective):
         for number in plt.get_fignums():
             count = self.env.temp_data["drawn"] = self.env.temp_data.get("drawn", 0) + 1
             name = f"{self.env.docname}_{count}.svg"
+            plt.figure(number).set_layout_engine("constrained")
             plt.figure(number).savefig(DRAWN / name, metadata={"Date": None})
             files.append(nodes.image(uri=f"drawn/{name}", alt=self.options.get("alt", "what the lines above draw")))
         plt.close("all")
