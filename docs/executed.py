@@ -42,7 +42,12 @@ class Run(SphinxDirective):
     """One block."""
 
     has_content = True
-    option_spec: ClassVar = {"commands": directives.flag, "tables": directives.flag, "hidden": directives.flag, "alt": directives.unchanged}
+    option_spec: ClassVar = {
+        "commands": directives.flag,
+        "tables": directives.flag,
+        "hidden": directives.flag,
+        "alt": directives.unchanged,
+    }
 
     def run(self) -> list[nodes.Node]:
         code, commands = "\n".join(self.content), "commands" in self.options
@@ -69,8 +74,8 @@ class Run(SphinxDirective):
         for number in plt.get_fignums():
             count = self.env.temp_data["drawn"] = self.env.temp_data.get("drawn", 0) + 1
             name = f"{self.env.docname}_{count}.svg"
-            plt.figure(number).set_layout_engine("constrained")
-            plt.figure(number).savefig(DRAWN / name, metadata={"Date": None})
+            plt.figure(number).tight_layout()
+            plt.figure(number).savefig(DRAWN / name, metadata={"Date": None}, bbox_inches="tight")
             files.append(nodes.image(uri=f"drawn/{name}", alt=self.options.get("alt", "what the lines above draw")))
         plt.close("all")
         return files
