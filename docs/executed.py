@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import matplotlib
-
-matplotlib.use("Agg")
-matplotlib.rcParams |= {"svg.hashsalt": "robodyn_pin", "figure.figsize": (7.2, 3.4),
-                        "axes.spines.top": False, "axes.spines.right": False, "font.size": 10}  # fmt: skip
-
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from matplotlib import pyplot as plt
 from sphinx.util.docutils import SphinxDirective
+
+matplotlib.use("Agg")
+matplotlib.rcParams |= {"svg.hashsalt": "robodyn_pin", "figure.figsize": (7.2, 3.4),
+                        "axes.spines.top": False, "axes.spines.right": False, "font.size": 10}  # fmt: skip
 
 DOCS = Path(__file__).parent
 DRAWN = DOCS / "drawn"
