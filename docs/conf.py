@@ -16,10 +16,11 @@ import robodyn_pin
 project = "robodyn_pin"
 author = "The robodyn_pin authors"
 release = robodyn_pin.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "executed"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "executed", "formulas"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"  # signatures hold them; their names are of rooms that have no page
+html_math_renderer = "formulas"
 html_theme = "furo"
 html_show_search_summary = False  # pages opened from a folder may not read each other
 html_show_copyright = False
