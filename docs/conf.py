@@ -29,8 +29,18 @@ html_title = f"robodyn_pin {release}"
 references.write(Path(__file__).parent)
 
 
+def reachable(app: Any, error: Exception | None) -> None:
+    """Blocks that scroll take the keyboard's focus, and headings of the menu have a level."""
+    for page in [] if error else Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8").replace("<pre>", '<pre tabindex="0">')
+        page.write_text(
+            text.replace('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'), "utf-8"
+        )
+
+
 def setup(app: Any) -> None:
     """Let |x| in docstrings be the size of x, not the name of a substitution."""
+    app.connect("build-finished", reachable)
 
     def escaped(_app: Any, _what: str, _name: str, _found: Any, _options: Any, lines: list[str]) -> None:
         lines[:] = [line.replace("|", "\\|") for line in lines]
