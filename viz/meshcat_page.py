@@ -70,6 +70,12 @@ body {{ margin: 0 }}
 <script>
 var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
 {start}
+function nameControls() {{  // MeshCat's have no labels that a screen reader finds
+  for (const control of viewer.gui.domElement.querySelectorAll("input, select"))
+    control.ariaLabel ||= control.closest("li")?.querySelector(".property-name")?.textContent || "value";
+}}
+nameControls();
+new MutationObserver(nameControls).observe(viewer.gui.domElement, {{childList: true, subtree: true}});
 </script>
 {overlay}</body></html>
 """

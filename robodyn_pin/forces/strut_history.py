@@ -1,6 +1,7 @@
 """Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import at_rows, uniform
 from robodyn_pin.robot.robot import Robot
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BLOCK = 5_000  # samples closed at once
 
@@ -41,6 +45,15 @@ class StrutHistory:
     upper: np.ndarray  # (N, k) along the strut at the end that the tree carries
     edge: int = 0  # rows at both ends whose rates miss what lies beyond
     reach: Reach | None = None  # of the forces' 95 % intervals; None: nothing is known
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return the forces as a data frame [N]: `t, upper_<strut>, lower_<strut>`, tension positive."""
+        import polars as pl
+
+        ends = {"upper": self.upper, "lower": self.lower}
+        return pl.DataFrame(
+            {"t": self.t} | {f"{end}_{s}": x[:, k] for end, x in ends.items() for k, s in enumerate(self.names)}
+        )
 
     @property
     def inside(self) -> "StrutHistory":

@@ -40,10 +40,11 @@ class Explained:
         return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Errors as `TriedErrors` holds them. With more motors than coordinates, they are relative to all torques together."""
-        energy = self.fits.rows.measured(tau) ** 2
-        if tau.shape[1] != left.shape[1]:
-            energy = np.repeat((tau**2).sum(axis=1, keepdims=True), left.shape[1], axis=1)
+        """Errors as `TriedErrors` holds them. With more motors than coordinates, what the motors give a coordinate may cancel:
+        errors are relative to the size of all that reaches it."""
+        rows = self.fits.rows
+        alone = tau.shape[1] == left.shape[1]
+        energy = rows.measured(tau) ** 2 if alone else np.einsum("nij,ni->nj", rows.B**2, tau**2)
         parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]
         sums = np.array([[x[part].sum(axis=0) for part in parts] for x in (left**2, energy)])
         return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))

@@ -24,6 +24,8 @@ from robodyn_pin.robot.export import identified_robot
 from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from robodyn_pin.log_to_robot.diagnosis import Diagnosis
 
 
@@ -83,6 +85,15 @@ class Result:
             f"<p>{escape(repr(self))}</p><ul>{said}</ul><table><caption>Held-out error</caption>"
             f"<tr><th>along</th>{head}</tr>{rows}</table>"
         )
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return the base parameters as a data frame, SI units: label, weighted least squares with its standard deviation
+        (by white noise, and by pieces of the logs), and the feasible fit; `.to_pandas()` makes it one of pandas."""
+        import polars as pl
+
+        from robodyn_pin.output.identification import base_parameters
+
+        return pl.DataFrame(base_parameters(self))
 
     @property
     def robot_before(self) -> Robot:

@@ -10,6 +10,8 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.quality import UNSEEN, Quality
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from robodyn_pin.logs.units import Scale, Units
     from robodyn_pin.robot.robot import Robot
 
@@ -57,6 +59,17 @@ class Log:
 
         keys = keys_of(columns, units, scale, rate, clock, delay)
         return read_table(keys, frame_table(frame, name, simulated), robot, torque)
+
+    def to_frame(self, robot: "Robot") -> "pl.DataFrame":
+        """Return the log as a data frame in SI units: `t, q_<motor>`, and what else it holds of `dq_, ddq_, tau_`."""
+        import polars as pl
+
+        parts = {"q": self.q, "dq": self.dq, "ddq": self.ddq, "tau": self.tau}
+        names = robot.motors.names
+        return pl.DataFrame(
+            {"t": self.t}
+            | {f"{key}_{m}": x[:, k] for key, x in parts.items() if x is not None for k, m in enumerate(names)}
+        )
 
     def __repr__(self) -> str:
         measured = [key for key in ("tau", "dq", "ddq") if getattr(self, key) is not None]

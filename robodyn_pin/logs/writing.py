@@ -9,7 +9,6 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import write_whole
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.parquet_table import write_parquet
-from robodyn_pin.logs.reading import PREFIXES
 from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -22,11 +21,7 @@ def write_log(path: Path, log: Log, robot: Robot, note: str = "") -> None:
     Raises:
         BadFile: neither .csv nor .parquet, or the folder cannot be written.
     """
-    named = {"t": log.t}
-    for prefix, x in zip(PREFIXES, (log.q, log.dq, log.ddq, log.tau), strict=True):
-        if x is not None:
-            named |= {prefix + motor: x[:, k] for k, motor in enumerate(robot.motors.names)}
-    write_table(path, named, note)
+    write_table(path, log.to_frame(robot), note)
 
 
 def write_torques(path: Path, log: Log, tau: np.ndarray, robot: Robot) -> None:

@@ -74,25 +74,35 @@ def _run_text(result: Result) -> str:
     return "".join(f"# {line}\n" for line in note.splitlines()) + yaml.safe_dump(used, sort_keys=False)
 
 
+def base_parameters(result: Result) -> list[dict[str, object]]:
+    """Each base parameter as the estimates have it, and how sure it is."""
+    base, wls, names = result.wls.base, result.wls, result.layout.labels
+    by_pieces = [x if np.isfinite(x) else None for x in result.estimates.pieces.deviations(wls.values).tolist()]
+    columns = (wls.values.tolist(), wls.deviations.tolist(), by_pieces, base.of(result.feasible.values).tolist())
+    return [
+        {"label": label, "wls": value, "deviation": deviation, "deviation_by_pieces": honest, "feasible": consistent}
+        for label, value, deviation, honest, consistent in zip(base.labels(names), *columns, strict=True)
+    ]
+
+
 def summary_of(result: Result) -> dict[str, object]:
     """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""
     base = result.wls.base
     names, d = result.layout.labels, list(result.robot_before.coordinates.names)
     inertial = int((base.columns < result.layout.first_scalar).sum())
-    verdict, fit, wls = result.verdict, result.feasible, result.wls
+    verdict, fit = result.verdict, result.feasible
     eigenvalues = dict(zip(result.layout.bodies, fit.eigenvalues.tolist(), strict=True))
-    by_pieces = [x if np.isfinite(x) else None for x in result.estimates.pieces.deviations(wls.values).tolist()]
-    columns = (wls.values.tolist(), wls.deviations.tolist(), by_pieces, base.of(fit.values).tolist())
-    parameters = [
-        {"label": label, "wls": value, "deviation": deviation, "deviation_by_pieces": honest, "feasible": consistent}
-        for label, value, deviation, honest, consistent in zip(base.labels(names), *columns, strict=True)
-    ]
     return {
         "robot": result.name,
         "simulated": result.simulated,
         "verdict": {"accepted": verdict.accepted, "scope": verdict.scope}
         | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions), "friction": verdict.friction},
-        "base": {"count": base.size, "inertial": inertial, "condition": base.condition, "parameters": parameters},
+        "base": {
+            "count": base.size,
+            "inertial": inertial,
+            "condition": base.condition,
+            "parameters": base_parameters(result),
+        },
         "copies": [_copies(c) for c in result.copies],
         **result.estimates.further.summary(names, d),
         "feasible": {
@@ -120,7 +130,7 @@ def summary_of(result: Result) -> dict[str, object]:
             "count": len(result.estimates.pieces.without),
             "seconds": result.estimates.pieces.seconds,
             "rows": result.estimates.pieces.independent,
-            "effective_rows": result.estimates.pieces.samples(wls),
+            "effective_rows": result.estimates.pieces.samples(result.wls),
         },
         "noise": noise_found(result.run, result.robot_before, result.wls.sigma),
         "chosen": [

@@ -49,9 +49,13 @@ def test_the_worst_of_a_strut_is_its_largest_size_at_either_end():
     t, still = np.arange(6) / 10, np.zeros(6)
     pushed, pulled = np.array([90.0, 2, -7, 3, 4, 90]), np.array([90.0, 1, 2, 8, -3, 90])  # 90: swing of the filter
     lower, upper = np.stack([pushed, still + 1], axis=1), np.stack([still, pulled], axis=1)
-    first, second = extremes(StrutHistory("full", t, ("a", "b"), lower, upper, edge=1), 10.0)
+    history = StrutHistory("full", t, ("a", "b"), lower, upper, edge=1)
+    first, second = extremes(history, 10.0)
     assert (first.least, first.greatest, first.worst_at, first.end, first.margin) == (-7, 4, t[2], "lower", 3)
     assert (second.least, second.greatest, second.worst_at, second.end, second.margin) == (-3, 8, t[3], "upper", 2)
+    frame = history.to_frame()
+    assert frame["lower_a"].to_list() == pushed.tolist()
+    assert frame["upper_b"].to_list() == pulled.tolist()
 
 
 @pytest.mark.parametrize("command", ["forces", "joints"])

@@ -79,6 +79,15 @@ def test_a_log_without_mistakes_gets_none_told(name, motion, noise):
     assert told(*simulated(name, motion, noise)) == []
 
 
+@pytest.mark.parametrize("coordinates", [["x", "y", "phi"], ["m1", "m2", "m3"]])
+def test_a_motor_more_than_needed_makes_no_other_look_scaled(coordinates):
+    """Torques of motor 1, scaled, say nothing of coordinates m2 and m3, so they cannot make those look explained."""
+    robot, motion = load("dualv"), read_motion(ROOT / "examples/dualv_empty_motion.yaml")
+    log = uniform(simulate(robot, motion, Noise(np.full(4, 10.0), seed=1, internal=6.0)))
+    run = RunFile(robot="dualv", fit=[LogSpec(file=Path("log.csv"))])
+    assert likely_mistakes(robot.with_coordinates(coordinates), [log], run, suspicious=True) == ()
+
+
 @pytest.mark.parametrize("name", ["mtm", "panda", "tx40"])
 def test_measured_logs_get_none_told(measured_logs, name):
     path = ROOT / f"tests/runs/{name}.yaml"

@@ -24,3 +24,7 @@ def test_a_result_prints_its_verdict_in_a_line_and_shows_an_error_for_each_coord
         assert len(re.findall(rf"<tr><td>{name}</td><td>[\d.e+-]+</td><td>[\d.e+-]+</td></tr>", page)) == 1
     for said in (*result.verdict.reasons, *result.verdict.cautions):
         assert escape(said) in page
+    frame, base = result.to_frame(), result.wls.base
+    assert frame["wls"].to_list() == result.wls.values.tolist()
+    assert frame["label"].to_list() == base.labels(result.layout.labels)
+    assert list(frame.to_pandas().columns) == frame.columns

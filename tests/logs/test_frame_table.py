@@ -60,3 +60,10 @@ def test_the_package_says_its_version():
     from importlib.metadata import version
 
     assert rp.__version__ == version("robodyn_pin")
+
+
+def test_a_log_becomes_the_frame_that_it_came_from():
+    frame = rp.Log.from_frame(COLUMNS, ROBOT).to_frame(ROBOT)
+    assert frame.columns == list(COLUMNS)
+    for key, x in COLUMNS.items():
+        np.testing.assert_array_equal(frame[key], x)

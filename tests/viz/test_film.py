@@ -106,6 +106,7 @@ def test_struts_show_their_colours_on_the_canvas(look, film, history, tmp_path):
     film.write_html(tmp_path / "film.html")
     page = look((tmp_path / "film.html").as_uri(), offline=True, size=LAPTOP)
     wait_for_animation(page)
+    assert page.evaluate("[...document.querySelectorAll('input, select')].filter(e => !e.ariaLabel).length") == 0
     canvas = at(page, TIMES[0])
     for colour in page_colours(page, history.names):
         assert (np.abs(canvas - 255 * colour).max(axis=2) < 2).sum() > 300
