@@ -49,12 +49,11 @@ def balance(robot: Robot, found: Tracking) -> Balance:
         lost * moved,
         (stored[:-1] + stored[1:]) / 2 * moved,
     )
+    motors, disturbance, friction, other = (np.r_[0.0, x.sum(axis=1).cumsum()] for x in works)
     rows = sticking(robot).rows
-    names = tuple(_name(robot, row) for row in rows)
-    return Balance(
-        sum(state_energy(robot, at)), *(np.r_[0.0, x.sum(axis=1).cumsum()] for x in works), names,
-        np.abs(found.rates @ rows.T) <= SLOWEST,
-    )  # fmt: skip
+    names, still = tuple(_name(robot, row) for row in rows), np.abs(found.rates @ rows.T) <= SLOWEST
+    kinetic, potential = state_energy(robot, at)
+    return Balance(kinetic + potential, motors, disturbance, friction, other, names, still)
 
 
 def _of(robot: Robot, rubbing: bool, state: State) -> np.ndarray:
