@@ -64,8 +64,8 @@ def simulate_command(
 ) -> None:
     """Simulate a log of the robot; the file is marked as simulated. A motion outside the robot's limits is refused.
 
-    With a controller, the tracking errors (.csv or .parquet, .svg, .json) are written beside the log; a control loop that
-    is unstable about home ends with exit code 3.
+    With a controller, the tracking errors, what stuck and the balance of energy (.csv or .parquet, .svg, .json) are written
+    beside the log; a control loop that is unstable about home ends with exit code 3.
 
     Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
 

@@ -245,7 +245,11 @@ def driving(robot: Robot, state: State, tau: np.ndarray, wrench: Wrench | None =
 
 def energy(robot: Robot, c: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Kinetic (with armature) and potential energy of the bodies (N,), (N,) [J]."""
-    state = robot.close(c, cd, np.zeros_like(c))
+    return state_energy(robot, robot.close(c, cd, np.zeros_like(c)))
+
+
+def state_energy(robot: Robot, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """As `energy`, at closed states."""
     model, data = robot.model, robot.model.createData()
     kinetic = 0.5 * np.einsum("ni,nij,nj->n", state.v, _tree_mass(robot, state.q), state.v)
     potential = np.array([pin.computePotentialEnergy(model, data, q) for q in state.q])

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SIMULATED = "SIMULATED log: this result says nothing about a real machine."
 
 
+SELDOM = 0.005  # share of samples below which standing still is not worth a line
+
+
 def print_json(content: object) -> None:
     from robodyn_pin.files import json_text
 
@@ -198,6 +201,14 @@ def print_tracking(summary: dict[str, Any], out: Path, carried: str, units: dict
     if cut:
         print(f"torque limits cut off the torque of {', '.join(cut)} of {summary['samples']} samples")
     print(summary["stability"])
+    spent = summary["energy [J]"]
+    print(
+        f"motors did {spent['work of the motors']:.4g} J, the disturbance {spent['work of the disturbance']:.4g} J, "
+        f"friction took {spent['lost to friction']:.4g} J; the balance is open by {spent['largest part that is missing']:.2g} J at most"
+    )
+    still = summary["stood still [share of samples]"].items()
+    if held := [f"{axis} {100 * share:.0f} %" for axis, share in still if share >= SELDOM]:
+        print(f"stood still: {', '.join(held)} of the time")
     print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
 
 

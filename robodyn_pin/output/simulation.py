@@ -15,6 +15,7 @@ from robodyn_pin.logs.writing import write_log, write_table
 from robodyn_pin.motions.motion_file import Motion
 from robodyn_pin.robot.limits import MOTION, limits_of
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.simulation.balance import Balance, balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controllers import ControllerFile
 from robodyn_pin.simulation.simulated_log import Noise, check_noise, leaving
@@ -54,8 +55,9 @@ def controlled_log(
     found = track_motion(robot, controller, noise.encoder_bits, progress)
     if not ignore_limits:
         check_positions(robot, found.joints, partial(leaving, "controlled robot", t))
-    summary = summarise(robot, trial.model, spec, found, out)
-    _write(robot, found, round(spec.rate / trial.motion.rate), noise, summary, out, note)
+    spent = balance(robot, found)
+    summary = summarise(robot, trial.model, spec, found, out) | energies(spent)
+    _write(robot, found, spent, round(spec.rate / trial.motion.rate), noise, summary, out, note)
     return summary
 
 
@@ -75,8 +77,26 @@ def summarise(robot: Robot, model: Robot, spec: ControllerFile, found: Tracking,
     return about | {"files": [f"{out.stem}_tracking{suffix}" for suffix in (out.suffix, ".svg", ".json")]}
 
 
+def energies(spent: Balance) -> dict[str, Any]:
+    """What the summary file holds of works, and of axes that friction held."""
+    parts = {"work of the motors": spent.motors, "work of the disturbance": spent.disturbance}
+    parts |= {"lost to friction": spent.friction, "taken by springs and offsets": spent.other}
+    ends = {what: float(x[-1]) for what, x in parts.items()}
+    ends["gain of kinetic and potential energy"] = float(spent.energy[-1] - spent.energy[0])
+    ends["largest part that is missing"] = float(np.abs(spent.missing).max())
+    share = dict(zip(spent.axes, spent.stuck.mean(axis=0).tolist(), strict=True))
+    return {"energy [J]": ends, "stood still [share of samples]": share}
+
+
 def _write(
-    robot: Robot, found: Tracking, every: int, noise: Noise, summary: dict[str, Any], out: Path, note: str
+    robot: Robot,
+    found: Tracking,
+    spent: Balance,
+    every: int,
+    noise: Noise,
+    summary: dict[str, Any],
+    out: Path,
+    note: str,
 ) -> None:
     from robodyn_pin.viz.plots import svg_file
     from robodyn_pin.viz.tracking import tracking_figure
@@ -86,9 +106,14 @@ def _write(
     tau = tau + noise.of(len(tau), np.random.default_rng(noise.seed))
     log = Log("simulated", found.t[kept], found.q[kept], tau, simulated=True)
     named = {"t": log.t}
-    columns = {"reference": found.reference, "error": found.error, "disturbance": found.disturbance}
+    columns = {"reference": found.reference, "error": found.error, "commanded": found.commanded, "given": found.tau}
+    columns |= {"disturbance": found.disturbance}
     for prefix, x in columns.items():
         named |= {f"{prefix}_{motor}": x[kept, k] for k, motor in enumerate(robot.motors.names)}
+    named |= {f"stuck_{axis}": spent.stuck[kept, k].astype(int) for k, axis in enumerate(spent.axes)}
+    works = {"energy": spent.energy, "work_motors": spent.motors, "work_disturbance": spent.disturbance}
+    works |= {"work_friction": spent.friction, "work_other": spent.other, "work_missing": spent.missing}
+    named |= {f"{name} [J]": x[kept] for name, x in works.items()}
     beside = [out.with_name(name) for name in summary["files"]]
     figure = tracking_figure(found, robot, f"{robot.name} (SIMULATED), {summary['law']}")
     write_table(beside[0], named, f"tracking of {out.name}, reference minus measured; {note}")

@@ -36,8 +36,8 @@ class Tracking:
     reference: np.ndarray  # (N, n) motor positions [rad or m]
     q: np.ndarray  # (N, n) as measured
     tau: np.ndarray  # (N, n) of the motors, within their limits, held until the next sample [N m or N]
+    commanded: np.ndarray  # (N, n) what the controller asked of them, its delay over
     disturbance: np.ndarray  # (N, n) torques added to them
-    saturated: np.ndarray  # (N, n) where a limit cut the torque
     joints: np.ndarray  # (N, nv) positions of the tree
     rates: np.ndarray  # (N, nv)
     stability: Stability
@@ -47,6 +47,11 @@ class Tracking:
     def error(self) -> np.ndarray:
         """Reference minus measured (N, n)."""
         return self.reference - self.q
+
+    @property
+    def saturated(self) -> np.ndarray:
+        """Where a limit cut the torque (N, n)."""
+        return np.asarray(self.commanded != self.tau)
 
     @property
     def largest(self) -> np.ndarray:
@@ -144,14 +149,14 @@ def track_motion(
                 waiting.append(command)
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
-                kept.append((q, tau, wanted != tau, state.q[0], state.v[0]))
+                kept.append((q, tau, wanted, state.q[0], state.v[0]))
                 state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, scheme)
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
-    q, tau, saturated, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, pushes, saturated, joints, rates, verdict, scheme.why)
+    q, tau, commanded, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
+    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, commanded, pushes, joints, rates, verdict, scheme.why)
 
 
 def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:

@@ -1,0 +1,72 @@
+"""Where the work of a controlled robot's motors went, and what friction held, worked out anew from the motion that was simulated."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robodyn_pin.dynamics.equations import state_energy, tree_efforts
+from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
+from robodyn_pin.robot.friction_models import RUBBING
+from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.simulation.closed_loop import Tracking
+from robodyn_pin.simulation.sticking import SLOWEST, sticking
+
+
+@dataclass(frozen=True)
+class Balance:
+    """N samples; works are done from the first sample to each one [J]."""
+
+    energy: np.ndarray  # (N,) kinetic and potential, of the bodies and rotors
+    motors: np.ndarray  # (N,) work of the motors
+    disturbance: np.ndarray  # (N,) work of the disturbing torques
+    friction: np.ndarray  # (N,) what friction took; never falls
+    other: np.ndarray  # (N,) what springs, offsets and cogging took
+    axes: tuple[str, ...]  # (A,) on which friction acts
+    stuck: np.ndarray  # (N, A) which of them stood still
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Work that is nowhere (N,): the error of the integration, and of works summed from sample to sample."""
+        return self.motors + self.disturbance - self.friction - self.other - (self.energy - self.energy[0])
+
+
+def balance(robot: Robot, found: Tracking) -> Balance:
+    """The balance of a controlled motion of the robot, in the coordinates that it was simulated in.
+
+    Motor torques are held over a sample, their work is exact. Friction is that of the robot's files at the mean rate from one sample
+    to the next: an axis that does not move loses nothing.
+    """
+    S, moved = robot.coordinates.S, np.diff(found.joints, axis=0)
+    h = np.diff(found.t)[:, None]
+    at = robot.state(found.joints, found.rates @ S.T, 0 * found.rates @ S.T)
+    middle = robot.state(found.joints[:-1] + moved / 2, moved / h @ S.T, np.diff(found.rates, axis=0) / h @ S.T)
+    lost = _of(robot, True, replace(with_loads(robot, middle), v=moved / h))
+    stored = _of(robot, False, at)
+    driven = moved @ robot.motors.S.T
+    works = (
+        found.tau[:-1] * driven,
+        found.disturbance[:-1] * driven,
+        lost * moved,
+        (stored[:-1] + stored[1:]) / 2 * moved,
+    )
+    motors, disturbance, friction, other = (np.r_[0.0, x.sum(axis=1).cumsum()] for x in works)
+    rows = sticking(robot).rows
+    names, still = tuple(_name(robot, row) for row in rows), np.abs(found.rates @ rows.T) <= SLOWEST
+    kinetic, potential = state_energy(robot, at)
+    return Balance(kinetic + potential, motors, disturbance, friction, other, names, still)
+
+
+def _of(robot: Robot, rubbing: bool, state: State) -> np.ndarray:
+    """Efforts in the tree (N, nv) of friction alone, or of all the rest but bodies and rotors."""
+    efforts = (e for e in robot.efforts if e.spec.model != "armature" and (e.spec.model in RUBBING) == rubbing)
+    part = replace(robot, efforts=tuple(efforts))
+    return tree_efforts(part, state) - body_efforts(part, state)
+
+
+def _name(robot: Robot, row: np.ndarray) -> str:
+    """What a motor or joint is called that moves as `row` (nv,) says, or the combination of joints."""
+    for name, own in zip(robot.motors.names, robot.motors.S, strict=True):
+        if (own == row).all():
+            return name
+    joints = list(robot.model.names)[1:]
+    return "+".join(joints[i] if row[i] == 1 else f"{row[i]:g} {joints[i]}" for i in np.flatnonzero(row))
