@@ -1,22 +1,43 @@
-"""The usual feasible fit as Clarabel takes it: rows of cones written down, since modelling them anew each time takes longer than solving.
+"""Convex programmes over bodies as Clarabel takes them: rows of cones written down, since modelling them anew each time takes longer than solving.
 
-min t over v = (z, t) with t >= ||A z - b|| and, of x = x0 + N z, P(x_i) - least I >= 0 for each body, masses in their bounds,
-some coefficients not negative. Clarabel's form: G v + s = h, s in cones; of symmetric matrices it takes the upper triangle,
-column by column, what is off the diagonal times sqrt 2.
+Each block of rows says h - G v in a cone. Bodies: of x = x0 + N z, P(x_i) - least I >= 0, masses and centres in their bounds, some
+coefficients not negative. Of symmetric matrices Clarabel takes the upper triangle, column by column, what is off the diagonal times sqrt 2.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.bounds import Bounds, copies_of
 from robodyn_pin.identification.constraints import INSET, SLACK
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout
+from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, Layout
 
 
-def usual(bounds: Bounds) -> bool:
-    """Whether bounds ask for no more than these cones."""
-    return not (bounds.total_mass or bounds.boxes or bounds.ellipsoids)
+class Rows(NamedTuple):
+    """h - G z lies in a cone of Clarabel's: "Nonnegative", "SecondOrder" or "PSDTriangle", of this size."""
+
+    G: np.ndarray  # (m, free)
+    h: np.ndarray  # (m,)
+    cone: str
+    size: int
+
+
+def of_bodies(layout: Layout, bounds: Bounds, x0: np.ndarray, N: np.ndarray) -> list[Rows]:
+    """What x = x0 + N z (p,), in units of 1 kg and 0.1 m, must meet besides equalities; as `constraints`."""
+    rows, ends = _linear(layout, bounds)
+    held, least = [Rows(-rows @ N, rows @ x0 - ends, "Nonnegative", len(ends))], _triangle(np.eye(4))
+    for i, (centre, axes) in bounds.ellipsoids.items():  # m >= ||LENGTH h / axes - m centre / axes||
+        part, own = np.zeros((4, layout.size)), slice(10 * i, 10 * i + 4)
+        part[:, own] = np.diag(np.append(1.0, LENGTH / axes))
+        part[1:, 10 * i] = -centre / axes
+        held.append(Rows(-part @ N, part @ x0, "SecondOrder", 4))
+    for i in range(len(layout.bodies)):
+        own = slice(10 * i, 10 * i + 10)
+        h = _of_body() @ x0[own] - SLACK * bounds.eigenvalue * least
+        held.append(Rows(-_of_body() @ N[own], h, "PSDTriangle", 4))
+    return held
 
 
 def nearest_bodies(
@@ -27,38 +48,56 @@ def nearest_bodies(
     Args:
         A, b: (k, free), (k,) of the free variables. reduced: x0 (p,) and N (p, free); None: x is z.
     """
+    p, free = layout.size, A.shape[1]
+    x0, N = reduced if reduced is not None else (np.zeros(p), np.eye(p))
+    linear, *others = (r._replace(G=np.pad(r.G, ((0, 0), (0, 1)))) for r in of_bodies(layout, bounds, x0, N))
+    G = np.block([[np.zeros(free), -1.0], [-A, np.zeros((len(A), 1))]])  # t >= ||A z - b||, and t is to be least
+    error = Rows(G, np.append(0.0, -b), "SecondOrder", 1 + len(A))
+    found, optimal = next(least([linear, error, *others], np.eye(free + 1)[-1:]))
+    return x0 + N @ found[:free] if optimal else None
+
+
+def least(held: Sequence[Rows], goals: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
+    """For each of the goals (k, n), the v (n,) of the least goal @ v that rows allow, and whether Clarabel calls it optimal.
+
+    NaN where it finds none. The rows are given to the solver once, so that many goals cost little more than their steps.
+    """
     import clarabel
     from scipy import sparse
 
-    p, free = layout.size, A.shape[1]
-    x0, N = reduced if reduced is not None else (np.zeros(p), np.eye(p))
-    rows, ends = _linear(layout, bounds)
-    least = SLACK * bounds.eigenvalue * _triangle(np.eye(4))
-    bodies = np.kron(np.eye(len(layout.bodies)), _of_body())
-    h = [rows @ x0 - ends, [0.0], -b, bodies @ x0[: bodies.shape[1]] - np.tile(least, len(layout.bodies))]
-    G = np.zeros((len(rows) + 1 + len(A) + len(bodies), free + 1))
-    G[: len(rows), :free] = -rows @ N
-    G[len(rows), free] = -1.0
-    G[len(rows) + 1 : len(rows) + 1 + len(A), :free] = -A
-    G[len(rows) + 1 + len(A) :, :free] = -bodies @ N[: bodies.shape[1]]
-    cones = [clarabel.NonnegativeConeT(len(rows)), clarabel.SecondOrderConeT(1 + len(A))]
-    cones += [clarabel.PSDTriangleConeT(4)] * len(layout.bodies)
+    cones = [getattr(clarabel, f"{r.cone}ConeT")(r.size) for r in held]
+    G, h = sparse.csc_matrix(np.concatenate([r.G for r in held])), np.concatenate([r.h for r in held])
     settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    goal = np.append(np.zeros(free), 1.0)
-    nothing = sparse.csc_matrix((free + 1, free + 1))
-    solver = clarabel.DefaultSolver(nothing, goal, sparse.csc_matrix(G), np.concatenate(h), cones, settings)
-    found = solver.solve()
-    return x0 + N @ np.array(found.x)[:free] if found.status == clarabel.SolverStatus.Solved else None
+    settings.verbose, settings.presolve_enable = (
+        False,
+        len(goals) == 1,
+    )  # what is presolved cannot be given another goal
+    solver = clarabel.DefaultSolver(sparse.csc_matrix((G.shape[1],) * 2), goals[0], G, h, cones, settings)
+    known = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
+    for k, goal in enumerate(goals):
+        if k:
+            solver.update(q=goal)
+        found = solver.solve()
+        yield np.array(found.x) if found.status in known else np.full(len(goal), np.nan), found.status == known[0]
 
 
 def _linear(layout: Layout, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (m, p) and ends (m,) of rows @ x >= ends: masses of bodies that are not weighed, coefficients that are not negative."""
+    """Rows (m, p) and ends (m,) of rows @ x >= ends: masses of bodies that are not weighed, coefficients that are not
+    negative, the total mass, and boxes of centres."""
     unit, masses = np.eye(layout.size), 10 * np.flatnonzero(~bounds.fixed)
     low, high = bounds.mass[~bounds.fixed].T
     zero = layout.first_scalar + np.flatnonzero(layout.nonnegative)
-    ends = np.concatenate([low * (1 + INSET), -high * (1 - INSET), np.zeros(len(zero))])
-    return np.concatenate([unit[masses], -unit[masses], unit[zero]]), ends
+    rows = [unit[masses], -unit[masses], unit[zero]]
+    ends = [low * (1 + INSET), -high * (1 - INSET), np.zeros(len(zero))]
+    if bounds.total_mass is not None:
+        total = copies_of(bounds) @ unit[10 * np.arange(len(bounds.mass))]
+        rows.append(np.array([total, -total]))
+        ends.append(np.array(bounds.total_mass) * (1, -1))
+    for i, box in bounds.boxes.items():
+        mass, moments = unit[10 * i], unit[10 * i + 1 : 10 * i + 4]
+        rows += [moments - np.outer(box[:, 0] / LENGTH, mass), np.outer(box[:, 1] / LENGTH, mass) - moments]
+        ends.append(np.zeros(6))
+    return np.concatenate(rows), np.concatenate(ends)
 
 
 @cache

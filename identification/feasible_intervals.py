@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, reduction
-from robodyn_pin.identification.constraints import constraints, still_met
+from robodyn_pin.identification.cones import Rows, least, of_bodies
+from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import UNIT, Layout
-from robodyn_pin.identification.solving import solve
 from robodyn_pin.identification.uncertainty import quantile
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
@@ -48,8 +48,6 @@ def feasible_intervals(
         directions: (k, p); unit rows for single parameters, the base set's matrix for base parameters.
         freedom: of the residuals, as in `intervals`.
     """
-    import cvxpy as cp
-
     scale = np.concatenate([np.tile(UNIT, len(layout.bodies)), _scalar_units(estimate, layout)])
     size = estimate.deviations
     variances, axes = np.linalg.eigh(estimate.covariance / np.outer(size, size))
@@ -61,31 +59,30 @@ def feasible_intervals(
     rho = float(np.hypot(np.linalg.norm(miss), quantile(freedom)))
     far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
 
-    # Steps from the feasible estimate: u along what the rows show, in standard deviations, w along what they do not.
+    # Steps z from the feasible estimate: V'z is the step along what the rows show, and that along what they do not.
     _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
-    U, s, Vt = np.linalg.svd(A @ N)
+    U, s, V = np.linalg.svd(A @ N)
     shown = int((s > SHOWN * s[0]).sum())
-    along = N @ (Vt[:shown].T / s[:shown])
-    u, w = cp.Variable(shown), cp.Variable(N.shape[1] - shown)
-    x = at + along @ u + N @ Vt[shown:].T @ w
-    beside = miss - U[:, :shown] @ (U[:, :shown].T @ miss)
-    near = cp.SOC(cp.Constant(np.sqrt(rho**2 - beside @ beside)), u + U[:, :shown].T @ miss)
-    direction = cp.Parameter(layout.size)
-    held = [near, cp.norm_inf(w) <= far, *constraints(x, layout, bounds).values()]
-    problem = cp.Problem(cp.Minimize(direction @ (x - at)), held)
+    U, seen, unseen = U[:, :shown], s[:shown, None] * V[:shown], V[shown:]
+    missed = U.T @ miss
+    radius = np.sqrt(rho**2 - np.sum((miss - U @ missed) ** 2))
+    nothing = np.zeros((1, N.shape[1]))
+    near = Rows(np.concatenate([nothing, -seen]), np.append(radius, missed), "SecondOrder", 1 + shown)
+    close = Rows(np.concatenate([unseen, -unseen]), np.full(2 * len(unseen), far), "Nonnegative", 2 * len(unseen))
 
+    rows = directions * scale
+    length = np.linalg.norm(rows, axis=1)
+    goals = np.stack([rows, -rows], axis=1) / length[:, None, None] @ N
+    steps = least([near, close, *of_bodies(layout, bounds, at, N)], goals.reshape(-1, N.shape[1]))
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
-    for k, row in enumerate(directions * scale):
-        length = np.linalg.norm(row)
-        for end, sign in enumerate((1.0, -1.0)):
-            direction.value = sign * row / length
-            if solve(problem, "CLARABEL") not in cp.settings.SOLUTION_PRESENT:  # inaccurate ends are looked at here
-                continue
-            found = x.value
-            if abs(row @ found) > OPEN / FAR * far * length:
-                ends[k, end] = -sign * np.inf
-            elif still_met(found * scale, layout, bounds):
-                ends[k, end], bodies[k, end] = row @ found, found * scale
+    for (k, end), (step, _) in zip(np.ndindex(ends.shape), steps, strict=True):
+        if not np.isfinite(step).all():
+            continue
+        found = at + N @ step  # inaccurate ends are looked at here
+        if abs(rows[k] @ found) > OPEN / FAR * far * length[k]:
+            ends[k, end] = np.inf if end else -np.inf
+        elif still_met(found * scale, layout, bounds):
+            ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
     return FeasibleIntervals(ends, bodies)
 
 
