@@ -28,14 +28,20 @@ def _rows(seed: int) -> list:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
-    ("mass", "tied"),
-    [([[0.01, 5.0]] * 2, ()), ([[1.0, 1.0], [0.01, 1.5]], ("Iyy = Izz", "my = 0"))],
-    ids=["free", "weighed, at a bound and symmetric"],
+    ("mass", "tied", "more"),
+    [
+        ([[0.01, 5.0]] * 2, (), {}),
+        ([[1.0, 1.0], [0.01, 1.5]], ("Iyy = Izz", "my = 0"), {}),
+        ([[0.01, 5.0]] * 2, (), {"total_mass": (2.0, 2.5), "copies": np.array([2.0, 1.0])}),
+        ([[0.01, 5.0]] * 2, (), {"boxes": {1: np.array([[0.0, 0.03], [-0.1, 0.1], [-0.02, 0.1]])}}),
+        ([[0.01, 5.0]] * 2, (), {"ellipsoids": {1: np.array([[0.01, 0.0, -0.03], [0.03, 0.02, 0.01]])}}),
+    ],
+    ids=["free", "weighed, at a bound and symmetric", "total mass", "box", "ellipsoid"],
 )
-def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied):
+def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied, more):
     written = tuple(e for text in tied for e in equalities(0, text))
     prior = Prior(np.array([[1.0, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01]] * 2), weight=0.01)
-    given = _rows(seed), np.full(2, 0.05), LAYOUT, Bounds(np.array(mass), equalities=written), prior
+    given = _rows(seed), np.full(2, 0.05), LAYOUT, Bounds(np.array(mass), equalities=written, **more), prior
 
     def never(*_: object, **__: object) -> str:
         raise AssertionError("the fit's own cones were not enough")
