@@ -13,6 +13,7 @@ from robodyn_pin.commands.ending import whole
 from robodyn_pin.commands.forces import forces_command, joints_command, predict_command
 from robodyn_pin.commands.friction import friction_command
 from robodyn_pin.commands.identify import compare_command, excite_command, identify_command
+from robodyn_pin.commands.init import init_command
 from robodyn_pin.commands.move import move_command
 from robodyn_pin.commands.plan import plan_command
 from robodyn_pin.commands.pose import pose_command
@@ -38,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    robots_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
+    robots_command, init_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
     joints_command, track_command, record_command, stream_command, plan_command,
 ):  # fmt: skip
     app.command(_command.__name__.removesuffix("_command"))(whole(_command))

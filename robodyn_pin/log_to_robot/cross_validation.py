@@ -14,6 +14,7 @@ from robodyn_pin.log_to_robot.friction_choice import (
     FoldedFriction,
     FrictionChoice,
     choose_friction,
+    with_first,
     with_likeliest_widths,
 )
 from robodyn_pin.log_to_robot.friction_shapes import with_fitted_shapes
@@ -50,9 +51,10 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
     robot = with_speeds(robot, run, logs)
     robot = first_loads(robot, lambda r: _feasible(fold_logs(r, run, logs, np.ones(len(r.efforts)))), progress)
+    if run.choose.friction:  # rates that are good enough to tell friction, then those that go with it
+        some, _ = _choose_rates(with_first(robot, run.choose.friction), run, logs, progress)
+        robot, rubbing = _choose_friction(robot, some, logs, progress)
     run, compared = _choose_rates(robot, run, logs, progress)
-    if run.choose.friction:
-        robot, rubbing = _choose_friction(robot, run, logs, progress)
     open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
     rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
@@ -124,7 +126,7 @@ def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Ca
     if then > CLEARLY * now:
         return ""
     settings = ", ".join(
-        f"{key}: {value}" for key, value in chosen.preparation.model_dump(exclude_defaults=True).items()
+        f"{key}: {value}" for key, value in chosen.preparation.model_dump(mode="json", exclude_defaults=True).items()
     )
     return (
         f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "

@@ -11,6 +11,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import pooled
+from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.friction_choice import (
     FrictionChoice,
 )
@@ -68,6 +69,7 @@ class Settings:
     noticed: tuple[str, ...] = ()  # cautions
     compared: str = ""  # rates, by the torques that they predict
     lean: Lean | None = None  # of gravity, where it was fitted
+    delays: tuple[Delay, ...] = ()  # of the fit logs' torques, where they were fitted
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,12 @@ def _robot_with(robot: Robot, chosen: Mapping[str, Sequence[str]]) -> Robot:
     return replace(robot, efforts=tuple(kept))
 
 
+def with_first(robot: Robot, entries: Sequence[str]) -> Robot:
+    """The robot with the first model of `choose: friction` on every axis that has all of them."""
+    axes = {e.name for e in robot.efforts if offers(e)}
+    return _robot_with(robot, dict.fromkeys(axes, models_of(entries[0], ())))
+
+
 def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     """Error [%] of the feasible fit on each part of the fit data that it has not seen (parts,), of an average part's torques.
 

@@ -1,6 +1,6 @@
 """Data that no fit sees: which samples they are, and what they say of the estimates, found in one pass over them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -39,7 +39,13 @@ def in_motion(selected: Selected) -> Selected:
     begin, end, text = motion_of(selected.log)
     if not text:
         return selected
-    return replace(selected, log=selected.log.window(begin, end), begin=0, end=end - begin, ends=text)
+    left = max(0, selected.begin - begin), min(end, selected.end) - begin
+    return replace(selected, log=selected.log.window(begin, end), begin=left[0], end=left[1], ends=text)
+
+
+def windows(chosen: Sequence[Selected]) -> list[AnyLog]:
+    """The chosen samples as logs of their own: filters do not look beyond them, what lies there may be held out."""
+    return [s.log.window(s.begin, s.end) for s in chosen]
 
 
 def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Selected]]:

@@ -17,6 +17,7 @@ START = 12.0  # [Hz] first cut-off; robots move more slowly, their structures vi
 LOWEST = 0.75  # [Hz]
 HIGHEST = 0.4  # of the sampling rate
 FACTORS = (2.0, 2.0**0.5)  # from one cut-off to the next, coarse and fine
+WORTH = 0.005  # of a motor's share of the error: by more its own cut-off must lower it
 BETTER, LITTLE = 0.99, 0.01  # of the error of automatic rates, and [%]: by so much another cut-off must lower it
 
 
@@ -44,30 +45,46 @@ def rates_by_torques(
 
     def tried(preparation: Preparation) -> float:
         if preparation not in known:
-            progress(f"rates by torques: {preparation.rates}, {preparation.cutoff or 0:.3g} Hz")
+            progress(f"rates by torques: {preparation.rates}, {_hertz(preparation)} Hz")
             try:
                 known[preparation] = error(thin.model_copy(update={"preparation": preparation}), logs)
             except (BadLog, ClosureFailed):
                 known[preparation] = np.inf
         return known[preparation]
 
-    def best_of(rates: str, start: float) -> Preparation:
-        best = _spline(rates, float(np.clip(start, lowest, highest)))
+    motors = logs[0].section(0, 1).q.shape[1]
+
+    def error_at(rates: str, *cutoffs: float) -> float:
+        return tried(_spline(rates, cutoffs)) if lowest <= min(cutoffs) <= max(cutoffs) <= highest else np.inf
+
+    def best_of(rates: str, start: float) -> tuple[str, float]:
+        """One cut-off for all motors."""
+        best = float(np.clip(start, lowest, highest))
         for factor in FACTORS:
             for step in (1 / factor, factor):
-                while lowest <= (cutoff := (best.cutoff or 0.0) * step) <= highest:
-                    if tried(other := _spline(rates, cutoff)) >= tried(best):
-                        break
+                while error_at(rates, best * step) < error_at(rates, best):
+                    best *= step
+        return rates, best
+
+    def of_each(rates: str, common: float) -> tuple[float, ...]:
+        """A higher or a lower cut-off for each motor that is worth it: heavy axes move more slowly than light ones."""
+        best = (common,) * motors
+        for k in range(motors if motors > 1 else 0):
+            for step in (1 / FACTORS[0], FACTORS[0]):
+                other = (*best[:k], common * step, *best[k + 1 :])
+                if error_at(rates, *other) < (1 - WORTH / motors) * error_at(rates, *best):
                     best = other
         return best
 
-    offered = [best_of("positions", START)]
+    found = [best_of("positions", START)]
     if all(log.section(0, 1).dq is not None for log in logs):
-        offered.append(best_of("measured", offered[0].cutoff or START))
+        found.append(best_of("measured", found[0][1]))
     plain = error(thin, logs)
-    best = min(offered, key=tried)
+    leading = min(found, key=lambda each: error_at(*each))
+    best = _spline(leading[0], of_each(*leading))
+    offered = [best if each is leading else _spline(each[0], each[1:]) for each in found]
     least = [
-        f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {p.cutoff:.3g} Hz" for p in offered
+        f"{p.rates} {'rates ' if p.rates == 'measured' else ''}{tried(p):.4g} % at {_hertz(p)} Hz" for p in offered
     ]
     text = f"error of torques inside the fit logs, cross-validated: {', '.join(least)}, by the encoders' noise {plain:.4g} %"
     # Noise that was interpolated onto a uniform clock is no encoders' noise: it has no lead over other rates.
@@ -77,5 +94,13 @@ def rates_by_torques(
     return run.model_copy(update={"preparation": best}), text
 
 
-def _spline(rates: str, cutoff: float) -> Preparation:
-    return Preparation.model_validate({"rates": rates, "differentiation": "auto", "cutoff": float(f"{cutoff:.4g}")})
+def _spline(rates: str, cutoff: Sequence[float]) -> Preparation:
+    """Splines of one cut-off [Hz], or of each motor's."""
+    rounded = [float(f"{c:.4g}") for c in cutoff]
+    one = rounded[0] if len(set(rounded)) == 1 else rounded
+    return Preparation.model_validate({"rates": rates, "differentiation": "auto", "cutoff": one})
+
+
+def _hertz(preparation: Preparation) -> str:
+    """The cut-offs, in the motors' order where they differ."""
+    return ", ".join(f"{c:.3g}" for c in np.atleast_1d(preparation.cutoff or 0.0))

@@ -1,9 +1,9 @@
 """An identification from run file to result: prepare, choose inside the fit data, estimate, score once on held-out data."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,13 @@ from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
+from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.fit_data import Fitted
+from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
-from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last
+from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last, windows
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
@@ -37,6 +39,7 @@ from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
+from robodyn_pin.logs.late_torques import paired
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
@@ -126,6 +129,8 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
     log = open_log(run, path, robot)
     begin, end = rows_of(spec, log.size)
+    own = paired(log.name, log.size, log.rate, run.known_delay)
+    begin, end = max(begin, own.start), min(end, own.stop)
     with path.open("rb") as file:
         found = Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
     return found if spec.rows else in_motion(found)
@@ -137,18 +142,20 @@ def estimate(
     """All estimators on the fit data; the held-out data are read once, at the end."""
     if run.payload:
         robot = carrying(robot, run.payload.name, run.payload.link)
-    # Filters must not look beyond the fit rows: what lies there may be held out.
-    logs = [s.log.window(s.begin, s.end) for s in fit]
     robust = ""
+    delays: tuple[Delay, ...] = ()
     try:
+        if run.delay == "fit":
+            run, fit, held_out, delays = in_time(run, fit, held_out, partial(choose_all, robot), progress)
+        logs = windows(fit)
         fitted = choose_all(robot, run, logs, progress)
         if run.robust:
             logs, robust = tempered(fitted, logs, run.robust, progress)
             fitted = choose_all(robot, run, logs, progress)
     except ClosureFailed as error:
-        hint = why_not_closed(robot, logs, run)
+        hint = why_not_closed(robot, windows(fit), run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
-    settings, groups = fitted.settings, pooled(fitted.rows)
+    settings, groups = replace(fitted.settings, delays=delays), pooled(fitted.rows)
     robot, run, layout = settings.robot, settings.run, settings.layout
     progress("least squares")
     rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
@@ -209,7 +216,7 @@ def estimate(
     )
 
 
-def choose_all(robot: Robot, run: RunFile, logs: list[AnyLog], progress: Progress) -> Fitted:
+def choose_all(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
     """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts."""
     fitted = choose(robot, run, logs, progress)
     if not run.gravity:

@@ -124,6 +124,7 @@ class ScoreSpec(Strict):
 class RunFile(LogKeys):
     """An identification: from logs to a robot."""
 
+    finds_delay = True
     robot: str
     coordinates: list[str] | None = (
         None  # joints or motors that torques are projected onto; default: as the robot file says

@@ -63,7 +63,7 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess(f"the time column looks as if it ran {said}", (), one, one, factor)
     for k, delay in enumerate(DELAYS):
         late = f"{1e3 * abs(delay):g} ms {'late' if delay > 0 else 'early'}"
-        yield Guess(f"all torques look {late}", (), one, one, delay=k)
+        yield Guess(f"all torques look {late} ('delay: fit' finds by how much)", (), one, one, delay=k)
         for motor, m in enumerate(names if n > 1 else ()):
             yield Guess(f"tau_{m} looks {late}", (motor,), one, one, delay=k)
     if far.any():

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Positive, Strict
 from robodyn_pin.logs.filters import FORGOTTEN, SETTLED, Lowpass, differences
 from robodyn_pin.logs.fourier_series import Series, find_period, fit_series
 from robodyn_pin.logs.log import Log
@@ -29,7 +29,8 @@ class Preparation(Strict):
     differentiation: Literal["filter", "spline", "fourier", "auto"] | None = None  # default: `way`
     filter: Lowpass | None = None  # on positions and measured rates, before differentiation
     period: Annotated[float, Field(gt=0)] | None = None  # [s] of a motion that repeats; default: looked for in the log
-    cutoff: Annotated[float, Field(gt=0)] | None = None  # [Hz] of the spline; default: as the encoders' noise asks
+    # [Hz] of the spline, of all motors or of each in the robot's order; default: as the encoders' noise asks
+    cutoff: Positive | Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
 
     @property
     def way(self) -> str:
@@ -92,7 +93,7 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     known = _KNOWN.setdefault(log, {})
     if preparation not in known:
         found = _rates_of(log, preparation)
-        known[preparation] = found if log.quality.regular or isinstance(found, Spline) else AtTorques(found)
+        known[preparation] = found if not log.apart or isinstance(found, Spline) else AtTorques(found)
     return known[preparation]
 
 
@@ -159,9 +160,14 @@ def _cut_off(log: AnyLog, preparation: Preparation) -> Rates:
     measured = preparation.rates == "measured" and not (first.dq is None and preparation.way == "auto")
     if measured and first.dq is None:
         raise BadLog(f"{log.name} has no columns dq_<motor>; give them or set 'rates: positions'")
-    highest = min(2 * np.pi * (preparation.cutoff or 0.0) / log.rate, HIGHEST)
-    spline = Smoothing(np.full(first.q.shape[1], highest))
-    text = f"spline that passes {highest * log.rate / (2 * np.pi):.3g} Hz over {'measured rates' if measured else 'positions'}"
+    asked, motors = np.atleast_1d(preparation.cutoff or 0.0), first.q.shape[1]
+    if len(asked) not in (1, motors):
+        raise BadLog(
+            f"{log.name}: {len(asked)} cut-offs for {motors} motors; give one, or one for each motor in the robot's order"
+        )
+    spline = Smoothing(np.minimum(2 * np.pi * asked / log.rate, HIGHEST) * np.ones(motors))
+    passes = _range(spline.cutoff * log.rate / (2 * np.pi))
+    text = f"spline that passes {passes} Hz over {'measured rates' if measured else 'positions'}"
     return Spline(spline, *_clock(log), text, spline.settled, measured)
 
 
@@ -318,7 +324,7 @@ def _series_text(series: Series, seen: Spectrum) -> str:
 
 
 def _range(values: np.ndarray) -> str:
-    low, high = f"{values.min():.2g}", f"{values.max():.2g}"
+    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
     return low if low == high else f"{low} to {high}"
 
 

@@ -30,19 +30,20 @@ class Log:
     line: Callable[[int], int] = (2).__add__  # of the file that holds a row
     quality: Quality = UNSEEN
     stamps: bool = False  # rows are taken as new and as sampled at their stamps, whatever the motion says
+    delay: float = 0.0  # [s] by which torques come later than positions; none is left of a log on a uniform clock
     after: np.ndarray | None = None  # (N,) [s] after t at which torques were sampled, of a log put on a uniform clock
 
     @staticmethod
     def from_frame(
         frame: Any, robot: "Robot", columns: Mapping[str, str | int] | None = None, units: "Units | None" = None,
         torque: bool = True, scale: "Scale | None" = None, rate: float | None = None, clock: str = "found",
-        simulated: bool = False, name: str = "frame",
+        simulated: bool = False, name: str = "frame", delay: float = 0.0,
     ) -> "Log":  # fmt: skip
         """Return the log in a data frame of pandas or polars, or in a mapping of names to arrays; nothing is written.
 
         Args:
             frame: columns `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`; `t` in seconds or as datetime.
-            columns, units, torque, scale, rate, clock: as `read_log`.
+            columns, units, torque, scale, rate, clock, delay: as `read_log`.
             simulated: whether results say so. name: what messages call the frame; its rows count from 0.
 
         Raises:
@@ -51,7 +52,7 @@ class Log:
         from robodyn_pin.logs.frame_table import frame_table
         from robodyn_pin.logs.reading import keys_of, read_table
 
-        keys = keys_of(columns, units, scale, rate, clock)
+        keys = keys_of(columns, units, scale, rate, clock, delay)
         return read_table(keys, frame_table(frame, name, simulated), robot, torque)
 
     def __repr__(self) -> str:
@@ -68,6 +69,11 @@ class Log:
     def rate(self) -> float:
         """Mean sampling rate [Hz]."""
         return (len(self.t) - 1) / float(self.t[-1] - self.t[0])
+
+    @property
+    def apart(self) -> bool:
+        """Whether torques were sampled at other times than positions."""
+        return self.after is not None
 
     @property
     def efforts(self) -> np.ndarray:

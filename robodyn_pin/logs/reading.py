@@ -122,7 +122,7 @@ class LogColumns:
         return Log(
             self.table.path.name, t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
             simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
-            stamps=self.keys.clock == "stamps",
+            stamps=self.keys.clock == "stamps", delay=self.keys.known_delay,
             quality=replace(UNSEEN, unused=self.unused),
         )  # fmt: skip
 
@@ -144,6 +144,7 @@ def read_log(
     scale: Scale | None = None,
     rate: float | None = None,
     clock: Literal["found", "stamps"] = "found",
+    delay: float = 0.0,
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
 
@@ -154,20 +155,22 @@ def read_log(
         scale: factors of single motors, after the units.
         rate: [Hz] of a log without a clock.
         clock: when rows were sampled: as the motion shows, or at their stamps, and all of them anew.
+        delay: [s] by which torques come later than the positions of their rows.
 
     Raises:
         BadLog: names the file, the column and the row of what is wrong.
         UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
     """
-    return read_as(keys_of(columns, units, scale, rate, clock), path, robot, torque)
+    return read_as(keys_of(columns, units, scale, rate, clock, delay), path, robot, torque)
 
 
 def keys_of(
-    columns: Mapping[str, str | int] | None, units: Units | None, scale: Scale | None, rate: float | None, clock: str
-) -> LogKeys:
+    columns: Mapping[str, str | int] | None, units: Units | None, scale: Scale | None, rate: float | None, clock: str,
+    delay: float,
+) -> LogKeys:  # fmt: skip
     """What a run file would say of a log, from arguments."""
     return LogKeys.model_construct(
-        columns=dict(columns or {}), units=units or Units(), scale=scale or Scale(), rate=rate, clock=clock
+        columns=dict(columns or {}), units=units or Units(), scale=scale or Scale(), rate=rate, clock=clock, delay=delay
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
+from robodyn_pin.logs.late_torques import late_log, late_pieces, late_rows, paired
 from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
@@ -37,6 +38,7 @@ class StoredLog:
     end: int
     read: Callable[[int, int], Log]
     loaded: bool = False  # the robot carried the payload of the run
+    apart: bool = False  # torques were sampled at other times than positions
 
     @property
     def size(self) -> int:
@@ -95,7 +97,25 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
     if not whole.regular:
         at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
         section = _evened(read, clock, at, np.concatenate(marks), rows)
-    return StoredLog(path.name, mean, whole, "simulated" in table.notes.lower(), 0, rows, section)
+    simulated = "simulated" in table.notes.lower()
+    found = StoredLog(path.name, mean, whole, simulated, 0, rows, section, apart=not whole.regular)
+    return late(found, keys.known_delay)
+
+
+def late(log: AnyLog, delay: float) -> AnyLog:
+    """A log on a uniform clock, each torque beside the motion that it belongs to, as `late_log`."""
+    if not delay:
+        return log
+    if isinstance(log, Log):
+        return late_log(log, delay)
+    stored, rate, reach = log, log.rate, abs(round(delay * log.rate))
+    paired(log.name, log.size, rate, delay)
+
+    def read(begin: int, end: int) -> Log:
+        low, high = max(stored.begin, begin - reach), min(end + reach, stored.end)
+        return late_rows(stored.read(low, high), rate, delay, begin - low, end - low)
+
+    return replace(stored, read=read, apart=True)
 
 
 def _evened(
@@ -127,11 +147,16 @@ def _evened(
 
 def log_pieces(keys: LogKeys, path: Path, robot: Robot) -> Iterator[Log]:
     """A log with torques, read as a file says, in pieces of PIECE rows, at least one, for users who look at every sample in turn: cells without a
-    number are NaN, the clock is as it is.
+    number are NaN, the clock is as it is, torques that come late are beside the motion of the nearest row.
 
     Raises:
         BadLog, UnknownName: names the file and the column of what is wrong.
     """
+    pieces = _pieces(keys, path, robot)
+    return late_pieces(pieces, keys.known_delay) if keys.known_delay else pieces
+
+
+def _pieces(keys: LogKeys, path: Path, robot: Robot) -> Iterator[Log]:
     table, begin = open_table(path), 0
     layout = LogColumns(table, robot, keys, torque=True, gaps=True)
     for cells in table.pieces(layout.needed(), PIECE):

@@ -16,6 +16,7 @@ from robodyn_pin.logs.clock import (
     rows_around,
     sampled,
 )
+from robodyn_pin.logs.late_torques import late_log
 from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.quality import Quality, counted, merged
 from robodyn_pin.robot.limits import torque_limits
@@ -37,18 +38,20 @@ def clock_of(log: Log) -> Clock:
 
 def uniform(log: Log) -> Log:
     """The log on a uniform clock of its mean step: sampled when its values show that it was, without repeated rows; unchanged
-    if its clock is regular, its values come in time and no row is repeated.
+    if its clock is regular, its values come in time and no row is repeated. Torques that come late are beside their motion.
 
     The same object each time, so that what is found of it is found once.
     """
-    if log.quality.regular:
-        return log
-    return _even(log)[0]
+    return log if _in_time(log) else _even(log)[0]
 
 
 def torque_times(log: Log) -> np.ndarray:
     """Times (N,) [s] on the uniform clock at which the torques of a log's rows were sampled; its stamps if these are true."""
-    return log.t if log.quality.regular else _even(log)[1]
+    return log.t if _in_time(log) else _even(log)[1]
+
+
+def _in_time(log: Log) -> bool:
+    return log.quality.regular and not log.delay
 
 
 _EVEN: WeakKeyDictionary[Log, tuple[Log, np.ndarray]] = (
@@ -58,7 +61,8 @@ _EVEN: WeakKeyDictionary[Log, tuple[Log, np.ndarray]] = (
 
 def _even(log: Log) -> tuple[Log, np.ndarray]:
     if log not in _EVEN:
-        _EVEN[log] = _evened(log)
+        even, times = (log, log.t) if log.quality.regular else _evened(log)
+        _EVEN[log] = (late_log(even, log.delay), times - log.delay) if log.delay else (even, times)
     return _EVEN[log]
 
 

@@ -1,6 +1,6 @@
 """Units of a log that is not in SI: by kind of axis, and a factor and sign of single motors."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
@@ -71,6 +71,21 @@ class LogKeys(Strict):
     clock: Literal["found", "stamps"] = "found"  # when rows were sampled: as the motion shows, or at their stamps
     units: Units = Units()
     scale: Scale = Scale()
+    finds_delay: ClassVar[bool] = False
+    delay: float | Literal["fit"] = (
+        0.0  # [s] by which torques come later than positions; `fit`: what an identification finds
+    )
+
+    @property
+    def known_delay(self) -> float:
+        """The delay that is named; zero before it is found."""
+        return 0.0 if isinstance(self.delay, str) else self.delay
+
+    @model_validator(mode="after")
+    def _found_by_identification(self) -> Self:
+        if self.delay == "fit" and not self.finds_delay:
+            raise ValueError("only an identification finds a delay; give it in seconds, 'delay: 0.004'")
+        return self
 
 
 def factors(robot: Robot, units: Units, scale: Scale) -> tuple[np.ndarray, np.ndarray]:

@@ -78,6 +78,8 @@ def print_result(result: "Result", folder: Path) -> None:
     )
     if result.settings.lean:
         print(result.settings.lean)
+    for delay in result.settings.delays:
+        print(delay)
     for s in result.settings.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (starting value {s.start:.4g})")
     print_further(result, one)

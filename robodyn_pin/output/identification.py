@@ -106,6 +106,7 @@ def summary_of(result: Result) -> dict[str, object]:
         },
         "payload": payload_summary(result.robot_before, base.labels(names), base, result.payload),
         "gravity": None if (lean := result.settings.lean) is None else lean.summary(),
+        "delays": [delay.summary() for delay in result.settings.delays],
         "shapes": [s.__dict__ for s in result.settings.shapes],
         **result.check.diagnosis.summary(names, d),
         "at_bounds": result.at_bounds,

@@ -1,4 +1,4 @@
-"""A robot's file read, whatever its kind: URDF, MJCF, our YAML, Gepetto's YAML."""
+"""A robot's file read, whatever its kind: URDF, MJCF, SDF, our YAML, Gepetto's YAML."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.gepetto import GepettoFile, from_gepetto
 from robodyn_pin.robot.mjcf import read_mjcf
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
+from robodyn_pin.robot.sdf import read_sdf
 from robodyn_pin.robot.urdf_tree import read_xml
 
 CONTAINED = {
@@ -21,29 +22,35 @@ CONTAINED = {
 def describe(path: Path) -> tuple[RobotFile, str, Path]:
     """Return what a file says of a robot: robot file, text of the URDF, path for messages and meshes.
 
-    A URDF or MJCF alone, one of our YAML files beside either, or Gepetto's YAML beside a URDF. What our YAML
-    says counts more than what MJCF says; closures of both count, and efforts of MJCF that the YAML does not name.
+    A URDF, MJCF or SDF alone, one of our YAML files beside it, or Gepetto's YAML beside a URDF. What our YAML says
+    counts more than what MJCF or SDF says; closures of both count, and efforts of these that the YAML does not name.
 
     Raises:
         BadFile, UnknownName: the file does not exist or contradicts itself.
     """
     if path.suffix in (".yaml", ".yml"):
         text = read_text(path)
-        if any(line.startswith("closed_loop:") for line in text.splitlines()):
+        if is_gepetto(text):
             return from_gepetto(parse_yaml(text, GepettoFile, str(path)), path)
         file = parse_yaml(text, RobotFile, str(path))
         tree = resolve(path.parent, file.urdf)
     else:
         file, tree = RobotFile(urdf=Path(path.name)), path
     text = read_text(tree)
-    if tree.suffix != ".xml" or read_xml(text, tree).tag == "robot":
+    kind = read_xml(text, tree).tag if tree.suffix != ".urdf" else "robot"
+    if kind == "robot":
         return file, text, tree
-    found, urdf = read_mjcf(tree)
+    found, urdf = read_sdf(tree) if kind == "sdf" else read_mjcf(tree)
     changes = {key: getattr(file, key) for key in file.model_fields_set}
     changes["closures"] = [*found.closures, *file.closures]
     changes["efforts"] = [*file.efforts, *_not_named(found.efforts, file)]
     changes["sources"] = found.sources | file.sources
     return found.model_copy(update=changes), urdf, tree
+
+
+def is_gepetto(text: str) -> bool:
+    """Return whether a YAML is Gepetto's description of loops, not a robot file of ours."""
+    return any(line.startswith("closed_loop:") for line in text.splitlines())
 
 
 def _not_named(efforts: Sequence[EffortSpec], file: RobotFile) -> list[EffortSpec]:

@@ -4,18 +4,17 @@ from pathlib import Path
 
 from robodyn_pin.errors import BadFile, UnknownName
 
-DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml")
+DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml", ".sdf")
 OTHER_FORMATS = {
     ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
-    ".sdf": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
-    ".world": "SDF is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".world": "a world is read from files that end in .sdf, with one model that has joints; rename it",
     ".mjcf": "MJCF is read from files that end in .xml; rename it",
-    ".usd": "USD is not read; load the URDF (.urdf) or MJCF (.xml) of this robot",
+    ".usd": "USD is not read; load the URDF (.urdf), MJCF (.xml) or SDF (.sdf) of this robot",
 }
 
 
 def find(source: str | Path) -> Path:
-    """Return the YAML, URDF or MJCF file that a catalogue name, path or result folder stands for."""
+    """Return the YAML, URDF, MJCF or SDF file that a catalogue name, path or result folder stands for."""
     from robodyn_pin.urdf import catalogue
 
     path = Path(source)
@@ -31,6 +30,6 @@ def find(source: str | Path) -> Path:
     robots = catalogue()
     if str(source) not in robots:
         raise UnknownName(
-            "robot", str(source), "the catalogue (and no such .yaml, .urdf, .xml or result folder)", robots
+            "robot", str(source), "the catalogue (and no such .yaml, .urdf, .xml, .sdf or result folder)", robots
         )
     return robots[str(source)]

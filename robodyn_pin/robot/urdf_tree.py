@@ -34,9 +34,9 @@ PREFIXES = {
     "xacro": "it holds macros: expand them first, xacro FILE.xacro > FILE.urdf",
 }
 OTHERS = {  # roots of files that are no URDF
-    "sdf": "; SDF is not read: load the URDF or MJCF of this robot",
+    "sdf": "; SDF files end in .sdf",
     "mujoco": "; MJCF files end in .xml",
-    "gazebo": "; SDF is not read: load the URDF or MJCF of this robot",
+    "gazebo": "; old Gazebo files are not read: gz sdf -p FILE writes SDF",
 }
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 

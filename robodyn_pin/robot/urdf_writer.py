@@ -42,7 +42,7 @@ def urdf_text(
         taken.add(unique)
         ET.SubElement(robot, "link", name=unique)
         joint = ET.SubElement(robot, "joint", name=f"fix_{unique}", type="fixed")
-        _ends(joint, links[j], unique, placement)
+        joint_ends(joint, links[j], unique, placement)
     by_name = {str(link.get("name")): link for link in robot.findall("link")}
     for shape in visuals.geometryObjects if visuals else ():
         _visual(by_name[links[shape.parentJoint]], shape)
@@ -66,7 +66,7 @@ def loaded_urdf(urdf: str, link: str, name: str, x: np.ndarray, placement: pin.S
     root = ET.fromstring(urdf)
     ET.SubElement(root, "link", name=name).append(inertial(pin.Inertia.FromDynamicParameters(x)))
     joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
-    _ends(joint, link, name, placement or pin.SE3.Identity())
+    joint_ends(joint, link, name, placement or pin.SE3.Identity())
     ET.indent(root)
     return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -80,7 +80,7 @@ def _joint(robot: ET.Element, model: pin.Model, j: int, links: dict[int, str], S
     column = S.reshape(6, model.nv)[:, model.joints[j].idx_v]  # with one joint Pinocchio gives a vector
     slides = np.abs(column[:3]).max() > 0.5
     joint = ET.SubElement(robot, "joint", name=model.names[j], type="prismatic" if slides else "revolute")
-    _ends(joint, links[model.parents[j]], links[j], model.jointPlacements[j])
+    joint_ends(joint, links[model.parents[j]], links[j], model.jointPlacements[j])
     ET.SubElement(joint, "axis", xyz=text(column[:3] if slides else column[3:]))
     k = model.joints[j].idx_q
     lower, upper = max(model.lowerPositionLimit[k], -UNLIMITED), min(model.upperPositionLimit[k], UNLIMITED)
@@ -89,13 +89,15 @@ def _joint(robot: ET.Element, model: pin.Model, j: int, links: dict[int, str], S
     ET.SubElement(joint, "limit", {name: text([x]) for name, x in limits.items()})
 
 
-def _ends(joint: ET.Element, parent: str, child: str, placement: pin.SE3) -> None:
+def joint_ends(joint: ET.Element, parent: str, child: str, placement: pin.SE3) -> None:
+    """Write which links a joint ties, and where it lies in the first."""
     ET.SubElement(joint, "parent", link=parent)
     ET.SubElement(joint, "child", link=child)
-    _origin(joint, placement)
+    origin(joint, placement)
 
 
-def _origin(element: ET.Element, placement: pin.SE3) -> None:
+def origin(element: ET.Element, placement: pin.SE3) -> None:
+    """Write an <origin>."""
     rpy = pin.rpy.matrixToRpy(placement.rotation)
     ET.SubElement(element, "origin", xyz=text(placement.translation), rpy=text(rpy))
 
@@ -114,7 +116,7 @@ def _visual(link: ET.Element, shape: pin.GeometryObject) -> None:
     else:
         return  # planes and ellipsoids have no URDF shape
     visual = ET.SubElement(link, "visual")
-    _origin(visual, shape.placement)
+    origin(visual, shape.placement)
     visual.append(drawn)
     material = ET.SubElement(visual, "material", name=f"{shape.name}_colour")
     ET.SubElement(material, "color", rgba=text(shape.meshColor))

@@ -251,3 +251,22 @@ def test_a_part_of_a_log_predicts_as_the_whole_one_but_for_its_edge_rows():
     off = np.abs(part - whole).max(axis=1)
     assert off[edge:-edge].max() < 1e-4 * np.abs(whole).max()
     assert off[[0, -1]].max() > 1e-3 * np.abs(whole).max()
+
+
+@pytest.mark.parametrize("rates", ["positions", "measured"])
+def test_each_motor_has_the_spline_of_its_own_cut_off(rates):
+    log, dq, _ = encoded(6.0)
+    log = replace(log, dq=dq)
+
+    def motion_at(cutoff: object) -> tuple[np.ndarray, ...]:
+        asked = {"differentiation": "spline", "rates": rates, "cutoff": cutoff}
+        return rates_of(log, Preparation.model_validate(asked)).motion(log)
+
+    for own, slow, fast in zip(motion_at([5, 20]), motion_at(5), motion_at(20), strict=True):
+        np.testing.assert_allclose(
+            own, np.stack([slow[:, 0], fast[:, 1]], axis=1), rtol=0, atol=1e-9 * np.abs(own).max()
+        )
+    with pytest.raises(
+        BadLog, match="log: 3 cut-offs for 2 motors; give one, or one for each motor in the robot's order"
+    ):
+        motion_at([5, 20, 40])

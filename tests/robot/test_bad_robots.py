@@ -298,7 +298,7 @@ XML = {
         ),
         ["xacro macros", "xacro four_bar.urdf >"],
     ),
-    "SDF": (lambda t: "<sdf/>", ["found <sdf>", "SDF is not read"]),
+    "SDF": (lambda t: "<sdf/>", ["found <sdf>", "SDF files end in .sdf"]),
     "no limit": (lambda t: t.replace(LIMIT, "", 1), ["'j_crank' is revolute and has no <limit>", "continuous"]),
     "no effort": (lambda t: t.replace(' effort="9"', "", 1), ["'j_crank'", "no 'effort'", "0 where"]),
     "no velocity": (lambda t: t.replace(' velocity="9"', "", 1), ["'j_crank'", "no 'velocity'"]),
@@ -323,7 +323,7 @@ def test_what_is_wrong_with_an_xml_file_is_its_own_sentence(case, capfd):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("a.urdf.xacro", "xacro FILE.xacro > FILE.urdf"), ("a.sdf", "SDF is not read"), ("a.mjcf", "rename it")],
+    [("a.urdf.xacro", "xacro FILE.xacro > FILE.urdf"), ("a.world", "files that end in .sdf"), ("a.mjcf", "rename it")],
 )
 def test_files_of_other_formats_are_refused_by_format(tmp_path, name, said):
     (tmp_path / name).write_text("<x/>")

@@ -188,7 +188,7 @@ BAD = {
         "'p' has no 'anchor'",
     ),
     "a short keyframe": (lambda t: t.replace('qpos="1.0 -0.6 1.5"', 'qpos="1.0"'), "1 positions, expected 3"),
-    "SDF": (lambda t: "<sdf/>", "expected MJCF"),
+    "SDF": (lambda t: "<sdf/>", "expected one model"),
     "half a file": (lambda t: t[:100], "not XML"),
     "a missing include": (lambda t: t.replace("<worldbody>", '<include file="no.xml"/><worldbody>'), r"no\.xml"),
     "no motors": (lambda t: t.replace('<motor joint="j_crank" gear="7"/>', ""), "name 1 independent joints"),

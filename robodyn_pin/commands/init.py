@@ -1,0 +1,108 @@
+"""The first robot file, made of the file that somebody has."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robodyn_pin.commands.options import answer, not_an_input
+from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.robot.first_file import First
+
+
+def init_command(
+    file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, or Gepetto's YAML.")],
+    out: Annotated[Path | None, typer.Option(help="Robot file to write; default: FILE with the suffix .yaml.")] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Log of this robot: its columns and units are looked for, and a run file is written, too."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing: take the usual answer, and say so in the file.")
+    ] = False,
+) -> None:
+    """Write a robot file beside a URDF, MJCF or SDF: motors, loops and friction, with what was found and assumed.
+
+    With --log a run file, too: FILE may then be a robot file or a name of the catalogue.
+
+    Example: robodyn init myrobot.urdf --log mylog.csv --yes
+    """
+    from robodyn_pin.files import write_text
+    from robodyn_pin.robot.first_file import first_file
+
+    if log is not None and (file.suffix in ("", ".yaml", ".yml")):
+        return _run_file(file, log, out)
+    target = out or file.with_suffix(".yaml")
+    not_an_input(target, file)
+    _must_be_new(target)
+    made = first_file(file, target, _usual if yes else _asked)
+    if made.urdf is not None:
+        tree = target.with_suffix(".urdf")
+        if tree.exists():
+            raise RobodynError(
+                f"{tree} exists already, and the tree would be written there; name another file with --out"
+            )
+        write_text(tree, made.urdf)
+    write_text(target, made.text)
+    answer(False, None, _say, made, target)
+    if log is not None:
+        _run_file(target, log, None)
+
+
+def _run_file(robot: Path, log: Path, out: Path | None) -> None:
+    """Write a run file for a log of a robot that has a file."""
+    from robodyn_pin.files import write_text
+    from robodyn_pin.log_to_robot.first_run import first_run
+    from robodyn_pin.robot.robot import load
+
+    target = out or (robot if robot.suffix else Path(robot.name)).with_name(f"{robot.stem}_run.yaml")
+    not_an_input(target, robot, log)
+    _must_be_new(target)
+    made = first_run(load(str(robot)), robot, log, target)
+    write_text(target, made.text)
+    print(f"{target}: a run file for {log}")
+    for what in made.found:
+        print(f"found: {what}")
+    for what in made.assumed:
+        print(f"assumed: {what}")
+    print(f"next: robodyn identify {target}")
+
+
+def _must_be_new(target: Path) -> None:
+    if target.exists():
+        raise RobodynError(f"{target} exists already; name another file with --out, or delete it")
+
+
+def _usual(question: str, answers: list[str]) -> str:
+    return answers[0]
+
+
+def _asked(question: str, answers: list[str]) -> str:
+    """Ask on the terminal."""
+    if not sys.stdin.isatty():
+        raise RobodynError(
+            f"{question}? There is no terminal to ask on; --yes takes {answers[0]!r}"
+            + (f" (others: {'; '.join(answers[1:])})" if answers[1:] else "")
+        )
+    if len(answers) == 1:
+        return str(typer.prompt(f"{question}?", default=answers[0]))
+    for k, text in enumerate(answers, 1):
+        print(f"  {k}: {text}")
+    chosen = typer.prompt(f"{question}?", default=1, type=int)
+    if not 1 <= chosen <= len(answers):
+        raise RobodynError(f"the answer {chosen} is none of 1 to {len(answers)}; nothing was written")
+    return answers[chosen - 1]
+
+
+def _say(made: "First", target: Path) -> None:
+    from robodyn_pin.robot.first_text import summary
+
+    print(f"{target}: {summary(made.robot)}")
+    for what in made.notes.found:
+        print(f"found: {what}")
+    for what in made.notes.assumed:
+        print(f"assumed: {what}")
+    print(f"next: robodyn check {target}; robodyn show {target}")

@@ -1,0 +1,219 @@
+"""The first robot file of files that people have, without a word typed: torques against MuJoCo."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from mechanisms import MECHANISMS, Joint, in_mujoco, sdf, urdf, worst_torque_error
+
+from robodyn_pin.dynamics.equations import inverse_dynamics
+from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.robot.first_file import first_file
+from robodyn_pin.robot.robot import Robot, load
+
+
+def usual(question: str, answers: list[str]) -> str:
+    return answers[0]
+
+
+def silent(question: str, answers: list[str]) -> str:
+    raise AssertionError(f"asked {question}: {answers}")
+
+
+def made(path: Path, ask=usual) -> Robot:
+    """The robot of the file that init writes, loaded from it."""
+    out = path.with_suffix(".yaml")
+    first = first_file(path, out, ask)
+    out.write_text(first.text)
+    return load(out)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_frames_at_one_place_become_closures(tmp_path: Path, name: str):
+    (tmp_path / "r.urdf").write_text(urdf(MECHANISMS[name]))
+    robot = made(tmp_path / "r.urdf", silent)
+    assert robot.motors.names == tuple(MECHANISMS[name].motors)
+    assert worst_torque_error(robot, MECHANISMS[name]) < 1e-8
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_loops_of_sdf_are_kept(tmp_path: Path, name: str):
+    (tmp_path / "r.sdf").write_text(sdf(MECHANISMS[name]))
+    robot = made(tmp_path / "r.sdf")
+    assert robot.motors.names[0] == "m1"
+    assert worst_torque_error(robot, MECHANISMS[name]) < 1e-8
+
+
+def test_closing_frames_of_onshape_become_closures(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    (tmp_path / "r.urdf").write_text(urdf(m, ("closing_{}_1", "closing_{}_2")))
+    robot = made(tmp_path / "r.urdf", silent)
+    assert [c.name for c in robot.loops.closures] == ["tip"]
+    assert worst_torque_error(robot, m) < 1e-8
+
+
+def test_a_closing_frame_without_its_partner_is_named(tmp_path: Path):
+    (tmp_path / "r.urdf").write_text(urdf(MECHANISMS["five_bar"], ("closing_{}_1", "other_{}_2")))
+    with pytest.raises(BadFile, match="'closing_tip_2' is missing"):
+        made(tmp_path / "r.urdf")
+
+
+@pytest.mark.parametrize("name", ["five_bar", "slider_crank"])
+def test_hinges_of_loop_closures_yaml_become_closures(tmp_path: Path, name: str):
+    m = MECHANISMS[name]
+    (tmp_path / "urdf").mkdir()
+    (tmp_path / "urdf" / "r.urdf").write_text(urdf(m, None, driven=False))
+    hinges = "".join(
+        f"- link_a: {j.parent}\n  link_b: {j.child}\n  point: {j.point.tolist()}\n  axis: {j.axis.tolist()}\n"
+        for j in m.cut
+    )
+    dependent = [j.name for j in m.tree if j.name not in m.motors]
+    (tmp_path / "loop_closures.yaml").write_text(
+        f"closures:\n{hinges}dependent: {dependent}\nindependent: {m.motors}\n"
+    )
+    robot = made(tmp_path / "urdf" / "r.urdf", silent)
+    assert robot.motors.names == tuple(m.motors)
+    assert worst_torque_error(robot, m) < 1e-8
+
+
+def test_which_joints_have_motors_is_asked_where_nothing_says_it(tmp_path: Path):
+    (tmp_path / "r.urdf").write_text(urdf(MECHANISMS["five_bar"], driven=False))
+    asked_for = []
+
+    def answer(question: str, answers: list[str]) -> str:
+        asked_for.append(question)
+        return "p1, p2"
+
+    assert made(tmp_path / "r.urdf", answer).motors.names == ("p1", "p2")
+    assert len(asked_for) == 1
+    assert "have motors" in asked_for[0]
+
+
+def test_two_candidates_for_one_closure_are_asked_or_named(tmp_path: Path):
+    """A link that hinges on a rod's end, where the loop closes: either may be tied."""
+    m = MECHANISMS["five_bar"]
+    pin, n = m.cut[0].point, m.cut[0].axis
+    hinged = replace(
+        m,
+        links=m.links | {"extra": m.links["cd"]},
+        tree=[*m.tree, Joint("e", "cd", "extra", pin, n)],
+        motors=["m1", "m2", "e"],
+    )
+    text = urdf(hinged).replace("</robot>", '<link name="end_c"/><joint name="fix_c" type="fixed"><parent link="extra"/><child link="end_c"/></joint></robot>')  # fmt: skip
+    (tmp_path / "r.urdf").write_text(text)
+    offers = []
+
+    def answer(question: str, answers: list[str]) -> str:
+        offers.append(answers)
+        return "tip_end_a and tip_end_b"
+
+    robot = made(tmp_path / "r.urdf", answer)
+    assert sorted(offers[0]) == ["tip_end_a and end_c", "tip_end_a and tip_end_b"]
+    assert {robot.loops.closures[0].frame_a, robot.loops.closures[0].frame_b} == {"tip_end_a", "tip_end_b"}
+    assert "so could tip_end_a and end_c" in (tmp_path / "r.yaml").read_text()
+
+
+def test_an_arm_with_a_wrist_is_no_loop(tmp_path: Path):
+    """Three wrist joints at one place, the tool's frame among them, close nothing."""
+    out = '<robot name="arm"><link name="base"/>'
+    for k, (axis, height) in enumerate(
+        (("0 0 1", 0.2), ("0 1 0", 0.2), ("0 1 0", 0.3), ("0 0 1", 0.3), ("0 1 0", 0), ("0 0 1", 0))
+    ):
+        parent = f"link_{k}" if k else "base"
+        out += f'<link name="link_{k + 1}"><inertial><origin xyz="0.01 0.02 0.05"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        out += f'<joint name="j{k + 1}" type="revolute"><parent link="{parent}"/><child link="link_{k + 1}"/><origin xyz="0 0 {height}"/><axis xyz="{axis}"/><limit lower="-3" upper="3" effort="9" velocity="3"/></joint>'
+    out += '<link name="tool0"/><joint name="flange" type="fixed"><parent link="link_6"/><child link="tool0"/></joint></robot>'
+    (tmp_path / "arm.urdf").write_text(out)
+    robot = made(tmp_path / "arm.urdf", silent)
+    assert robot.loops.size == 0
+    assert len(robot.motors.names) == 6
+    model = mujoco.MjModel.from_xml_string(out)
+    data, rng = mujoco.MjData(model), np.random.default_rng(0)
+    c, cd, cdd = rng.uniform(-1, 1, (3, 10, 6))
+    tau = inverse_dynamics(robot, c, cd, cdd)
+    for k in range(10):
+        data.qpos, data.qvel, data.qacc = c[k], cd[k], cdd[k]
+        mujoco.mj_inverse(model, data)
+        assert data.qfrc_inverse == pytest.approx(tau[k], rel=1e-8)
+
+
+def test_a_mimic_parallelogram_is_coupled(tmp_path: Path):
+    """A lever that stays upright: its joint is minus that of the arm; T of that coupling projects MuJoCo's torques."""
+    m = MECHANISMS["five_bar"]
+    text = urdf(m, None, driven=False).replace("</robot>", "</robot>")
+    root = ET.fromstring(text)
+    follower = next(j for j in root.findall("joint") if j.get("name") == "p1")
+    ET.SubElement(follower, "mimic", joint="m1", multiplier="-1", offset="0")
+    (tmp_path / "r.urdf").write_text(ET.tostring(root, encoding="unicode"))
+    robot = made(tmp_path / "r.urdf", silent)
+    assert robot.motors.names == ("m1", "m2", "p2")
+    rng, T = np.random.default_rng(1), np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, 1]])  # m1 p1 m2 p2
+    twin = in_mujoco(m)
+    assert twin.joints == ["m1", "p1", "m2", "p2"]
+    data = mujoco.MjData(twin.model)
+    for _ in range(10):
+        c, cd, cdd = rng.uniform(-1, 1, (3, 3))
+        data.qpos, data.qvel, data.qacc = T @ c, T @ cd, T @ cdd
+        mujoco.mj_inverse(twin.model, data)
+        # The limits of MuJoCo's joints are none here, nor contacts: the inverse is that of the tree.
+        expected = T.T @ data.qfrc_inverse
+        assert inverse_dynamics(robot, c[None], cd[None], cdd[None])[0] == pytest.approx(expected, rel=1e-8)
+    assert "p1 follows m1" in (tmp_path / "r.yaml").read_text()
+
+
+MJCF = """<mujoco model="bars"><option gravity="0 0 -9.81"/><worldbody>
+<body name="ab" pos="-0.1 0 0"><joint name="m1" axis="0 1 0"/><inertial pos="0 0 0.1" mass="0.4" diaginertia="0.002 0.002 0.0001"/>
+<body name="bc" pos="0 0 0.2"><joint name="p1" axis="0 1 0"/><inertial pos="0.1 0 0.05" mass="0.3" diaginertia="0.002 0.002 0.0001"/></body></body>
+<body name="de" pos="0.3 0 0"><joint name="m2" axis="0 1 0"/><inertial pos="0 0 0.1" mass="0.5" diaginertia="0.002 0.002 0.0001"/></body>
+</worldbody><equality><connect name="pin" body1="bc" body2="de" anchor="0.4 0 0.1"/></equality>
+<actuator><motor joint="m1"/></actuator></mujoco>"""
+
+
+def test_a_four_bar_of_mjcf_comes_up_with_its_motor(tmp_path: Path):
+    (tmp_path / "bars.xml").write_text(MJCF)
+    robot = made(tmp_path / "bars.xml", silent)
+    assert robot.motors.names == ("m1",)
+    assert robot.coordinates.names == ("m1",)
+    model = mujoco.MjModel.from_xml_string(MJCF)
+    data = mujoco.MjData(model)
+    c = np.array([[0.15]])
+    q = robot.at_rest(c).q[0][[list(robot.model.names)[1:].index(n) for n in ("m1", "p1", "m2")]]
+    data.qpos = q
+    mujoco.mj_forward(model, data)
+    J = np.zeros((model.nv and data.nefc, model.nv))
+    J[:] = data.efc_J.reshape(data.nefc, model.nv)
+    assert np.abs(data.efc_pos).max() < 1e-9
+    # At rest the torque is the gravity along the direction that the loop leaves free, with the motor's rate one.
+    _, _, Vt = np.linalg.svd(J)
+    T = Vt[-1] / Vt[-1][0]
+    expected = T @ data.qfrc_bias
+    assert inverse_dynamics(robot, c, np.zeros((1, 1)), np.zeros((1, 1)))[0, 0] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("r.txt", "hello", "robot"),
+        ("r.urdf", "hello", "not XML"),
+        ("r.xml", "<html></html>", "found <html>"),
+        ("r.yaml", "urdf: x.urdf\n", "robot file already"),
+        ("r.sdf", "<mujoco/>", "no <worldbody>"),
+    ],
+)
+def test_what_is_no_robot_is_refused(tmp_path: Path, name: str, text: str, words: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(RobodynError, match=words):
+        made(tmp_path / name)
+
+
+def test_closures_that_leave_too_few_freedoms_are_refused_with_numbers(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    every = urdf(m, driven=False)
+    for name in ("m1", "m2", "p1"):
+        every = every.replace("</robot>", f'<transmission name="{name}"><joint name="{name}"/></transmission></robot>')
+    (tmp_path / "r.urdf").write_text(every)
+    with pytest.raises(BadFile, match=r"should leave 3 degrees of freedom.*planar_point 2"):
+        made(tmp_path / "r.urdf")
