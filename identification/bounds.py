@@ -51,6 +51,11 @@ class Bounds:
         return (*self.equalities, *weighed)
 
 
+def copies_of(bounds: Bounds) -> np.ndarray:
+    """How many identical bodies (bodies,) share the parameters of each."""
+    return np.ones(len(bounds.mass)) if bounds.copies is None else bounds.copies
+
+
 def equalities(body: int, text: str, prior: np.ndarray | None = None) -> tuple[Equality, ...]:
     """Read `my mz = 0`, `Iyy = Izz`, `mx = 0.553 * m`, `Ixy = -Iyz` or `Ixx = prior`: entries, and what each equals in SI.
 

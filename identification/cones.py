@@ -1,23 +1,43 @@
-"""The usual feasible fit as Clarabel takes it: rows of cones written down, since modelling them anew each time takes longer than solving.
+"""Convex programmes over bodies as Clarabel takes them: rows of cones written down, since modelling them anew each time takes longer than solving.
 
-min t over v = (z, t) with t >= ||A z - b|| and, of x = x0 + N z, P(x_i) - least I >= 0 for each body, masses in their bounds,
-some coefficients not negative. Clarabel's form: G v + s = h, s in cones; of symmetric matrices it takes the upper triangle,
-column by column, what is off the diagonal times sqrt 2.
+Each block of rows says h - G v in a cone. Bodies: of x = x0 + N z, P(x_i) - least I >= 0, masses and centres in their bounds, some
+coefficients not negative. Of symmetric matrices Clarabel takes the upper triangle, column by column, what is off the diagonal times sqrt 2.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.identification.bounds import Bounds
+from robodyn_pin.identification.bounds import Bounds, copies_of
 from robodyn_pin.identification.constraints import INSET, SLACK
-from robodyn_pin.identification.parameters import PSEUDO_INERTIA, Layout
+from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, Layout
 
 
-def usual(bounds: Bounds) -> bool:
-    """Whether bounds ask for no more than these cones."""
-    return not (bounds.total_mass or bounds.boxes or bounds.ellipsoids)
+class Rows(NamedTuple):
+    """h - G z lies in a cone of Clarabel's: "Nonnegative", "SecondOrder" or "PSDTriangle", of this size."""
+
+    G: np.ndarray  # (m, free)
+    h: np.ndarray  # (m,)
+    cone: str
+    size: int
+
+
+def of_bodies(layout: Layout, bounds: Bounds, x0: np.ndarray, N: np.ndarray) -> list[Rows]:
+    """What x = x0 + N z (p,), in units of 1 kg and 0.1 m, must meet besides equalities; as `constraints`."""
+    rows, ends = _linear(layout, bounds)
+    held, least = [Rows(-rows @ N, rows @ x0 - ends, "Nonnegative", len(ends))], _triangle(np.eye(4))
+    for i, (centre, axes) in bounds.ellipsoids.items():  # m >= ||LENGTH h / axes - m centre / axes||
+        part, own = np.zeros((4, layout.size)), slice(10 * i, 10 * i + 4)
+        part[:, own] = np.diag(np.append(1.0, LENGTH / axes))
+        part[1:, 10 * i] = -centre / axes
+        held.append(Rows(-part @ N, part @ x0, "SecondOrder", 4))
+    for i in range(len(layout.bodies)):
+        own = slice(10 * i, 10 * i + 10)
+        h = _of_body() @ x0[own] - SLACK * bounds.eigenvalue * least
+        held.append(Rows(-_of_body() @ N[own], h, "PSDTriangle", 4))
+    return held
 
 
 def nearest_bodies(
@@ -28,74 +48,56 @@ def nearest_bodies(
     Args:
         A, b: (k, free), (k,) of the free variables. reduced: x0 (p,) and N (p, free); None: x is z.
     """
-    import clarabel
-
-    free = A.shape[1]
-    x0, N = reduced if reduced is not None else (np.zeros(layout.size), np.eye(layout.size))
-    G, h, cones = bodies_that_exist(layout, bounds, x0, N)
-    size = np.zeros((1 + len(A), free + 1))
-    size[0, free], size[1:, :free] = -1.0, -A
-    G = np.concatenate([np.append(G, np.zeros((len(G), 1)), axis=1), size])
-    h, cones = np.concatenate([h, [0.0], -b]), [*cones, clarabel.SecondOrderConeT(1 + len(A))]
-    found = _clarabel(np.append(np.zeros(free), 1.0), G, h, cones).solve()
-    return x0 + N @ np.array(found.x)[:free] if found.status == clarabel.SolverStatus.Solved else None
+    p, free = layout.size, A.shape[1]
+    x0, N = reduced if reduced is not None else (np.zeros(p), np.eye(p))
+    linear, *others = (r._replace(G=np.pad(r.G, ((0, 0), (0, 1)))) for r in of_bodies(layout, bounds, x0, N))
+    G = np.block([[np.zeros(free), -1.0], [-A, np.zeros((len(A), 1))]])  # t >= ||A z - b||, and t is to be least
+    error = Rows(G, np.append(0.0, -b), "SecondOrder", 1 + len(A))
+    found, optimal = next(least([linear, error, *others], np.eye(free + 1)[-1:]))
+    return x0 + N @ found[:free] if optimal else None
 
 
-class Programme:
-    """min goal @ v with h - G v in cones, for one goal after the other."""
+def least(held: Sequence[Rows], goals: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
+    """For each of the goals (k, n), the v (n,) of the least goal @ v that rows allow, and whether Clarabel calls it optimal.
 
-    def __init__(self, G: np.ndarray, h: np.ndarray, cones: list[Any]) -> None:
-        self._rows = G, h, cones
-        # Goals can change only where the rows stay as they are.
-        self._solver = _clarabel(
-            np.zeros(G.shape[1]), *self._rows, presolve_enable=False, chordal_decomposition_enable=False
-        )
-
-    def least(self, goal: np.ndarray) -> np.ndarray | None:
-        """The v (n,) of the least goal (n,) @ v, which may be inaccurate; None where Clarabel finds none."""
-        import clarabel
-
-        good = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
-        self._solver.update(q=goal)
-        found = self._solver.solve()
-        if found.status not in good:  # without scaled rows it takes more steps and gives up less often
-            found = _clarabel(goal, *self._rows, equilibrate_enable=False).solve()
-        return np.array(found.x) if found.status in good else None
-
-
-def _clarabel(goal: np.ndarray, G: np.ndarray, h: np.ndarray, cones: list[Any], **given: bool) -> Any:
+    NaN where it finds none. The rows are given to the solver once, so that many goals cost little more than their steps.
+    """
     import clarabel
     from scipy import sparse
 
+    cones = [getattr(clarabel, f"{r.cone}ConeT")(r.size) for r in held]
+    G, h = sparse.csc_matrix(np.concatenate([r.G for r in held])), np.concatenate([r.h for r in held])
     settings = clarabel.DefaultSettings()
-    for name, value in ({"verbose": False} | given).items():
-        setattr(settings, name, value)
-    nothing = sparse.csc_matrix((len(goal), len(goal)))
-    return clarabel.DefaultSolver(nothing, goal, sparse.csc_matrix(G), h, cones, settings)
-
-
-def bodies_that_exist(
-    layout: Layout, bounds: Bounds, x0: np.ndarray, N: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """G, h and cones of all that `usual` bounds ask of x = x0 + N v, in units of 1 kg and 0.1 m."""
-    import clarabel
-
-    rows, ends = _linear(layout, bounds)
-    least = SLACK * bounds.eigenvalue * _triangle(np.eye(4))
-    bodies = np.kron(np.eye(len(layout.bodies)), _of_body())
-    inertial = bodies.shape[1]
-    G = np.concatenate([-rows @ N, -bodies @ N[:inertial]])
-    h = np.concatenate([rows @ x0 - ends, bodies @ x0[:inertial] - np.tile(least, len(layout.bodies))])
-    return G, h, [clarabel.NonnegativeConeT(len(rows)), *[clarabel.PSDTriangleConeT(4)] * len(layout.bodies)]
+    settings.verbose, settings.presolve_enable = (
+        False,
+        len(goals) == 1,
+    )  # what is presolved cannot be given another goal
+    solver = clarabel.DefaultSolver(sparse.csc_matrix((G.shape[1],) * 2), goals[0], G, h, cones, settings)
+    known = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
+    for k, goal in enumerate(goals):
+        if k:
+            solver.update(q=goal)
+        found = solver.solve()
+        yield np.array(found.x) if found.status in known else np.full(len(goal), np.nan), found.status == known[0]
 
 
 def _linear(layout: Layout, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (m, p) and ends (m,) of rows @ x >= ends: masses of bodies that are not weighed, coefficients that are not negative."""
+    """Rows (m, p) and ends (m,) of rows @ x >= ends: masses of bodies that are not weighed, coefficients that are not
+    negative, the total mass, and boxes of centres."""
     unit, masses = np.eye(layout.size), 10 * np.flatnonzero(~bounds.fixed)
     low, high = bounds.mass[~bounds.fixed].T
     zero = layout.first_scalar + np.flatnonzero(layout.nonnegative)
-    ends = np.concatenate([low * (1 + INSET), -high * (1 - INSET), np.zeros(len(zero))])
-    return np.concatenate([unit[masses], -unit[masses], unit[zero]]), ends
+    rows = [unit[masses], -unit[masses], unit[zero]]
+    ends = [low * (1 + INSET), -high * (1 - INSET), np.zeros(len(zero))]
+    if bounds.total_mass is not None:
+        total = copies_of(bounds) @ unit[10 * np.arange(len(bounds.mass))]
+        rows.append(np.array([total, -total]))
+        ends.append(np.array(bounds.total_mass) * (1, -1))
+    for i, box in bounds.boxes.items():
+        mass, moments = unit[10 * i], unit[10 * i + 1 : 10 * i + 4]
+        rows += [moments - np.outer(box[:, 0] / LENGTH, mass), np.outer(box[:, 1] / LENGTH, mass) - moments]
+        ends.append(np.zeros(6))
+    return np.concatenate(rows), np.concatenate(ends)
 
 
 @cache

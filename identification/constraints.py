@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_pin.identification.bounds import Bounds, Equality
+from robodyn_pin.identification.bounds import Bounds, Equality, copies_of
 from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, UNIT, Layout, smallest_eigenvalues
 from robodyn_pin.identification.solving import solve
 
@@ -49,7 +49,7 @@ def constraints(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, c
         held[f"{layout.scalars[k]} not negative"] = x[10 * n + int(k)] >= 0
     if bounds.total_mass is not None:
         least, most = bounds.total_mass
-        total = _copies(bounds) @ x[np.arange(n) * 10]
+        total = copies_of(bounds) @ x[np.arange(n) * 10]
         held[f"total mass at least {least:.4g} kg"] = total >= least
         held[f"total mass at most {most:.4g} kg"] = total <= most
     for i, box in bounds.boxes.items():
@@ -75,10 +75,6 @@ def _equalities(x: cp.Expression, layout: Layout, bounds: Bounds) -> dict[str, c
     }
 
 
-def _copies(bounds: Bounds) -> np.ndarray:
-    return np.ones(len(bounds.mass)) if bounds.copies is None else bounds.copies
-
-
 def still_met(values: np.ndarray, layout: Layout, bounds: Bounds) -> bool:
     """Whether parameters (p,) in SI meet the bounds, looked at without the solver."""
     bodies = values[: layout.first_scalar].reshape(-1, 10)
@@ -89,7 +85,7 @@ def still_met(values: np.ndarray, layout: Layout, bounds: Bounds) -> bool:
     if (mass < low * (1 - ROUND_OFF)).any() or (mass > high * (1 + ROUND_OFF)).any():
         return False
     if bounds.total_mass is not None:
-        total = _copies(bounds) @ mass
+        total = copies_of(bounds) @ mass
         if not bounds.total_mass[0] * (1 - NEAR) <= total <= bounds.total_mass[1] * (1 + NEAR):
             return False
     centres = bodies[:, 1:4] / mass[:, None]

@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds, reduction
-from robodyn_pin.identification.cones import nearest_bodies, usual
+from robodyn_pin.identification.cones import nearest_bodies
 from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.objective import stacked_rows
@@ -71,7 +71,7 @@ def fit_feasible(
         free = reduced[1].shape[1]
         cone = triangle(np.column_stack([A @ reduced[1], b - A @ reduced[0]]))[:free]
         A, b = cone[:, :free], cone[:, free]
-    if prior.distance != "entropic" and usual(bounds):
+    if prior.distance != "entropic":
         found = nearest_bodies(A, b, layout, bounds, reduced)
         if found is not None and (values := _checked(found, scale, layout, bounds)) is not None:
             return _estimate(values, "optimal", "CLARABEL", n, free)

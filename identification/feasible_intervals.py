@@ -9,18 +9,16 @@ bounds and cone leave it.
 Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 95(450), 2000; cone as in `feasible`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_pin.identification.bounds import Bounds, reduction
-from robodyn_pin.identification.cones import Programme, bodies_that_exist, usual
-from robodyn_pin.identification.constraints import constraints, still_met
+from robodyn_pin.identification.cones import Rows, least, of_bodies
+from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import UNIT, Layout
-from robodyn_pin.identification.solving import solve
 from robodyn_pin.identification.uncertainty import quantile
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
@@ -61,70 +59,31 @@ def feasible_intervals(
     rho = float(np.hypot(np.linalg.norm(miss), quantile(freedom)))
     far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
 
-    # Steps from the feasible estimate: u along what the rows show, in standard deviations, w along what they do not.
+    # Steps z from the feasible estimate: V'z is the step along what the rows show, and that along what they do not.
     _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
-    U, s, Vt = np.linalg.svd(A @ N)
+    U, s, V = np.linalg.svd(A @ N)
     shown = int((s > SHOWN * s[0]).sum())
-    steps = np.concatenate([N @ (Vt[:shown].T / s[:shown]), N @ Vt[shown:].T], axis=1)
-    beside = miss - U[:, :shown] @ (U[:, :shown].T @ miss)
-    ball = Ball(U[:, :shown].T @ miss, float(np.sqrt(rho**2 - beside @ beside)), far)
-    farthest = (_by_cones if usual(bounds) else _modelled)(at, steps, ball, layout, bounds)
+    U, seen, unseen = U[:, :shown], s[:shown, None] * V[:shown], V[shown:]
+    missed = U.T @ miss
+    radius = np.sqrt(rho**2 - np.sum((miss - U @ missed) ** 2))
+    nothing = np.zeros((1, N.shape[1]))
+    near = Rows(np.concatenate([nothing, -seen]), np.append(radius, missed), "SecondOrder", 1 + shown)
+    close = Rows(np.concatenate([unseen, -unseen]), np.full(2 * len(unseen), far), "Nonnegative", 2 * len(unseen))
 
+    rows = directions * scale
+    length = np.linalg.norm(rows, axis=1)
+    goals = np.stack([rows, -rows], axis=1) / length[:, None, None] @ N
+    steps = least([near, close, *of_bodies(layout, bounds, at, N)], goals.reshape(-1, N.shape[1]))
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
-    for k, row in enumerate(directions * scale):
-        length = np.linalg.norm(row)
-        for end, sign in enumerate((1.0, -1.0)):
-            if (v := farthest(sign * row / length @ steps)) is None:
-                continue
-            found = at + steps @ v
-            if abs(row @ found) > OPEN / FAR * far * length:
-                ends[k, end] = -sign * np.inf
-            elif still_met(found * scale, layout, bounds):  # inaccurate ends are looked at here
-                ends[k, end], bodies[k, end] = row @ found, found * scale
+    for (k, end), (step, _) in zip(np.ndindex(ends.shape), steps, strict=True):
+        if not np.isfinite(step).all():
+            continue
+        found = at + N @ step  # inaccurate ends are looked at here
+        if abs(rows[k] @ found) > OPEN / FAR * far * length[k]:
+            ends[k, end] = np.inf if end else -np.inf
+        elif still_met(found * scale, layout, bounds):
+            ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
     return FeasibleIntervals(ends, bodies)
-
-
-@dataclass(frozen=True)
-class Ball:
-    """How far steps v = (u, w) may go: ||u + miss|| <= radius along what the rows show, |w| <= far along what they do not."""
-
-    miss: np.ndarray  # (shown,)
-    radius: float
-    far: float
-
-
-Farthest = Callable[[np.ndarray], np.ndarray | None]  # goal (n,) -> the step (n,) of least goal @ v, or None
-
-
-def _by_cones(at: np.ndarray, steps: np.ndarray, ball: Ball, layout: Layout, bounds: Bounds) -> Farthest:
-    """Clarabel alone, set up once for all directions."""
-    import clarabel
-
-    G, h, cones = bodies_that_exist(layout, bounds, at, steps)
-    shown, n = len(ball.miss), steps.shape[1]
-    wide, long = np.eye(n)[shown:], np.zeros((1 + shown, n))
-    long[1:, :shown] = -np.eye(shown)
-    G = np.concatenate([G, wide, -wide, long])
-    h = np.concatenate([h, np.full(2 * len(wide), ball.far), [ball.radius], ball.miss])
-    cones = [*cones, clarabel.NonnegativeConeT(2 * len(wide)), clarabel.SecondOrderConeT(1 + shown)]
-    return Programme(G, h, cones).least
-
-
-def _modelled(at: np.ndarray, steps: np.ndarray, ball: Ball, layout: Layout, bounds: Bounds) -> Farthest:
-    """Any bounds, by cvxpy."""
-    import cvxpy as cp
-
-    shown = len(ball.miss)
-    v, goal = cp.Variable(steps.shape[1]), cp.Parameter(steps.shape[1])
-    near = cp.SOC(cp.Constant(ball.radius), v[:shown] + ball.miss)
-    held = [near, cp.norm_inf(v[shown:]) <= ball.far, *constraints(at + steps @ v, layout, bounds).values()]
-    problem = cp.Problem(cp.Minimize(goal @ v), held)
-
-    def least(direction: np.ndarray) -> np.ndarray | None:
-        goal.value = direction
-        return v.value if solve(problem, "CLARABEL") in cp.settings.SOLUTION_PRESENT else None
-
-    return least
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 
 from robodyn_pin.identification import feasible
-from robodyn_pin.identification import feasible_intervals as intervals
-from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import empty, fold
-from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 
@@ -32,14 +28,20 @@ def _rows(seed: int) -> list:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
-    ("mass", "tied"),
-    [([[0.01, 5.0]] * 2, ()), ([[1.0, 1.0], [0.01, 1.5]], ("Iyy = Izz", "my = 0"))],
-    ids=["free", "weighed, at a bound and symmetric"],
+    ("mass", "tied", "more"),
+    [
+        ([[0.01, 5.0]] * 2, (), {}),
+        ([[1.0, 1.0], [0.01, 1.5]], ("Iyy = Izz", "my = 0"), {}),
+        ([[0.01, 5.0]] * 2, (), {"total_mass": (2.0, 2.5), "copies": np.array([2.0, 1.0])}),
+        ([[0.01, 5.0]] * 2, (), {"boxes": {1: np.array([[0.0, 0.03], [-0.1, 0.1], [-0.02, 0.1]])}}),
+        ([[0.01, 5.0]] * 2, (), {"ellipsoids": {1: np.array([[0.01, 0.0, -0.03], [0.03, 0.02, 0.01]])}}),
+    ],
+    ids=["free", "weighed, at a bound and symmetric", "total mass", "box", "ellipsoid"],
 )
-def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied):
+def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied, more):
     written = tuple(e for text in tied for e in equalities(0, text))
     prior = Prior(np.array([[1.0, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01]] * 2), weight=0.01)
-    given = _rows(seed), np.full(2, 0.05), LAYOUT, Bounds(np.array(mass), equalities=written), prior
+    given = _rows(seed), np.full(2, 0.05), LAYOUT, Bounds(np.array(mass), equalities=written, **more), prior
 
     def never(*_: object, **__: object) -> str:
         raise AssertionError("the fit's own cones were not enough")
@@ -47,26 +49,8 @@ def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied):
     with monkeypatch.context() as alone:
         alone.setattr(feasible, "solve", never)
         ours = fit_feasible(*given)
-    monkeypatch.setattr(feasible, "usual", lambda bounds: False)
+    monkeypatch.setattr(feasible, "nearest_bodies", lambda *given: None)
     theirs = fit_feasible(*given)
     assert ours.free == theirs.free
     np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6, atol=1e-8)
     assert ours.values[20] == pytest.approx(0.0, abs=1e-4)  # the constraint holds it
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_intervals_are_those_that_cvxpy_finds(monkeypatch, seed):
-    prior = Prior(np.array([[1.0, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01]] * 2), weight=0.01)
-    bounds, rows = Bounds(np.array([[0.01, 5.0]] * 2)), _rows(seed)
-    for group in rows:
-        group.R[:, 13] = 0.0  # nothing shows one entry of body b: what bounds it are the bounds
-    base = base_set(np.concatenate([group.R[:, :-1] for group in rows]), LAYOUT.order)
-    wls = weighted_least_squares(rows, base, 1.0)
-    best = fit_feasible(rows, wls.sigma, LAYOUT, bounds, prior)
-    ours = feasible_intervals(np.eye(23), best, wls, LAYOUT, bounds)
-    monkeypatch.setattr(intervals, "usual", lambda bounds: False)
-    theirs = feasible_intervals(np.eye(23), best, wls, LAYOUT, bounds)
-    assert np.isfinite(ours.ends).all()
-    np.testing.assert_allclose(ours.ends, theirs.ends, rtol=1e-4, atol=1e-6)
-    assert (ours.ends[:, 0] <= best.values + 1e-6).all()
-    assert (best.values <= ours.ends[:, 1] + 1e-6).all()
