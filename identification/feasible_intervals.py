@@ -22,6 +22,7 @@ from robodyn_pin.identification.parameters import UNIT, Layout
 from robodyn_pin.identification.uncertainty import quantile
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
+ROUND_OFF = 1e-13  # of a row's largest entry: less is round-off, and would fill the solver's matrix
 FAR = 1e4  # [1 kg, 0.1 m] how far such a direction is followed, in parts of the largest parameter
 OPEN = 1e-2 * FAR  # ends beyond are called infinite
 
@@ -64,6 +65,9 @@ def feasible_intervals(
     U, s, V = np.linalg.svd(A @ N)
     shown = int((s > SHOWN * s[0]).sum())
     U, seen, unseen = U[:, :shown], s[:shown, None] * V[:shown], V[shown:]
+    seen, unseen = (
+        np.where(np.abs(x) > ROUND_OFF * np.abs(x).max(axis=1, keepdims=True), x, 0.0) for x in (seen, unseen)
+    )
     missed = U.T @ miss
     radius = np.sqrt(rho**2 - np.sum((miss - U @ missed) ** 2))
     nothing = np.zeros((1, N.shape[1]))

@@ -4,12 +4,15 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.numbers import plain
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 TURNS = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}  # attribute -> how many numbers
 PLACED = ("body", "geom", "site", "inertial")
@@ -126,6 +129,8 @@ def turn_to_quaternions(root: ET.Element, path: Path) -> None:
 
 def _quaternion(kind: str, x: list[float], sequence: str, degree: float) -> np.ndarray | None:
     """Return a quaternion of length one, w first; None for one without direction."""
+    from scipy.spatial.transform import Rotation
+
     if len(x) != TURNS[kind]:
         return None
     if kind == "euler":
@@ -151,7 +156,7 @@ def _quaternion(kind: str, x: list[float], sequence: str, degree: float) -> np.n
     return _w_first(Rotation.from_matrix(np.column_stack([first, second, np.cross(first, second)])))
 
 
-def _w_first(turn: Rotation) -> np.ndarray:
+def _w_first(turn: "Rotation") -> np.ndarray:
     return np.asarray(turn.as_quat()[[3, 0, 1, 2]])
 
 
@@ -167,4 +172,6 @@ def from_z(v: np.ndarray) -> np.ndarray:
 
 def turned(quaternion: list[float] | np.ndarray) -> np.ndarray:
     """Return the rotation matrix (3, 3) of a quaternion, w first."""
+    from scipy.spatial.transform import Rotation
+
     return np.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix())
