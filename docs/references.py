@@ -1,9 +1,6 @@
 """Write docs/reference/: every command from its --help, every file from its schema, the API and the changelog."""
 
-import inspect
-import re
 import shutil
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +9,7 @@ from pydantic import BaseModel
 
 import robodyn_pin
 from robodyn_pin.commands.cli import command_line
-
-FILES = (
-    ("Robot file", "robot.robot_file", "RobotFile"),
-    ("Run file of `identify`", "log_to_robot.run_file", "RunFile"),
-    ("Motion file: a Fourier series", "motions.fourier", "FourierMotion"),
-    ("Motion file: poses and speeds", "motions.steps", "StepMotion"),
-    ("Motion file: sweeps", "motions.sweeps", "SweepMotion"),
-    ("Settings of `track`", "online.track_file", "TrackFile"),
-    ("File of `friction`", "friction_tests.friction_file", "FrictionFile"),
-    ("File of `excite`", "excitation.excitation_file", "ExcitationFile"),
-    ("File of `plan`", "planning.plan_file", "PlanFile"),
-    ("File of `stiffness`", "elastic.stiffness_file", "StiffnessFile"),
-    ("File of `design`", "elastic.design_file", "DesignFile"),
-    ("Controller of `simulate` and `plan`", "simulation.controllers", "ControllerFile"),
-    ("Tool", "robot.tools", "ToolFile"),
-    ("Payload", "robot.payload", "LoadSpec"),
-)
+from robodyn_pin.output.schemas import FILES, file_models, model_schema
 
 
 def write(docs: Path) -> None:
@@ -65,41 +46,27 @@ def plain_help(command: Any, context: Any) -> str:
 def files() -> str:
     """Every file's keys, types and defaults, those of nested entries below."""
     return "# Files\n\nUnknown keys are errors that name the nearest known one.\n\n" + "\n".join(
-        f"## {title}\n\n{keys_of(getattr(import_module(f'robodyn_pin.{module}'), name))}"
-        for title, module, name in FILES
+        f"## {title}\n\n" + "\n".join(keys_of(model) for model in file_models(kind))
+        for kind, (title, _) in FILES.items()
     )
 
 
 def keys_of(model: type[BaseModel]) -> str:
     """Tables of keys of a model and of the entries that it nests."""
-    schema = model.model_json_schema()
-    models = {found.__name__: found for found in heirs(BaseModel)}
-    parts = [table(schema, remarks(model))]
-    for name, entry in schema.get("$defs", {}).items():
-        if "properties" in entry:
-            parts.append(f"**{name}**: {sentence(entry)}\n\n{table(entry, remarks(models[name]))}")
+    schema = model_schema(model)
+    parts = [table(schema)]
+    parts += [
+        f"**{name}**: {sentence(entry)}\n\n{table(entry)}"
+        for name, entry in schema.get("$defs", {}).items()
+        if "properties" in entry
+    ]
     return "\n".join(parts)
 
 
-def heirs(base: type[BaseModel]) -> list[type[BaseModel]]:
-    """All models that derive from one."""
-    return [found for heir in base.__subclasses__() for found in (heir, *heirs(heir))]
-
-
-def remarks(model: type[BaseModel]) -> dict[str, str]:
-    """What the source says beside each key: units and meaning."""
-    own = [found for found in reversed(model.__mro__) if issubclass(found, BaseModel) and found is not BaseModel]
-    return {
-        key: remark.replace("|", "\\|").replace("<", "&lt;")
-        for found in own
-        for key, remark in re.findall(r"(?m)^    (\w+):.*?  # (?!type:|noqa)(.*)$", inspect.getsource(found))
-    }
-
-
-def table(entry: dict[str, Any], remarks: dict[str, str]) -> str:
+def table(entry: dict[str, Any]) -> str:
     """Keys of one entry."""
     rows = [
-        f"| `{key}` | {kind(found)} | {'needed' if key in entry.get('required', ()) else code(found.get('default'))} | {remarks.get(key) or sentence(found)} |"
+        f"| `{key}` | {kind(found)} | {'needed' if key in entry.get('required', ()) else code(found.get('default'))} | {sentence(found)} |"
         for key, found in entry["properties"].items()
     ]
     return "| key | value | default | |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
@@ -126,7 +93,7 @@ def kind(found: dict[str, Any]) -> str:
 
 def sentence(found: dict[str, Any]) -> str:
     """The description in one line that a table can hold."""
-    return " ".join(found.get("description", "").split()).replace("|", "\\|")
+    return " ".join(found.get("description", "").split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def code(value: object) -> str:

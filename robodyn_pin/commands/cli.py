@@ -18,6 +18,7 @@ from robodyn_pin.commands.move import move_command
 from robodyn_pin.commands.plan import plan_command
 from robodyn_pin.commands.pose import pose_command
 from robodyn_pin.commands.repair import repair_command
+from robodyn_pin.commands.schema import schema_command
 from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
 from robodyn_pin.commands.track import track_command
@@ -39,7 +40,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    robots_command, init_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
+    robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
     joints_command, track_command, record_command, stream_command, plan_command,
 ):  # fmt: skip
     app.command(_command.__name__.removesuffix("_command"))(whole(_command))

@@ -35,7 +35,8 @@ def init_command(
 
     if log is not None and (file.suffix in ("", ".yaml", ".yml")):
         return _run_file(file, log, out)
-    target = out or file.with_suffix(".yaml")
+    ours = file.suffix in (".yaml", ".yml")  # Gepetto's
+    target = out or (file.with_name(f"{file.stem}_robot.yaml") if ours else file.with_suffix(".yaml"))
     not_an_input(target, file)
     _must_be_new(target)
     made = first_file(file, target, _usual if yes else _asked)

@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_pin.errors import BadLog, WrongMobility
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
-from robodyn_pin.log_to_robot.gain import Gain
+from robodyn_pin.log_to_robot.gain import DriveGain
 from robodyn_pin.log_to_robot.held_out import Selected
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
@@ -34,7 +34,7 @@ def check_gains(robot: Robot) -> None:
         )
 
 
-def fit_gains(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[Gain, ...]:
+def fit_gains(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[DriveGain, ...]:
     """The gain of each motor, by the settings of `fitted`; some of the logs carry the payload that the run file knows.
 
     Raises:
@@ -46,7 +46,7 @@ def fit_gains(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[Gain, ...]:
     robot = settings.robot.with_coordinates(settings.robot.motors.names)
     known, columns = shape(run.payload.known), settings.robot.payload_columns
     found = [_inverse_gain(rows, columns, known, fitted.independent) for rows in all_rows(robot, run, logs)]
-    gains = tuple(Gain(m, 1 / h, s / h**2) for m, (h, s) in zip(robot.motors.names, found, strict=True))
+    gains = tuple(DriveGain(m, 1 / h, s / h**2) for m, (h, s) in zip(robot.motors.names, found, strict=True))
     if unseen := [g.motor for g, (h, s) in zip(gains, found, strict=True) if not 0 < s < SEEN * h]:
         raise BadLog(
             f"'gains: fit': the payload {run.payload.name!r} does not show the gain of {', '.join(unseen)} to {100 * SEEN:g} %; take a heavier "
@@ -76,7 +76,7 @@ def _inverse_gain(rows: Factor, payload: slice, known: np.ndarray, independent: 
     return inverse, float(np.sqrt(rest * independent / freedom / (alone @ alone) / independent))
 
 
-def amplified(selected: Selected, gains: Sequence[Gain]) -> Selected:
+def amplified(selected: Selected, gains: Sequence[DriveGain]) -> Selected:
     """The same samples with each motor's torque times its gain."""
     factors = np.array([gain.value for gain in gains])
 
@@ -90,7 +90,7 @@ def amplified(selected: Selected, gains: Sequence[Gain]) -> Selected:
     return replace(selected, log=replace(stored, read=lambda begin, end: times(stored.read(begin, end))))
 
 
-def scaled(run: RunFile, gains: Sequence[Gain]) -> RunFile:
+def with_gains(run: RunFile, gains: Sequence[DriveGain]) -> RunFile:
     """The run file with the gains under 'scale', for the logs that are read with it next."""
     given = run.scale.torque
     torque = {**given, **{gain.motor: given.get(gain.motor, 1.0) * gain.value for gain in gains}}

@@ -16,7 +16,7 @@ from robodyn_pin.log_to_robot.friction_choice import (
     FrictionChoice,
 )
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen
-from robodyn_pin.log_to_robot.gain import Gain
+from robodyn_pin.log_to_robot.gain import DriveGain
 from robodyn_pin.log_to_robot.lean import Lean
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, noise_passed, weighting
@@ -70,7 +70,7 @@ class Settings:
     noticed: tuple[str, ...] = ()  # cautions
     compared: str = ""  # rates, by the torques that they predict
     lean: Lean | None = None  # of gravity, where it was fitted
-    gains: tuple[Gain, ...] = ()  # of the drives, where they were fitted
+    gains: tuple[DriveGain, ...] = ()  # of the drives, where they were fitted
     delays: tuple[Delay, ...] = ()  # of the fit logs' torques, where they were fitted
 
 

@@ -6,7 +6,7 @@ from robodyn_pin.identification.uncertainty import quantile
 
 
 @dataclass(frozen=True)
-class Gain:
+class DriveGain:
     """What a motor's logged torque must be multiplied by, as a known payload shows."""
 
     motor: str

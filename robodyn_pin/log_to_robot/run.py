@@ -20,12 +20,12 @@ from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
-from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, scaled
+from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, with_gains
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
-from robodyn_pin.log_to_robot.gain import Gain
+from robodyn_pin.log_to_robot.gain import DriveGain
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last, windows
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
@@ -149,14 +149,17 @@ def estimate(
     try:
         if run.delay == "fit":
             run, fit, held_out, delays = in_time(run, fit, held_out, partial(choose_all, robot), progress)
-        gains: tuple[Gain, ...] = ()
+        gains: tuple[DriveGain, ...] = ()
         if run.gains:
             check_gains(robot)
             progress("gains of the drives")
             gains = fit_gains(
                 choose_all(robot, run.model_copy(update={"choose": ChooseSpec()}), windows(fit), progress), windows(fit)
             )
-            run, fit, held_out = scaled(run, gains), *([amplified(s, gains) for s in each] for each in (fit, held_out))
+            run, fit, held_out = (
+                with_gains(run, gains),
+                *([amplified(s, gains) for s in each] for each in (fit, held_out)),
+            )
         logs = windows(fit)
         fitted = choose_all(robot, run, logs, progress)
         if run.robust:

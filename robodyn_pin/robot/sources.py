@@ -27,6 +27,10 @@ def find(source: str | Path) -> Path:
         return path
     if path.suffix in OTHER_FORMATS:
         raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
+    if path.is_file():
+        raise BadFile(
+            f"{path}: expected a robot, a file that ends in {', '.join(DESCRIPTIONS)}, found {path.suffix or 'no ending'}"
+        )
     robots = catalogue()
     if str(source) not in robots:
         raise UnknownName(

@@ -217,3 +217,13 @@ def test_closures_that_leave_too_few_freedoms_are_refused_with_numbers(tmp_path:
     (tmp_path / "r.urdf").write_text(every)
     with pytest.raises(BadFile, match=r"should leave 3 degrees of freedom.*planar_point 2"):
         made(tmp_path / "r.urdf")
+
+
+def test_files_that_are_no_robot_to_begin_with_say_what_they_are(robodyn, tmp_path):
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "ours.yaml").write_text("urdf: a.urdf")
+    for name, said in (("a.txt", "found .txt"), ("ours.yaml", "is a robot file already; robodyn check")):
+        done = robodyn("init", tmp_path / name, "--yes")
+        assert done.returncode == 1
+        assert said in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "ours.yaml"]

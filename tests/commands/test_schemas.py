@@ -1,0 +1,60 @@
+"""JSON Schemas against another validator: every robot of the catalogue, an example of every kind, and a key that nobody knows."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from robodyn_pin.errors import UnknownName
+from robodyn_pin.output.schemas import FILES, schema_of
+from robodyn_pin.urdf import catalogue
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+KINDS = {
+    "irb360.yaml": "run", "dualv_motors.yaml": "run", "irb360_motion.yaml": "motion", "irb360_excite.yaml": "excite", "irb360_u_turn.yaml": "plan",
+    "irb6660_stiffness.yaml": "stiffness", "irb6660_design.yaml": "design", "irb2400_friction.yaml": "friction", "delta3_track.yaml": "track",
+    "irb360_controller.yaml": "controller", "irb2400_spindle_tool.yaml": "tool", "dualv_payload_body.yaml": "payload",
+}  # fmt: skip
+
+
+def read(path: Path) -> dict:
+    """A file as editors read it: 0.4e6 is a number in YAML 1.2, a text in the YAML 1.1 of PyYAML."""
+    return yaml.safe_load(re.sub(r"\b(\d+\.?\d*)e(\d+)\b", lambda m: repr(float(m[0])), path.read_text()))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_schemas_are_schemas(kind):
+    Draft202012Validator.check_schema(schema_of(kind))
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_robots_of_the_catalogue_keep_to_theirs(name):
+    Draft202012Validator(schema_of("robot")).validate(read(catalogue()[name]))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_examples_keep_to_theirs(name):
+    text = read(EXAMPLES / name)
+    Draft202012Validator(schema_of(KINDS[name])).validate(text)
+    wrong = Draft202012Validator(schema_of(KINDS[name])).iter_errors({**text, "no_such_key": 1})
+    assert next(wrong, None) is not None
+
+
+def test_keys_say_what_they_mean():
+    found = schema_of("run")
+    assert found["properties"]["gravity"]["description"].startswith("its direction from the logs")
+    assert found["$defs"]["BoundsSpec"]["properties"]["mass"]["description"] == "[kg], every body"
+
+
+def test_the_command_writes_what_it_prints(robodyn, tmp_path):
+    printed, written = robodyn("schema", "plan"), robodyn("schema", "plan", "--out", tmp_path / "plan.json")
+    assert printed.returncode == written.returncode == 0
+    assert json.loads(printed.stdout) == json.loads((tmp_path / "plan.json").read_text()) == schema_of("plan")
+    wrong = robodyn("schema", "plans")
+    assert wrong.returncode == 1
+    assert "did you mean 'plan'" in wrong.stderr
+    with pytest.raises(UnknownName):
+        schema_of("plans")
