@@ -19,7 +19,7 @@ from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.robot.stops import LADDER
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-SEEDS, RATE, SECONDS, PERIOD, HARMONICS = 8, 100.0, 50.0, 7.0, 8
+SEEDS, RATE, SECONDS, PERIOD, HARMONICS = 20, 100.0, 50.0, 7.0, 8
 OFFERED = ["coulomb+viscous", "stribeck", "maxwell_slip", "+load", "+quadratic"]
 PLAIN, SLIPS = "coulomb+viscous", "coulomb+viscous+maxwell_slip"
 EXCITED = (

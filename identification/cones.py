@@ -53,11 +53,14 @@ def nearest_bodies(
     linear, *others = (r._replace(G=np.pad(r.G, ((0, 0), (0, 1)))) for r in of_bodies(layout, bounds, x0, N))
     G = np.block([[np.zeros(free), -1.0], [-A, np.zeros((len(A), 1))]])  # t >= ||A z - b||, and t is to be least
     error = Rows(G, np.append(0.0, -b), "SecondOrder", 1 + len(A))
-    found, optimal = next(least([linear, error, *others], np.eye(free + 1)[-1:]))
-    return x0 + N @ found[:free] if optimal else None
+    for scaled in (True, False):  # without scaled rows the solver takes more steps and gives up less often
+        found, optimal = next(least([linear, error, *others], np.eye(free + 1)[-1:], scaled))
+        if optimal:
+            return x0 + N @ found[:free]
+    return None
 
 
-def least(held: Sequence[Rows], goals: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
+def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Iterator[tuple[np.ndarray, bool]]:
     """For each of the goals (k, n), the v (n,) of the least goal @ v that rows allow, and whether Clarabel calls it optimal.
 
     NaN where it finds none. The rows are given to the solver once, so that many goals cost little more than their steps.
@@ -68,10 +71,8 @@ def least(held: Sequence[Rows], goals: np.ndarray) -> Iterator[tuple[np.ndarray,
     cones = [getattr(clarabel, f"{r.cone}ConeT")(r.size) for r in held]
     G, h = sparse.csc_matrix(np.concatenate([r.G for r in held])), np.concatenate([r.h for r in held])
     settings = clarabel.DefaultSettings()
-    settings.verbose, settings.presolve_enable = (
-        False,
-        len(goals) == 1,
-    )  # what is presolved cannot be given another goal
+    settings.verbose, settings.equilibrate_enable = False, scaled
+    settings.presolve_enable = len(goals) == 1  # what is presolved cannot be given another goal
     solver = clarabel.DefaultSolver(sparse.csc_matrix((G.shape[1],) * 2), goals[0], G, h, cones, settings)
     known = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
     for k, goal in enumerate(goals):
