@@ -8,7 +8,7 @@ from pathlib import Path
 import coal
 import numpy as np
 
-PACKAGES = "ROS_PACKAGE_PATH"
+PACKAGES, PREFIXES = "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Drawable:
             return ""
         more = f" and {len(self.lost) - 1} more" if len(self.lost) > 1 else ""
         paths = f"{PACKAGES} ({os.environ[PACKAGES]})" if os.environ.get(PACKAGES) else f"{PACKAGES}, which is not set"
+        paths += f", and in {PREFIXES} ({os.environ[PREFIXES]})" if os.environ.get(PREFIXES) else ""
         return (
             f"not drawn: mesh {self.lost[0]}{more}, not found or not readable; looked beside the robot's file, in the folders "
             f"above it, and in {paths}"
@@ -55,7 +56,10 @@ def located(name: str, folder: Path) -> Path | None:
     """The file of a mesh, as `package://NAME/...`, `file://...` or a path from the URDF's folder; None if it does not exist."""
     scheme, _, rest = name.rpartition("://")
     folder = folder.resolve()
-    packages = [Path(path) for path in os.environ.get(PACKAGES, "").split(os.pathsep) if path]
+    packages, prefixes = (
+        [Path(p) for p in os.environ.get(name, "").split(os.pathsep) if p] for name in (PACKAGES, PREFIXES)
+    )
+    packages += [prefix / "share" for prefix in prefixes]
     bases = {
         "file": [Path("/")],
         "": [folder],

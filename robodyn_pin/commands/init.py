@@ -100,8 +100,11 @@ def _asked(question: str, answers: list[str]) -> str:
 
 def _say(made: "First", target: Path) -> None:
     from robodyn_pin.robot.first_text import summary
+    from robodyn_pin.viz.meshes import drawable
 
     print(f"{target}: {summary(made.robot)}")
+    if lost := drawable(made.robot.urdf_xml, made.robot.urdf_path.parent).remark:
+        print(lost)
     for what in made.notes.found:
         print(f"found: {what}")
     for what in made.notes.assumed:

@@ -38,6 +38,9 @@ def test_a_lost_mesh_stops_neither_show_nor_check(tmp_path, robodyn, mesh, more)
         assert part in said
     assert (tmp_path / "page.html").stat().st_size > 500_000
     assert robodyn("check", path).returncode == 0
+    made = robodyn("init", path, "--out", tmp_path / "boat.yaml", "--yes")
+    assert made.returncode == 0, made.stderr
+    assert f"not drawn: mesh {mesh}" in made.stdout
 
 
 def test_meshes_are_found_beside_the_file_above_it_and_in_ros_packages(tmp_path, monkeypatch):
@@ -56,6 +59,13 @@ def test_meshes_are_found_beside_the_file_above_it_and_in_ros_packages(tmp_path,
     for entry in (tmp_path / "ros", tmp_path / "ros" / "gear"):  # a folder of packages, or a package
         monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{entry}")
         assert located("package://gear/rope.stl", folder) == elsewhere
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    installed = tmp_path / "install" / "share" / "chain" / "link.stl"
+    installed.parent.mkdir(parents=True)
+    installed.write_bytes(SAIL)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    assert located("package://chain/link.stl", folder) == installed
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ros"))
     robot = load(saved(folder, "package://gear/rope.stl"))
     assert drawable(robot.urdf_xml, folder).lost == ()
     scene = scene_of_robot(robot, "mast")
