@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -46,7 +47,7 @@ class LogColumns:
     def __post_init__(self) -> None:
         ours, count = [name for prefix in ("t", *PREFIXES) for name in self._names(prefix)], len(self.table.headers)
         ours += self._further
-        for name, header in self.keys.columns.items():
+        for name, header in self._columns.items():
             if name not in ours:
                 where = f"the column map for {self.table.path.name}; robot {self.robot.name!r} has no such motor"
                 raise UnknownName("column", name, where, ours)
@@ -56,7 +57,7 @@ class LogColumns:
                 )
         factors(self.robot, self.keys.units, self.keys.scale)
         clock = self._headers("t")[0]
-        if self.keys.rate is not None and (clock in self.table.headers or "t" in self.keys.columns):
+        if self.keys.rate is not None and (clock in self.table.headers or "t" in self._columns):
             raise BadLog(
                 f"{self.table.path} has a clock, column {clock!r}, and 'rate: {self.keys.rate:g}' is for logs without one; leave 'rate' "
                 "out"
@@ -65,7 +66,7 @@ class LogColumns:
             self.keys.rate is None
             and clock not in self.table.headers
             and self.table.has_header
-            and "t" not in self.keys.columns
+            and "t" not in self._columns
         ):
             hint = "name the column under 'columns: {t: NAME}', or give the rate of a log without a clock, 'rate: HZ'"
             raise UnknownName("column", "t", str(self.table.path), self.table.headers, hint)
@@ -107,8 +108,21 @@ class LogColumns:
     def _headers(self, prefix: str) -> list[str]:
         return [self._header(name) for name in self._names(prefix)]
 
+    @cached_property
+    def _columns(self) -> dict[str, str | int]:
+        """The column map: `q_{}: actual_q_{i}` stands for all motors, by name {}, by number from one {i}, from zero {i0}."""
+        found: dict[str, str | int] = {}
+        for name, header in self.keys.columns.items():
+            if "{}" not in name or isinstance(header, int):
+                found[name] = header
+                continue
+            for i, motor in enumerate(self.robot.motors.names):
+                text = header.replace("{}", motor).replace("{i}", str(i + 1)).replace("{i0}", str(i))
+                found.setdefault(name.replace("{}", motor), text)
+        return found | {name: header for name, header in self.keys.columns.items() if "{}" not in name}
+
     def _header(self, name: str) -> str:
-        header = self.keys.columns.get(name, name)
+        header = self._columns.get(name, name)
         return self.table.headers[header - 1] if isinstance(header, int) else header
 
     def take(self, cells: "pl.DataFrame", begin: int) -> Log:

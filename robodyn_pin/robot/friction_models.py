@@ -38,7 +38,8 @@ class WarmthSpec(Strict):
 class EffortSpec(Strict):
     """One entry of `efforts:` in a robot file."""
 
-    of: str | dict[str, float] | list[str]  # joint, motor, closure; combination of joints; several with one coefficient
+    # joint, motor, closure; combination of joints; several with one coefficient; one each for `all motors`, `all joints`, `j*`
+    of: str | dict[str, float] | list[str]
     name: str | None = None  # in labels, instead of what `of` says
     model: Model
     initial: float | list[float] | None = None  # coefficients, before they are identified

@@ -17,6 +17,7 @@ from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
 from robodyn_pin.robot.bearing_axes import check_bearing
+from robodyn_pin.robot.effort_patterns import each_of
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.robot.frames import name_frames
 from robodyn_pin.robot.friction_models import WarmthSpec
@@ -301,6 +302,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     coordinates = motors if file.coordinates is None else resolve_axes(model, file.coordinates, motors)
     home = close_home(name, loops, coordinates, q0)
     check_mobility(name, model, loops, coordinates, home)
+    file = file.model_copy(update={"efforts": each_of(file.efforts, joints, motors.names, where)})
     named = [resolve_effort(spec, model, motors, loops, where) for spec in file.efforts]
     for effort in named:
         check_bearing(effort, motors, len(coordinates.names), loops, where)
