@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog, WrongMobility
+from robodyn_pin.errors import BadFile, BadLog, WrongMobility
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.gain import DriveGain
@@ -26,7 +26,16 @@ RANK = 1e-9  # of a column's size: less is round-off
 
 
 def check_gains(robot: Robot) -> None:
-    """Raise WrongMobility where motors share the work, so that no motor's torque is known by itself."""
+    """See that each motor's torque is known by itself, up to its gain.
+
+    Raises:
+        WrongMobility: motors share the work. BadFile: the robot file knows efforts, which a log in other units does not have so.
+    """
+    if known := [e.name for e in robot.efforts if e.spec.known]:
+        raise BadFile(
+            f"'gains: fit' needs efforts that are all unknown; robot {robot.name!r} says 'known: true' of some on {', '.join(known)}; take that out, or "
+            "give the gains under 'scale: {torque: ...}'"
+        )
     if len(robot.motors.names) != len(robot.coordinates.names):
         raise WrongMobility(
             f"'gains: fit' looks at each motor by itself; robot {robot.name!r} has {len(robot.motors.names)} motors for "
@@ -73,7 +82,7 @@ def _inverse_gain(rows: Factor, payload: slice, known: np.ndarray, independent: 
     inverse = float(alone @ left / (alone @ alone))
     rest = float(np.sum((left - inverse * alone) ** 2))
     freedom = max(1.0, rows.rows * independent - U.shape[1] - 1)
-    return inverse, float(np.sqrt(rest * independent / freedom / (alone @ alone) / independent))
+    return inverse, float(np.sqrt(rest / freedom / (alone @ alone)))
 
 
 def amplified(selected: Selected, gains: Sequence[DriveGain]) -> Selected:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 import robodyn_pin as rp
-from robodyn_pin.errors import BadLog, WrongMobility
+from robodyn_pin.errors import BadFile, BadLog, WrongMobility
 from robodyn_pin.log_to_robot.held_out import Selected, split_last
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import estimate
@@ -107,6 +107,13 @@ def test_what_cannot_be_known_is_refused(robot):
     light = {"link": "link2", "known": {"mass": 0.01, "radius": 0.01}}
     with pytest.raises(BadLog, match="does not show the gain of j1, j2 to 10 %"):
         identified(robot, 0, payload=light)
+    sure = replace(
+        robot, efforts=tuple(replace(e, spec=e.spec.model_copy(update={"known": True})) for e in robot.efforts[:1])
+    )
+    with pytest.raises(
+        BadFile, match="needs efforts that are all unknown; robot 'arm' says 'known: true' of some on j1"
+    ):
+        identified(sure, 0)
     dual = load("dualv")
     run = {"robot": "dualv", "fit": [{"file": "a"}, {"file": "b", "loaded": True}], "gains": "fit"}
     run["payload"] = {"link": "platform", "known": {"mass": 5.0, "radius": 0.07}}
