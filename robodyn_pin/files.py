@@ -155,6 +155,21 @@ def json_text(content: object, indent: int | None = 1) -> str:
     return json.dumps(_finite(content), indent=indent, allow_nan=False)
 
 
+def parse_json(text: str) -> Any:
+    """Read what `json_text` wrote: its numbers are finite.
+
+    Raises:
+        ValueError: no JSON, or a number that is not finite.
+    """
+
+    def finite(number: str) -> float:
+        if not math.isfinite(value := float(number)):
+            raise ValueError(f"{number} is no finite number")
+        return value
+
+    return json.loads(text, parse_constant=finite, parse_float=finite)
+
+
 def _finite(content: object) -> object:
     if isinstance(content, dict):
         return {key: _finite(value) for key, value in content.items()}

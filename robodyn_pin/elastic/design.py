@@ -1,6 +1,5 @@
 """Optimal experiments: the poses and forces whose measured deviations determine the stiffness best."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from robodyn_pin.elastic.measurements import Measurements, simulate_measurements
 from robodyn_pin.elastic.random_designs import draw_designs
 from robodyn_pin.elastic.springs import Springs, motors_of, pose_kinematics, springs_in
 from robodyn_pin.errors import BadFile
-from robodyn_pin.files import read_text, resolve
+from robodyn_pin.files import parse_json, read_text, resolve
 from robodyn_pin.identification.bayes import Gaussian
 from robodyn_pin.identification.experiment_design import Criterion, design_posterior, search, size
 from robodyn_pin.robot.robot import load_named
@@ -138,7 +137,7 @@ def read_posterior(path: Path, springs: Springs, run: DesignFile) -> Gaussian:
     """
     path = path / "result.json" if path.is_dir() else path
     try:
-        result = json.loads(read_text(path))
+        result = parse_json(read_text(path))
         names, form = tuple(result["names"]), result["form"]
         distribution = Gaussian(np.array(result["posterior"]["mean"]), np.array(result["posterior"]["covariance"]))
     except (ValueError, KeyError, TypeError):

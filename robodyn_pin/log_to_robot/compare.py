@@ -1,6 +1,5 @@
 """Two result folders side by side: parameters, errors, and whether the difference is more than chance."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.errors import BadFile, RobodynError
-from robodyn_pin.files import read_arrays
+from robodyn_pin.files import parse_json, read_arrays
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.comparison import Change, Known, changes
 
@@ -113,10 +112,11 @@ def read_result(folder: Path) -> Stored:
         BadFile: no result in it, or one that is broken or older than what is compared.
     """
     try:
-        summary = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        summary = parse_json((folder / "result.json").read_text(encoding="utf-8"))
         arrays = read_arrays(folder / "parameters.npz")
         stored = Stored(folder, summary, arrays)
-        _ = (stored.base, stored.logs, arrays["labels"], arrays["wls"], arrays["wls_covariance"], summary["errors"])
+        _ = (stored.base, stored.logs, arrays["labels"], arrays["wls"], arrays["wls_covariance"])
+        _ = [*map(float, summary["errors"]["feasible"]["held_out"]["rmse"].values())]
     except OSError as error:
         raise BadFile(
             f"{folder} is no result folder: cannot read {error.filename}; give the --out of an identify"

@@ -235,6 +235,10 @@ def test_results_that_cannot_be_compared_are_refused_in_one_sentence(robodyn, re
     def one_piece(summary, arrays):
         arrays["wls_without"] = np.full_like(arrays["wls_without"], np.nan)
 
+    def no_number(summary, arrays):
+        summary["errors"]["feasible"]["held_out"]["rmse"]["phi1"] = np.nan  # as `NaN` in the text
+
+    assert "NaN is no finite number" in refused(robodyn, results, tmp_path, no_number)
     assert "older version" in refused(robodyn, results, tmp_path, older)
     assert "record a motion that takes" in refused(robodyn, results, tmp_path, slow)
     assert "no base parameter in common" in refused(robodyn, results, tmp_path, one_piece)
