@@ -122,6 +122,23 @@ def noise_of_poses(poses: Sequence[np.ndarray], gear: np.ndarray) -> np.ndarray:
     return np.sqrt(squares / freedom) * np.abs(gear)
 
 
+def residual_squares(groups: Sequence[Factor], sigma: np.ndarray, columns: np.ndarray) -> float:
+    """Sum of squares that least squares on independent columns leaves, in units of the noise sigma (groups,).
+
+    A cost along which something is searched for needs the same columns everywhere: a rank decided anew makes it jump.
+    """
+    R = weighted(groups, sigma)
+    Q = span(R[:, columns])
+    left = R[:, -1] - Q @ (Q.T @ R[:, -1])
+    return float(left @ left)
+
+
+def span(A: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (n, r) of independent columns A (n, r), each scaled to length one first."""
+    length = np.linalg.norm(A, axis=0)
+    return np.linalg.qr(A / np.where(length, length, 1.0))[0]
+
+
 def _enough(rows: int, size: int) -> None:
     if rows <= size:
         raise RobodynError(f"{rows} rows for {size} base parameters; give a longer log or decimate less")

@@ -15,7 +15,7 @@ import numpy as np
 from robodyn_pin.errors import SolverFailed, UnseenShape
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, triangle, weighted
-from robodyn_pin.identification.least_squares import BaseEstimate
+from robodyn_pin.identification.least_squares import BaseEstimate, span
 
 SETTLED = 1e-6  # relative step that changes nothing any more
 NOISE = 0.01  # likewise in standard deviations
@@ -117,7 +117,7 @@ def _linear(group: Factor, k: int) -> Factor:
 
 def _unexplained(R: np.ndarray, base: BaseSet) -> tuple[np.ndarray, np.ndarray]:
     """y less its projection on the base columns of rows [W, dW, y], and an orthonormal basis Q of these columns."""
-    Q = np.linalg.qr(R[:, base.columns] / np.linalg.norm(R[:, base.columns], axis=0))[0]
+    Q = span(R[:, base.columns])
     return R[:, -1] - Q @ (Q.T @ R[:, -1]), Q
 
 

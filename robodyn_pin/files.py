@@ -104,7 +104,11 @@ def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
         return str(first["ctx"]["error"])
     if first["type"] == "missing":
         return f"key {quoted(place)} is missing"
-    return f"key {quoted(place)}: {first['msg']} (found {quoted(first['input'])})"
+    words = [
+        e["ctx"]["expected"] for e in error.errors() if e["type"] == "literal_error" and e["input"] is first["input"]
+    ]
+    also = "".join(f" or {w}" for w in dict.fromkeys(words)) if first["type"] == NOT_A_NUMBER else ""
+    return f"key {quoted(place)}: {first['msg']}{also} (found {quoted(first['input'])})"
 
 
 def _known_keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

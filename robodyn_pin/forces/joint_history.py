@@ -12,7 +12,7 @@ from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.uniform import at_rows, uniform
+from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
 from robodyn_pin.robot.robot import Robot, State
 
 BLOCK = 5_000  # samples closed at once
@@ -63,6 +63,7 @@ def joint_history(robot: Robot, log: Log, preparation: Preparation) -> JointHist
     Raises:
         ClosureFailed, BeyondLimits: the log leaves the workspace; names the row. BadFile: a tool of unknown inertia.
     """
+    log = at_positions(log)
     even = uniform(log)
     found = []
     names: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.uniform import at_rows, uniform
+from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
             f"robot {robot.name!r} has no struts; name them in its file, 'struts: {{NAME: [link at one end, link at the "
             "closed end]}', or ask for the forces in joints and closures, `robodyn joints`"
         )
+    log = at_positions(log)
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
     model = None if reduced is None else reduced_model(robot, reduced)

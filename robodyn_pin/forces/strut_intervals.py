@@ -14,7 +14,7 @@ from robodyn_pin.forces.strut_history import Reach, StrutHistory, strut_history
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.uniform import at_rows, uniform
+from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
 BLOCK = 250  # samples whose regressors are held at once
@@ -38,6 +38,7 @@ def force_reach(robot: Robot, covariance: np.ndarray, log: Log, preparation: Pre
     """
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
+    log = at_positions(log)
     even = uniform(log)
     states = (
         part.state[part.keep][i : i + BLOCK]

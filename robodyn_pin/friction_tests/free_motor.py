@@ -30,6 +30,7 @@ from robodyn_pin.friction_tests.strokes import (
 )
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
+from robodyn_pin.logs.late_torques import late_log
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_as, rows_of
 from robodyn_pin.logs.uniform import uniform
@@ -118,7 +119,7 @@ def _fresh(log: Log) -> Log:
         np.stack([np.interp(clock, log.t[n], column[n]) for n, column in zip(new.T, x.T, strict=True)], axis=1)
         for x in (log.q, log.efforts)
     )
-    return replace(log, t=clock, q=q, tau=tau)
+    return late_log(replace(log, t=clock, q=q, tau=tau), log.delay)
 
 
 def _one_sided(points: Points) -> list[str]:

@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.errors import BadFile, BadLog, WrongMobility
-from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.base_parameters import base_set
+from robodyn_pin.identification.least_squares import span
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.gain import DriveGain
 from robodyn_pin.log_to_robot.held_out import Selected
@@ -22,7 +24,7 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.shapes import shape
 
 SEEN = 0.1  # relative standard deviation from which the payload does not show a gain
-RANK = 1e-9  # of a column's size: less is round-off
+ALIKE = 1e-9  # of the payload's torque: what the other columns leave of it is round-off
 
 
 def check_gains(robot: Robot) -> None:
@@ -54,7 +56,8 @@ def fit_gains(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[DriveGain, ...]:
     assert run.payload.known is not None
     robot = settings.robot.with_coordinates(settings.robot.motors.names)
     known, columns = shape(run.payload.known), settings.robot.payload_columns
-    found = [_inverse_gain(rows, columns, known, fitted.independent) for rows in all_rows(robot, run, logs)]
+    bodies, each = bodies_base(robot), all_rows(robot, run, logs)
+    found = [_inverse_gain(rows.rows, bodies.cleaned(rows.R), columns, known, fitted.independent) for rows in each]
     gains = tuple(DriveGain(m, 1 / h, s / h**2) for m, (h, s) in zip(robot.motors.names, found, strict=True))
     if unseen := [g.motor for g, (h, s) in zip(gains, found, strict=True) if not 0 < s < SEEN * h]:
         raise BadLog(
@@ -64,24 +67,23 @@ def fit_gains(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[DriveGain, ...]:
     return gains
 
 
-def _inverse_gain(rows: Factor, payload: slice, known: np.ndarray, independent: float) -> tuple[float, float]:
+def _inverse_gain(
+    rows: int, factor: np.ndarray, payload: slice, known: np.ndarray, independent: float
+) -> tuple[float, float]:
     """1 / g of one motor, and its standard deviation; NaN where the payload has no torque of its own there.
 
     Args:
-        payload: columns of the payload, whose parameters are `known` (10,). independent: share of the rows with noise of their own.
+        rows: how many stand in the factor [W, y]. payload: columns of the payload, whose parameters are `known` (10,). independent: share of the rows with noise of their own.
     """
-    R, own = rows.R[:, :-1], np.ones(rows.R.shape[1] - 1, bool)
-    own[payload] = False
-    A, y, felt = R[:, own], rows.R[:, -1], R[:, payload] @ known
-    sizes = np.linalg.norm(A, axis=0)
-    U, s, _ = np.linalg.svd(A / np.where(sizes, sizes, 1.0), full_matrices=False)
-    U = U[:, s > RANK * s[0]]
+    R, y = factor[:, :-1], factor[:, -1]
+    A, felt = np.delete(R, payload, axis=1), R[:, payload] @ known
+    U = span(A[:, base_set(A).columns])
     alone, left = felt - U @ (U.T @ felt), y - U @ (U.T @ y)
-    if np.linalg.norm(alone) <= RANK * np.linalg.norm(R[:, payload]):
+    if np.linalg.norm(alone) <= ALIKE * np.linalg.norm(R[:, payload]):
         return np.nan, np.nan
     inverse = float(alone @ left / (alone @ alone))
     rest = float(np.sum((left - inverse * alone) ** 2))
-    freedom = max(1.0, rows.rows * independent - U.shape[1] - 1)
+    freedom = max(1.0, rows * independent - U.shape[1] - 1)
     return inverse, float(np.sqrt(rest / freedom / (alone @ alone)))
 
 

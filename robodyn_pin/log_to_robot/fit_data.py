@@ -73,6 +73,11 @@ class Settings:
     gains: tuple[DriveGain, ...] = ()  # of the drives, where they were fitted
     delays: tuple[Delay, ...] = ()  # of the fit logs' torques, where they were fitted
 
+    @property
+    def found_first(self) -> tuple[Delay | DriveGain, ...]:
+        """What the logs were put right with before anything was fitted: sentences, by `str`."""
+        return *self.delays, *self.gains
+
 
 @dataclass(frozen=True)
 class Fitted:

@@ -11,8 +11,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import bracket, minimize_scalar
 
+from robodyn_pin.dynamics.base_parameters import bodies_base
 from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.fold import Factor, weighted
+from robodyn_pin.identification.least_squares import residual_squares
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
@@ -24,7 +27,6 @@ from robodyn_pin.logs.stored_log import AnyLog, late
 
 MOST = 100_000  # samples of a log that are looked at
 SETTLED = 0.02  # samples to which a delay is searched for
-RANK = 1e-9  # of a column's size: less is round-off
 
 Progress = Callable[[str], None]
 Settle = Callable[[RunFile, Sequence[AnyLog], Progress], Fitted]  # settings for logs, chosen as a run file says
@@ -83,7 +85,10 @@ def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progre
             f"{log.name}: {selected.end - selected.begin} samples are too few for 'delay: fit', at least {4 * reach} are needed; give "
             "the delay in seconds"
         )
-    sigma = fitted.weigh(_rows(fitted, late(log, start).window(begin, end))[0], None, 1.0).sigma
+    robot = fitted.settings.robot
+    first_rows = _rows(fitted, late(log, start).window(begin, end))[0]
+    shown = bodies_base(robot).cleaned(weighted(first_rows, np.ones(len(first_rows)))[:, :-1])
+    here = fitted.weigh(first_rows, base_set(shown), 1.0)
     known: dict[float, np.ndarray] = {}
 
     def cost(delay: float) -> float:
@@ -95,7 +100,7 @@ def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progre
         if delay not in known:
             progress(f"{log.name}: torques {1e3 * delay:.3g} ms late")
             groups = _rows(fitted, late(log, delay).window(begin, end))
-            known[delay] = np.array([_unexplained(pieces, sigma) for pieces in groups])
+            known[delay] = np.array([residual_squares(pieces, here.sigma, here.base.columns) for pieces in groups])
         return float(known[delay][0])
 
     first, _, last, *_ = bracket(cost, start, start + 1 / rate)
@@ -107,18 +112,14 @@ def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progre
 
 
 def _rows(fitted: Fitted, log: AnyLog) -> list[list[Factor]]:
-    """The fitted rows of a log, one factor per coordinate: of all its pieces, and without each of them."""
+    """All rows of a log, none thinned out, one factor per coordinate: of all its pieces, and without each of them.
+
+    With one row of several, others would count at each delay.
+    """
     robot, run = fitted.settings.robot, fitted.settings.run
+    run = run.model_copy(update={"rows": run.rows.model_copy(update={"every": 1})})
     pieces = fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0]
     return [pooled(pieces), *(pooled(pieces[:k] + pieces[k + 1 :]) for k in range(len(pieces)))]
-
-
-def _unexplained(groups: Sequence[Factor], sigma: np.ndarray) -> float:
-    """Sum of squares that least squares leaves, in units of the noise sigma (groups,)."""
-    R = weighted(groups, sigma)
-    sizes = np.linalg.norm(R[:, :-1], axis=0)
-    A, y = R[:, :-1] / np.where(sizes, sizes, 1.0), R[:, -1]
-    return float(np.sum((y - A @ np.linalg.lstsq(A, y, rcond=RANK)[0]) ** 2))
 
 
 def _least(at: np.ndarray, costs: np.ndarray) -> list[float]:

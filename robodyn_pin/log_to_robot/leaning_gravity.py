@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robodyn_pin.errors import BadLog, SolverFailed
-from robodyn_pin.identification.fold import Factor, weighted
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.least_squares import residual_squares
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.lean import Lean, leaning, leant
-from robodyn_pin.log_to_robot.prior_knowledge import Weigh
 from robodyn_pin.logs.stored_log import AnyLog
 
 START = 1e-3  # [rad] where the steps begin: without any lean, moments about an axis along gravity have no column
@@ -47,9 +47,9 @@ def fit_gravity(
 
     for _ in range(ROUNDS):
         progress(f"gravity: leans by {np.rad2deg(np.linalg.norm(lean)):.3f} degrees")
-        sigma = fitted.weigh(rows(lean), None, 1.0).sigma
-
-        costs = [_unexplained(rows(lean + far * np.array(point)), sigma, fitted.weigh) for point in POINTS]
+        here = fitted.weigh(rows(lean), None, 1.0)
+        around = [rows(lean + far * np.array(point)) for point in POINTS]
+        costs = [residual_squares(groups, here.sigma, here.base.columns) for groups in around]
         step, covariance = _newton(costs, far)
         covariance = covariance / fitted.independent
         if np.sqrt(np.diag(covariance)).max() > SEEN:
@@ -65,15 +65,6 @@ def fit_gravity(
     raise SolverFailed(
         f"the direction of gravity does not settle in {ROUNDS} rounds; say it in the robot file", "rounds"
     )
-
-
-def _unexplained(groups: Sequence[Factor], sigma: np.ndarray, weigh: Weigh) -> float:
-    """Sum of squares that least squares leaves, in units of the noise sigma (groups,)."""
-    R = weighted(groups, sigma)
-    A, y = R[:, weigh(groups, None, 1.0).base.columns], R[:, -1]
-    Q = np.linalg.qr(A / np.linalg.norm(A, axis=0))[0]
-    left = y - Q @ (Q.T @ y)
-    return float(left @ left)
 
 
 def _newton(costs: Sequence[float], far: float) -> tuple[np.ndarray, np.ndarray]:

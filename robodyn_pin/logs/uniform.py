@@ -1,5 +1,6 @@
 """Logs on a uniform clock, and the oddities of their own."""
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,6 +44,11 @@ def uniform(log: Log) -> Log:
     The same object each time, so that what is found of it is found once.
     """
     return log if _in_time(log) else _even(log)[0]
+
+
+def at_positions(log: Log) -> Log:
+    """The log without the delay of its torques: for what the motion alone decides, each row at the time of its positions."""
+    return replace(log, delay=0.0) if log.delay else log
 
 
 def torque_times(log: Log) -> np.ndarray:

@@ -81,8 +81,8 @@ def print_result(result: "Result", folder: Path) -> None:
     )
     if result.settings.lean:
         print(result.settings.lean)
-    for found_first in (*result.settings.delays, *result.settings.gains):
-        print(found_first)
+    for first in result.settings.found_first:
+        print(first)
     for s in result.settings.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (starting value {s.start:.4g})")
     print_further(result, one)

@@ -18,6 +18,7 @@ from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import RobotFile
+from robodyn_pin.viz.report import write_report
 
 RATE, ROWS = 100.0, 3000  # [Hz]
 LINK = """<link name="{name}"><inertial><origin xyz="0.02 0.01 0.2"/><mass value="2"/>
@@ -90,6 +91,40 @@ def test_each_log_has_its_own_delay_and_the_result_takes_their_mean(robot, tmp_p
     assert result.run.delay == pytest.approx(np.mean([d.seconds for d in result.settings.delays]), rel=1e-12)
     summary = result.summary()["delays"]
     assert [d["log"] for d in summary] == ["log 0", "log 1"]
+    write_report(result, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(str(d) in page for d in result.settings.delays)
+
+
+def test_thinned_rows_do_not_decide_the_delay(robot):
+    """One row in three is fitted; which one would count otherwise at each delay."""
+    (found,) = identified(robot, log_of(robot, 0.0432, 0), delay="fit", rows={"every": 3}).settings.delays
+    assert found.seconds == pytest.approx(0.0432, abs=0.1 / RATE)
+    assert found.deviation * RATE < 0.05
+
+
+def test_the_delay_of_a_robot_with_loops_is_found():
+    """The IRB 360's many parameters are known in combinations only, whose number must not change with the delay."""
+    robot, delay = rp.load("irb360"), 0.0025
+    t = np.arange(2000) / 200
+    rng = np.random.default_rng(0)
+    w, phase = 2 * np.pi * rng.uniform(0.1, 1.2, (5, 4)), rng.uniform(0, 6, (5, 4))
+    size = np.array([0.08, 0.08, 0.08, 0.5])
+
+    def motion(t: np.ndarray) -> tuple[np.ndarray, ...]:
+        angle = t[:, None, None] * w + phase
+        q, dq, ddq = ((size * x).sum(1) for x in (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)))
+        return q + np.array([0.3, 0.3, 0.3, 0.0]), dq, ddq
+
+    tau = rp.inverse_dynamics(robot, *motion(t - delay))
+    tau = tau + 0.02 * tau.std(axis=0) * rng.normal(size=tau.shape)
+    log = Log("loops", t, motion(t)[0] + 1e-6 * rng.normal(size=(len(t), 4)), tau, simulated=True)
+    log = replace(log, quality=quality_of(log, robot))
+    run = RunFile.model_validate({"robot": "irb360", "fit": [{"file": "log"}], "instruments": False, "delay": "fit"})
+    result = estimate(robot, run, *split_last([Selected(log, 0, log.size, "")], cut=0))
+    (found,) = result.settings.delays
+    assert found.seconds == pytest.approx(delay, abs=0.1 / 200)
+    assert found.deviation * 200 < 0.05
 
 
 def test_a_log_that_cannot_show_its_delay_is_refused(robot):
@@ -105,3 +140,5 @@ def test_a_log_that_cannot_show_its_delay_is_refused(robot):
 def test_only_an_identification_finds_a_delay():
     with pytest.raises(BadFile, match=r"only an identification finds a delay; give it in seconds"):
         parse_yaml("delay: fit", TrackFile, "settings")
+    with pytest.raises(BadFile, match=r"key 'delay': expected a number or 'fit' \(found 'fitt'\)"):
+        parse_yaml("{robot: arm, fit: [{file: log}], delay: fitt}", RunFile, "run")

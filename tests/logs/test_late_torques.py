@@ -7,7 +7,12 @@ import polars as pl
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadLog
+from robodyn_pin.forces.joint_history import joint_history
+from robodyn_pin.forces.strut_history import strut_history
+from robodyn_pin.forces.strut_intervals import force_reach
+from robodyn_pin.friction_tests.free_motor import _fresh
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.late_torques import late_pieces, paired
 from robodyn_pin.logs.log import Log
@@ -102,3 +107,31 @@ def test_a_delay_that_is_no_delay_is_refused():
         paired("log", 10_000, RATE, 4.0)
     with pytest.raises(BadLog, match="shorter than the log"):
         paired("log", 10, RATE, 0.09)
+
+
+def test_forces_stay_at_the_rows_of_their_positions():
+    """The motion alone decides what struts, joints and their intervals are; a delay of torques changes nothing of them."""
+    robot = rp.load("irb360")
+    t = np.arange(400) / RATE
+    q = np.stack([0.3 + 0.15 * np.sin(2 * np.pi * t + k / 3) for k in range(3)] + [0 * t], axis=1)
+    log, spread = Log("log", t, q, None, simulated=True), np.eye(columns(robot).layout.size)
+    late, way = replace(log, delay=0.0117), Preparation()
+    for reduced in (None, "U2"):
+        a, b = (strut_history(robot, x, way, reduced) for x in (log, late))
+        np.testing.assert_array_equal(a.upper, b.upper)
+        np.testing.assert_array_equal(a.lower, b.lower)
+    np.testing.assert_array_equal(*(joint_history(robot, x, way).wrenches for x in (log, late)))
+    np.testing.assert_array_equal(*(force_reach(robot, spread, x, way).upper for x in (log, late)))
+
+
+def test_a_repeated_row_does_not_lose_the_delay():
+    """Torques of rows that repeat their neighbour are left out; those that are kept are as late as before."""
+    t = np.arange(ROWS) / RATE
+    log = recorded(0.015)
+    again = np.arange(100, ROWS, 100)
+    q, tau = log.q.copy(), log.efforts.copy()
+    q[again], tau[again] = q[again - 1], tau[again - 1]
+    fresh = _fresh(replace(log, q=q, tau=tau, delay=0.015))
+    inside = slice(50, -50)
+    np.testing.assert_allclose(fresh.tau[inside, 0], motion(t)[2][inside, 0], atol=2e-3 * W**2)
+    assert fresh.delay == 0.0
