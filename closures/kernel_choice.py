@@ -1,6 +1,5 @@
 """Which of two paths computes: compiled kernels where numba is installed (the extra `fast`), else Pinocchio and NumPy."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -15,6 +14,7 @@ import numpy as np
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.storage.caches import kernels_can_be_kept
+from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
@@ -40,7 +40,7 @@ def installed() -> bool:
         return False
     if kernels_can_be_kept(Path(__file__).parent):
         return True
-    print(f"robodyn: {NOWHERE}, so Pinocchio computes, which is slower", file=sys.stderr)
+    LOGGER.warning("%s, so Pinocchio computes, which is slower", NOWHERE)
     return False
 
 
@@ -84,7 +84,7 @@ def _on_disk(folder: Path, source: Path) -> bool:
 
 @cache
 def _say_once() -> None:
-    print("robodyn: compiling kernels, once on this machine: about half a minute", file=sys.stderr)
+    LOGGER.warning("compiling kernels, once on this machine: about half a minute")
 
 
 def ready(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

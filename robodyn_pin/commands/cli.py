@@ -1,5 +1,6 @@
 """The command line: which commands there are, and what becomes of a user's mistake."""
 
+import logging
 import os
 import sys
 from typing import Annotated, Any, NoReturn, get_args, get_type_hints
@@ -24,6 +25,7 @@ from robodyn_pin.commands.simulate import simulate_command
 from robodyn_pin.commands.track import track_command
 from robodyn_pin.errors import INTERRUPTED, RobodynError, quoted, shortened
 from robodyn_pin.numbers import parsed
+from robodyn_pin.telling import LOGGER
 
 # Our matrices are small: a second BLAS thread costs more than it gives (QR of 1300 x 123: 6 ms on one, 800 ms on two
 # busy cores). NumPy is imported by the commands, after this.
@@ -66,12 +68,44 @@ def options(
 def command_line() -> Any:
     """All commands, the numbers of their options behind the gate of files, too."""
     group: Any = typer.main.get_command(app)
+    everywhere = typer.Typer(add_completion=False)
+    everywhere.command()(_loudness)
+    loudness = typer.main.get_command(everywhere).params
+    for command in (group, *group.commands.values()):
+        command.params += loudness
     for registered in app.registered_commands:
         kinds = get_type_hints(registered.callback)
         for option in group.commands[registered.name].params:
             if {int, float} & {kinds.get(option.name), *get_args(kinds.get(option.name))}:
                 _gate(option)
     return group
+
+
+def _louder(level: int) -> Any:
+    def listen(asked: bool) -> None:
+        if asked:
+            LOGGER.setLevel(level)
+
+    return listen
+
+
+def _loudness(
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", callback=_louder(logging.INFO), expose_value=False,
+            help="Say on stderr what is being done, each stage in a line with the seconds so far.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", callback=_louder(logging.ERROR), expose_value=False,
+            help="Print errors only; files and the exit code (3: negative verdict) say the rest.",
+        ),
+    ] = False,
+) -> None:  # fmt: skip
+    """The options that all commands have, before the command's name or behind it."""
 
 
 def _gate(option: Any) -> None:
@@ -88,6 +122,7 @@ def _gate(option: Any) -> None:
 
 def main() -> None:
     """Entry point: a user's mistake deserves a sentence, not a traceback."""
+    _listen()
     try:
         code = command_line()(standalone_mode=False)
     except RobodynError as error:
@@ -99,6 +134,21 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _end(INTERRUPTED, "interrupted; nothing was written")
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _listen() -> None:
+    """Show what the package tells: warnings as our sentences, stages with the seconds since the start."""
+
+    class Lines(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            stage = record.levelno < logging.WARNING
+            return f"{f'{record.relativeCreated / 1e3:8.1f} s  ' if stage else 'robodyn: '}{record.getMessage()}"
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.WARNING)
+    LOGGER.propagate = False
 
 
 _NotUnderstood: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import functools
+import io
+import logging
 import os
 import signal
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.storage.caches import spare_caches
 from robodyn_pin.storage.staging import process, whole_results
+from robodyn_pin.telling import LOGGER
 
 SICK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE}
 
@@ -23,7 +26,7 @@ def whole(command: Callable[..., None]) -> Callable[..., None]:
     def run(*things: Any, **options: Any) -> None:
         spare_caches()
         try:
-            with whole_results():
+            with whole_results(), _output(options.get("as_json", False)):
                 command(*things, **options)
         except BrokenPipeError:  # who read the output has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -37,6 +40,13 @@ def whole(command: Callable[..., None]) -> Callable[..., None]:
             raise RobodynError(f"the system refuses to write{where}: {error.strerror}") from None
 
     return run
+
+
+def _output(as_json: bool) -> contextlib.AbstractContextManager[object]:
+    """With `-q`, nothing goes to stdout but the JSON that is asked for."""
+    if as_json or LOGGER.isEnabledFor(logging.WARNING):
+        return contextlib.nullcontext()
+    return contextlib.redirect_stdout(io.StringIO())
 
 
 @contextlib.contextmanager

@@ -49,6 +49,7 @@ from robodyn_pin.logs.uniform import quality_of, uniform
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
+from robodyn_pin.telling import tell
 
 TURNS = 3  # of settings chosen for a direction of gravity, and the direction for these settings
 SAME_RATE = 0.01  # relative
@@ -75,7 +76,7 @@ def read_run(path: Path) -> RunFile:
     return read_yaml(path, RunFile)
 
 
-def execute(run: RunFile, folder: Path, progress: Progress = lambda stage: None) -> Result:
+def execute(run: RunFile, folder: Path, progress: Progress = tell) -> Result:
     """Run an identification; paths start from `folder`. Nothing is written.
 
     Raises:
@@ -139,7 +140,7 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
 
 
 def estimate(
-    robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = lambda stage: None
+    robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = tell
 ) -> Result:
     """All estimators on the fit data; the held-out data are read once, at the end."""
     if run.payload:

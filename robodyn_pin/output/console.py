@@ -1,10 +1,13 @@
 """What commands print: tables, JSON, progress on a terminal."""
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from robodyn_pin.telling import LOGGER, tell
 
 if TYPE_CHECKING:
     from robodyn_pin.excitation.result import Excitation
@@ -212,11 +215,32 @@ def print_tracking(summary: dict[str, Any], out: Path, carried: str, units: dict
     print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
 
 
+def _lines() -> bool:
+    return LOGGER.isEnabledFor(logging.INFO)
+
+
+def _draws() -> bool:
+    return sys.stderr.isatty() and LOGGER.isEnabledFor(logging.WARNING)
+
+
+def _tenths(title: str) -> Callable[[float], None]:
+    """Tells a share of work each time that a tenth more is done."""
+    told = 0
+
+    def step(share: float) -> None:
+        nonlocal told
+        if int(10 * share) > told:
+            told = int(10 * share)
+            tell(f"{title}: {10 * told} %")
+
+    return step
+
+
 @contextmanager
 def status() -> Iterator[Any]:
-    """A line on a terminal that names the current stage; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda stage: None
+    """A line on a terminal that names the current stage; lines that stay with `-v`, nothing elsewhere."""
+    if _lines() or not _draws():
+        yield tell
         return
     from rich.console import Console
 
@@ -226,9 +250,9 @@ def status() -> Iterator[Any]:
 
 @contextmanager
 def bar(title: str) -> Iterator[Any]:
-    """A progress bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda share: None
+    """A progress bar on a terminal; a line each tenth with `-v`, nothing elsewhere."""
+    if _lines() or not _draws():
+        yield _tenths(title)
         return
     from rich.console import Console
     from rich.progress import Progress

@@ -22,6 +22,7 @@ from robodyn_pin.planning.table import PlannedMotion, course_at, cycle_times, mo
 from robodyn_pin.robot.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot, load, load_named
+from robodyn_pin.telling import tell
 
 SETTLING = 0.02  # [s] after the motion's end that a controller follows too
 ROOM = 0.1  # share of a limit; a limit with more than that left everywhere costs no time
@@ -116,7 +117,7 @@ def _check_delta(robot: Robot) -> None:
         ) from None
 
 
-def plan_task(task: PlanTask, progress: Callable[[str], None] = lambda stage: None) -> PlanResult:
+def plan_task(task: PlanTask, progress: Callable[[str], None] = tell) -> PlanResult:
     """Return the fastest motion of a task and its evaluation.
 
     Raises:
