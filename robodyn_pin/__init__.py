@@ -51,7 +51,7 @@ _PUBLIC = {
     "Log": "logs.log",
     "read_log": "logs.reading",
     "Result": "log_to_robot.result",
-    "identify": "log_to_robot.run",
+    "identify": "log_to_robot.from_memory",
     "execute": "log_to_robot.run",
     "TrackFile": "online.track_file",
     "tracked": "online.tracked",

@@ -78,7 +78,15 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:
     """As `read_yaml`, from a text; `where` names the source in messages."""
-    raw = yaml_tree(text, where)
+    return of_schema(yaml_tree(text, where), schema, where)
+
+
+def of_schema(raw: Any, schema: type[Schema], where: str) -> Schema:
+    """What a tree of plain values says by a schema; `where` names the source in messages.
+
+    Raises:
+        BadFile: a key is unknown, missing or of the wrong kind.
+    """
     try:
         return schema.model_validate(raw)
     except ValidationError as error:

@@ -19,10 +19,10 @@ from robodyn_pin.identification.least_squares import residual_squares
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
-from robodyn_pin.log_to_robot.held_out import Selected, windows
+from robodyn_pin.log_to_robot.held_out import Selected, windows, within_torques
 from robodyn_pin.log_to_robot.rows import fold_log
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, RunFile
-from robodyn_pin.logs.late_torques import LONGEST, paired
+from robodyn_pin.logs.late_torques import LONGEST
 from robodyn_pin.logs.stored_log import AnyLog, late
 
 MOST = 100_000  # samples of a log that are looked at
@@ -63,9 +63,7 @@ def _mean(delays: Sequence[Delay]) -> float:
 
 def _late(selected: Selected, delay: float) -> Selected:
     """The same samples with torques put right; those at an end that has none are left out."""
-    own = paired(selected.log.name, selected.log.size, selected.log.rate, delay)
-    begin, end = max(selected.begin, own.start), min(selected.end, own.stop)
-    return replace(selected, log=late(selected.log, delay), begin=begin, end=end)
+    return replace(within_torques(selected, delay), log=late(selected.log, delay))
 
 
 def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progress) -> Delay:

@@ -14,6 +14,7 @@ from robodyn_pin.identification.uncertainty import prediction_deviations
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
+from robodyn_pin.logs.late_torques import paired
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import RUBBING
@@ -55,6 +56,16 @@ def split_last(fit: list[Selected], cut: int) -> tuple[list[Selected], list[Sele
         [replace(s, end=c) for s, c in zip(fit, cuts, strict=True)],
         [clear(replace(s, begin=c), cut) for s, c in zip(fit, cuts, strict=True)],
     )
+
+
+def within_torques(selected: Selected, delay: float) -> Selected:
+    """Without the samples at an end of a log that have no torque of their own, where torques come `delay` [s] late.
+
+    Raises:
+        BadLog: none is left.
+    """
+    own = paired(selected.log.name, selected.log.size, selected.log.rate, delay)
+    return replace(selected, begin=max(selected.begin, own.start), end=min(selected.end, own.stop))
 
 
 def clear(held_out: Selected, cut: int) -> Selected:

@@ -26,7 +26,16 @@ from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.gain import DriveGain
-from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, left_of, look_at, split_last, windows
+from robodyn_pin.log_to_robot.held_out import (
+    Selected,
+    clear,
+    in_motion,
+    left_of,
+    look_at,
+    split_last,
+    windows,
+    within_torques,
+)
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
@@ -41,11 +50,8 @@ from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.late_torques import paired
-from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
-from robodyn_pin.logs.uniform import quality_of, uniform
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
@@ -56,15 +62,6 @@ SAME_RATE = 0.01  # relative
 BAD = 30.0  # [%] held-out error from which other rates are tried
 
 Progress = Callable[[str], None]
-
-
-def identify(robot: Robot, log: Log) -> Result:
-    """Identify with default settings: rates by `differentiation: auto`, torques as measured, the last 30 % held out."""
-    if not log.quality.rows:  # not read from a file
-        log = replace(log, quality=quality_of(log, robot))
-    run = RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
-    fit, held_out = split_last([in_motion(Selected(uniform(log), 0, log.size))], cut=0)
-    return estimate(robot, run, fit, held_out)
 
 
 def read_run(path: Path) -> RunFile:
@@ -85,6 +82,22 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell) -> Result:
     """
     progress("robot and logs")
     robot = load_named(run.robot, folder)
+    robot, run = as_asked(robot, run, folder)
+    fit = [select(robot, run, folder, spec) for spec in run.fit]
+    check_rates(fit)
+    if run.held_out is None:
+        fit, held_out = split_last(fit, run.rows.cut)
+    else:
+        held_out = [clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
+    return estimate(robot, run, fit, held_out, progress)
+
+
+def as_asked(robot: Robot, run: RunFile, folder: Path) -> tuple[Robot, RunFile]:
+    """The robot with the coordinates and bodies that a run file asks for, and the run with the noise of its poses.
+
+    Raises:
+        UnknownName, WrongMobility: its coordinates do not determine the mechanism. BadFile, BadLog: its poses.
+    """
     if run.coordinates is not None:
         robot = _projected(robot, run.coordinates)
     if run.separate is not None:
@@ -92,13 +105,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell) -> Result:
     if isinstance(run.noise, PosesSpec):
         noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
         run = run.model_copy(update={"noise": noise})
-    fit = [select(robot, run, folder, spec) for spec in run.fit]
-    _check_rates(fit)
-    if run.held_out is None:
-        fit, held_out = split_last(fit, run.rows.cut)
-    else:
-        held_out = [clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
-    return estimate(robot, run, fit, held_out, progress)
+    return robot, run
 
 
 def _projected(robot: Robot, names: list[str]) -> Robot:
@@ -116,7 +123,7 @@ def _projected(robot: Robot, names: list[str]) -> Robot:
     return robot.with_coordinates(names)
 
 
-def _check_rates(fit: list[Selected]) -> None:
+def check_rates(fit: list[Selected]) -> None:
     """Refuse fit logs of different sampling rates, since filters, decimation and deviations count samples."""
     first = fit[0].log
     for log in (s.log for s in fit):
@@ -132,10 +139,9 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
     log = open_log(run, path, robot)
     begin, end = rows_of(spec, log.size)
-    own = paired(log.name, log.size, log.rate, run.known_delay)
-    begin, end = max(begin, own.start), min(end, own.stop)
     with path.open("rb") as file:
-        found = Selected(replace(log, loaded=spec.loaded), begin, end, hashlib.file_digest(file, "sha256").hexdigest())
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    found = within_torques(Selected(replace(log, loaded=spec.loaded), begin, end, sha256), run.known_delay)
     return found if spec.rows else in_motion(found)
 
 

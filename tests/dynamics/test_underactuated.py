@@ -7,7 +7,7 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import Underactuated
-from robodyn_pin.log_to_robot.run import identify
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import build
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile

@@ -15,8 +15,8 @@ from robodyn_pin.identification.fold import empty, fold, weighted
 from robodyn_pin.identification.identical_bodies import compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of
-from robodyn_pin.log_to_robot.run import identify
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate

@@ -8,8 +8,9 @@ import pytest
 from simulated import SHORT, SIGMA
 
 from robodyn_pin.files import read_yaml
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
-from robodyn_pin.log_to_robot.run import identify, select
+from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec

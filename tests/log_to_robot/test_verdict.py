@@ -7,7 +7,7 @@ import pytest
 from simulated import SHORT, SIGMA
 
 from robodyn_pin.identification.accuracy import accuracy
-from robodyn_pin.log_to_robot.run import identify
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.verdict import Coordinates, unexplained
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import uniform

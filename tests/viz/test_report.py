@@ -15,8 +15,8 @@ from conftest import new_page
 
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.log_to_robot.fit_data import Choice
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.result import Result
-from robodyn_pin.log_to_robot.run import identify
 from robodyn_pin.log_to_robot.verdict import Verdict
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.output.console import print_result

@@ -1,0 +1,48 @@
+"""`-v` and `-q` of every command, and what Python's logging hears."""
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from robodyn_pin.files import read_yaml
+from robodyn_pin.planning.plan_file import PlanFile
+from robodyn_pin.planning.task import plan_task, read_task
+from robodyn_pin.telling import LOGGER
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("words", [("-v", "check", "irb360"), ("check", "irb360", "-v")])
+def test_options_may_stand_before_or_behind_the_command(robodyn, words):
+    run = robodyn(*words)
+    assert run.returncode == 0, run.stderr
+    assert "base parameters" in run.stdout
+
+
+def test_quiet_commands_print_nothing_but_errors_and_json(robodyn, tmp_path):
+    silent = robodyn("check", "irb360", "-q")
+    assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
+    asked = robodyn("check", "irb360", "--quiet", "--json")
+    assert json.loads(asked.stdout)
+    wrong = robodyn("check", "irb361", "-q")
+    assert wrong.returncode == 1
+    assert re.match(r"robodyn: .*irb361", wrong.stderr)
+
+
+def test_stages_are_told_with_the_seconds_so_far(robodyn, tmp_path):
+    motion = ROOT / "examples/irb360_motion.yaml"
+    told = robodyn("simulate", "irb360", "--motion", motion, "--out", tmp_path / "log.csv", "-v").stderr.splitlines()
+    seconds = [float(re.fullmatch(r" +([0-9.]+) s  simulating: [0-9]+ %", line)[1]) for line in told]
+    assert seconds == sorted(seconds)
+    assert told[-1].endswith("100 %")
+
+
+def test_logging_hears_the_stages(caplog):
+    assert LOGGER.level == logging.NOTSET  # the program that imports the package decides
+    plan = ROOT / "examples/irb2400_plan.yaml"
+    with caplog.at_level("INFO", "robodyn_pin"):
+        plan_task(read_task(read_yaml(plan, PlanFile), plan.parent))
+    assert "planning" in caplog.messages
