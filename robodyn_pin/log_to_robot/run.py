@@ -1,6 +1,5 @@
 """An identification from run file to result: prepare, choose inside the fit data, estimate, score once on held-out data."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -52,6 +51,7 @@ from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
+from robodyn_pin.logs.table import content_hash
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
@@ -139,9 +139,8 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     path = resolve(folder, spec.file)
     log = open_log(run, path, robot)
     begin, end = rows_of(spec, log.size)
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    found = within_torques(Selected(replace(log, loaded=spec.loaded), begin, end, sha256), run.known_delay)
+    selected = Selected(replace(log, loaded=spec.loaded), begin, end, content_hash(path))
+    found = within_torques(selected, run.known_delay)
     return found if spec.rows else in_motion(found)
 
 

@@ -1,30 +1,42 @@
 """The table in a log's file, text or Parquet, and columns of it by name."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog, UnknownName
+from robodyn_pin.logs.bag_table import BagTable, is_bag
 from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.text_table import TextTable
 from robodyn_pin.storage.staging import reads
 
-Table = TextTable | ParquetTable
+Table = TextTable | ParquetTable | BagTable
 
 
 def open_table(path: Path) -> Table:
     """The table in a file; its cells are not read yet.
 
     Raises:
-        BadLog: neither text nor Parquet by its name.
+        BadLog: neither text, Parquet nor a bag by its name.
     """
+    if is_bag(path):
+        return BagTable(reads(path))
     if path.suffix not in (".csv", ".tsv", ".gz", ".zst", ".parquet"):
-        raise BadLog(f"{path}: expected a .csv or .parquet log, found {path.suffix or 'no suffix'}")
+        raise BadLog(f"{path}: expected a .csv, .parquet, .mcap or .bag log, found {path.suffix or 'no suffix'}")
     reads(path)
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of a log's file; of a folder, that of the hashes of its files in the order of their names."""
+    if path.is_dir():
+        return hashlib.sha256("".join(content_hash(part) for part in sorted(path.iterdir())).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_header(table: Table | FrameTable, header: str, where: str = "") -> None:
