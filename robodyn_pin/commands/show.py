@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.move import move_command
 from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, open_browser, robot_of
 from robodyn_pin.errors import RobodynError
+
+if TYPE_CHECKING:
+    from robodyn_pin.log_to_robot.run_file import RunFile
+    from robodyn_pin.robot.robot import Robot
 
 
 def show_command(
@@ -34,7 +38,10 @@ def show_command(
         bool, typer.Option("--reduced", help="With --forces: use the reduced model of Delta-like robots.")
     ] = False,
     export: Annotated[
-        Path | None, typer.Option(help="Write one HTML file that works offline, instead of a live page.")
+        Path | None,
+        typer.Option(
+            help="Write one HTML file that works offline, or with --motion a recording for Rerun (.rrd), instead of a live page."
+        ),
     ] = None,
     move: Annotated[bool, typer.Option("--move", hidden=True, help="As `robodyn move`.")] = False,
     port: Annotated[int | None, typer.Option(hidden=True, help="As `robodyn move`.", min=1, max=65535)] = None,
@@ -60,6 +67,9 @@ def show_command(
             "show keeps its page up until Ctrl-C on a terminal, and there is none; add --export FILE.html, which writes "
             "the page as one file"
         )
+    if export is not None and export.suffix == ".rrd":
+        _record(model, run, motion, forces, export)
+        return
     if forces and motion is not None:
         from robodyn_pin.log_to_robot.covariance import covariance_of
         from robodyn_pin.viz.film import film_of
@@ -83,6 +93,21 @@ def show_command(
         with ctrl_c_expected(), contextlib.suppress(EOFError):
             while True:
                 input()
+
+
+def _record(robot: "Robot", run: "RunFile | None", motion: Path | None, forces: bool, export: Path) -> None:
+    """Write a recording for Rerun."""
+    from robodyn_pin.logs.differentiation import Preparation
+    from robodyn_pin.logs.reading import read_as
+    from robodyn_pin.viz.rerun_file import write_rerun
+
+    if motion is None or forces:
+        raise RobodynError(
+            f"{export.name}: a recording for Rerun has the motion and the torques of a log; add --motion LOG, leave --forces out"
+        )
+    log = read_as(run, motion, robot, torque=False)
+    _warn(write_rerun(robot, log, run.preparation if run else Preparation(), export).remark)
+    print(f"{export}: look at it with `rerun {export}`")
 
 
 def _warn(remark: str) -> None:

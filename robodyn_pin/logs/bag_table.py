@@ -92,7 +92,9 @@ class BagTable:
         for topic, wanted in by_topic.items():
             t, values = series[topic]
             own = topic == rows_of
-            found |= {h: x if own else np.interp(at - start, t - start, x) for h, x in zip(wanted, values.T, strict=True)}
+            found |= {
+                h: x if own else np.interp(at - start, t - start, x) for h, x in zip(wanted, values.T, strict=True)
+            }
         return pl.DataFrame({h: found[h] for h in headers})
 
     def pieces(self, headers: Sequence[str], size: int) -> Iterator["pl.DataFrame"]:
