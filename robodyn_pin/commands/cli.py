@@ -8,6 +8,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 import typer
 
 from robodyn_pin.commands.catalogue import check_command, robots_command
+from robodyn_pin.commands.compile import compile_command
 from robodyn_pin.commands.egm import record_command, stream_command
 from robodyn_pin.commands.elastic import design_command, stiffness_command
 from robodyn_pin.commands.ending import whole
@@ -36,14 +37,13 @@ PRINTED = 285  # characters of a message, so that a line with our name has less 
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
     robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
-    joints_command, track_command, record_command, stream_command, plan_command,
+    joints_command, track_command, record_command, stream_command, plan_command, compile_command,
 ):  # fmt: skip
     app.command(_command.__name__.removesuffix("_command"))(whole(_command))
 

@@ -2,7 +2,10 @@
 
 import json
 import logging
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,19 @@ def test_logging_hears_the_stages(caplog):
     with caplog.at_level("INFO", "robodyn_pin"):
         plan_task(read_task(read_yaml(plan, PlanFile), plan.parent))
     assert "planning" in caplog.messages
+
+
+def test_kernels_are_compiled_on_request(robodyn):
+    pytest.importorskip("numba", reason="the extra 'fast' is not installed")
+    run = robodyn("compile", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["seconds"] > 0
+
+
+def test_the_shell_completes_commands_and_options():
+    """What the shell's script asks, as `robodyn --install-completion` writes it."""
+    program = Path(sys.executable).with_name("robodyn")
+    for words, wanted in (("robodyn id", "identify"), ("robodyn identify --o", "--out")):
+        asked = {"_ROBODYN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        run = subprocess.run([program], capture_output=True, text=True, check=False, env=os.environ | asked)
+        assert run.stdout.split() == [wanted]

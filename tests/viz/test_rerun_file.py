@@ -42,7 +42,9 @@ def test_a_recording_holds_the_robot_and_its_torques(robodyn, log, tmp_path):
     for k, motor in enumerate(robot.motors.names):
         at = np.array([x.total_seconds() for x in found[f"/torque/{motor}/measured"]["log time"]])
         tau = np.array(found[f"/torque/{motor}/measured"]["Scalars:scalars"])[:, 0]
-        np.testing.assert_allclose(tau, np.interp(at, log.t, log.tau[:, k]), atol=1e-6)  # stamps are read to the microsecond
+        np.testing.assert_allclose(
+            tau, np.interp(at, log.t, log.tau[:, k]), atol=1e-6
+        )  # stamps are read to the microsecond
         predicted, left = (
             np.array(found[name]["Scalars:scalars"])[:, 0]
             for name in (f"/torque/{motor}/predicted", f"/residual/{motor}")

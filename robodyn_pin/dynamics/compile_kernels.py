@@ -1,0 +1,34 @@
+"""All kernels compiled before they are needed."""
+
+import numpy as np
+
+from robodyn_pin.closures.kernel_choice import forced
+from robodyn_pin.dynamics.equations import inverse_dynamics
+from robodyn_pin.dynamics.prepared import prepared
+from robodyn_pin.dynamics.regressor import body_regressor, regressor
+from robodyn_pin.robot.robot import load
+from robodyn_pin.robot.stops import run_stops
+
+SAMPLES = 8
+ROBOTS = ("irb360", "dualv", "irb2400")  # with rods, with pins, without loops
+
+
+def compile_kernels() -> None:
+    """Use every kernel once; numba keeps what it compiles.
+
+    Raises:
+        RobodynError: numba is missing, or there is no folder to keep what it compiles.
+    """
+    still = np.zeros((SAMPLES, 1))
+    with forced("kernel"):
+        run_stops(still, np.ones(1), still[0], still[0])
+        for name in ROBOTS:
+            robot = load(name)
+            c = robot.coordinates.S @ robot.home + robot.coordinates.offset + still
+            rest = np.zeros_like(c)
+            inverse_dynamics(robot, c, rest, rest)
+            regressor(robot, c, rest, rest)
+            state = robot.close(c, rest, rest)
+            body_regressor(robot, state.q, state.v, state.a)
+            robot.loops.evaluate(state.q, state.v)
+            prepared(robot).inverse_dynamics(c[0], rest[0], rest[0])
