@@ -1,0 +1,198 @@
+"""The functions that a controller calls, as CasADi functions: loops closed inside, from the joints' positions of the sample before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.dynamics.rigid_loads import body_parameters
+from robodyn_pin.errors import RobodynError, UnknownName
+from robodyn_pin.exporting.elimination import Eliminated, eliminate
+from robodyn_pin.exporting.symbolic_efforts import check_efforts, efforts
+from robodyn_pin.exporting.symbols import applied, column, cross, dot, objects, total, unknowns
+from robodyn_pin.exporting.twin import Places, bodies_motion, drift, jacobian_blocks, places, residual
+from robodyn_pin.robot.masses import check_known
+from robodyn_pin.robot.robot import Robot
+
+NEWTON = 3  # steps from the sample before; the last one with the Jacobian of the one before it
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A closed pose: all that follows is solved with its eliminated closures."""
+
+    at: Places
+    q: np.ndarray  # (nv,)
+    residual: Any  # largest error of closures and coordinates [rad or m]
+    T: np.ndarray  # (nv, d) joint rates per coordinate rate
+    eliminated: Eliminated | None  # None: a tree
+
+
+@dataclass(frozen=True)
+class Twin:
+    """What all functions of one robot share."""
+
+    robot: Robot
+    tree: Tree
+    loops: LoopTable
+
+    def close(self, start: np.ndarray, c: np.ndarray) -> Closed:
+        """The pose at coordinates c (d,), by Newton's steps from joint positions `start` (nv,)."""
+        S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
+        if not self.loops.size:
+            T = np.linalg.inv(S)
+            q = objects(T) @ (c - offset)
+            return Closed(places(self.tree, q), q, objects(0.0)[()], objects(T), None)
+        q, eliminated = start, None
+        for k in range(NEWTON):
+            at = places(self.tree, q)
+            if eliminated is None or k < NEWTON - 1:
+                eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
+            q = q + eliminated.solve(-residual(self.loops, at, q), self._away(c, q))
+        at = places(self.tree, q)
+        left = objects(0.0)[()]
+        for error in [*residual(self.loops, at, q), *self._away(c, q)]:
+            left = applied("fmax", left, applied("fabs", error))
+        eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
+        none = objects(np.zeros(self.loops.size))
+        T = np.stack([eliminated.solve(none, objects(rate)) for rate in np.eye(len(S))], axis=1)
+        return Closed(at, q, left, T, eliminated)
+
+    def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
+        S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
+        return np.array([x - float(o) - total(s * y for s, y in zip(row, q, strict=True) if s) for row, x, o in zip(S, c, offset, strict=True)])
+
+    def tree_efforts(self, pose: Closed, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler."""
+        V, A = bodies_motion(self.tree, pose.at, v, a)
+        parameters, forces = body_parameters(self.robot), [objects(np.zeros(6)) for _ in self.tree.parent]
+        for j in range(1, len(self.tree.parent)):
+            if parameters[j].any():
+                forces[j] = _push(pose.at, j, V[j], A[j], gravity, parameters[j])
+        tau = objects(np.zeros(len(v)))
+        for j in range(len(forces) - 1, 0, -1):
+            tau[j - 1] = dot(pose.at.s[j], forces[j])
+            forces[self.tree.parent[j]] = forces[self.tree.parent[j]] + forces[j]
+        return tau
+
+
+def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Force and moment (6,) about the world's origin that the motion of a body asks."""
+    R, p = at.R[j], at.p[j]
+    u = V[:3] + cross(V[3:], p)  # velocity of the joint's origin
+    f = R.T @ (A[:3] + cross(A[3:], p) + cross(V[3:], u) - objects(gravity))
+    w, b = R.T @ V[3:], R.T @ A[3:]
+    m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
+    h, inertia = objects([h0, h1, h2]), objects([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    force = R @ (f * float(m) + cross(b, h) + cross(w, cross(w, h)))
+    moment = R @ (inertia @ b + cross(w, inertia @ w) + cross(h, f))
+    return np.concatenate([force, moment + cross(p, force)])
+
+
+def _inverse_dynamics(twin: Twin, pose: Closed, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+    v, a = pose.T @ cd, pose.T @ cdd
+    if pose.eliminated is not None:
+        V, A = bodies_motion(twin.tree, pose.at, v, objects(np.zeros(len(v))))
+        a = a + pose.eliminated.solve(-drift(twin.loops, pose.at, V, A), objects(np.zeros(len(cd))))
+    g = np.array(twin.robot.model.gravity.linear)
+    tau = twin.tree_efforts(pose, v, a, g) + efforts(twin.robot, pose.at, pose.q, v, a)
+    return _of_motors(twin.robot, pose.T, pose.T.T @ tau)
+
+
+def _of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Motor torques of least norm that act as `along` (d,) does."""
+    S, own = robot.motors.S, robot.coordinates.S
+    if S.shape == own.shape and (S == own).all():
+        return along
+    B = objects(S) @ T
+    if len(S) == len(own):
+        return _solved(B.T, along)
+    return B @ _solved(B.T @ B, along)
+
+
+def _solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
+    found = casadi.solve(casadi.reshape(column(A), len(A), len(A)).T, column(y))
+    return np.array([_entry(found, k) for k in range(len(A))])
+
+
+def _entry(values: Any, k: int) -> Any:
+    from robodyn_pin.exporting.symbols import X
+
+    return X(values[k])
+
+
+def _gravity(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
+    still = objects(np.zeros(len(pose.q)))
+    return pose.T.T @ twin.tree_efforts(pose, still, still, np.array(twin.robot.model.gravity.linear))
+
+
+def _mass_matrix(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
+    still, columns = objects(np.zeros(len(pose.q))), []
+    rotors = [e for e in twin.robot.efforts if e.spec.model == "armature" and e.spec.warmth is None]
+    for a in pose.T.T:
+        tau = twin.tree_efforts(pose, still, a, np.zeros(3))
+        for effort in rotors:
+            for row in effort.rows:
+                tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * float(effort.initial[0]))
+        columns.append(pose.T.T @ tau)
+    return np.stack(columns, axis=1)
+
+
+def _forward_kinematics(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
+    """Poses (4, 4) of the robot's last link, or of its first named frame."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A function that can be exported."""
+
+    build: Callable[..., np.ndarray]
+    inputs: tuple[str, ...]  # besides the coordinates
+    output: str
+    meaning: str  # with units
+
+
+FUNCTIONS = {
+    "inverse_dynamics": Offered(_inverse_dynamics, ("cd", "cdd"), "tau", "torques or forces of the motors [N m or N]"),
+    "gravity": Offered(_gravity, (), "g", "what holding the bodies takes along the coordinates [N m or N]"),
+    "mass_matrix": Offered(_mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]"),
+}
+
+
+def twin_of(robot: Robot) -> Twin:
+    """The robot as expressions.
+
+    Raises:
+        BadFile: its masses are not known. RobodynError: a joint, a closure or an effort has no form in C.
+    """
+    check_known(robot)
+    check_efforts(robot)
+    tables = robot.loops.compiled(robot.coordinates.S) if robot.loops.size else robot.loops.compiled()
+    if tables is None:
+        raise RobodynError(
+            f"robot {robot.name!r} has joints of several degrees of freedom, or loops that its coordinates do not determine one by one; "
+            "both have no form in C yet"
+        )
+    return Twin(robot, *tables)
+
+
+def function_of(twin: Twin, name: str) -> casadi.Function:
+    """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
+
+    Raises:
+        UnknownName: no such function.
+    """
+    if name not in FUNCTIONS:
+        raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
+    offered, d = FUNCTIONS[name], len(twin.robot.coordinates.S)
+    (start, q), (of_c, c) = unknowns("start", twin.robot.model.nv), unknowns("c", d)
+    rates = [unknowns(x, d) for x in offered.inputs]
+    pose = twin.close(q, c)
+    found = offered.build(twin, pose, *(x for _, x in rates))
+    inputs = [start, of_c, *(x for x, _ in rates)]
+    outputs = [column(pose.q), column(np.array([pose.residual])), column(found)]
+    return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True})
