@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import casadi
 import numpy as np
@@ -12,7 +11,7 @@ from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.elimination import Eliminated, eliminate
 from robodyn_pin.exporting.symbolic_efforts import check_efforts, efforts
-from robodyn_pin.exporting.symbols import applied, column, cross, dot, objects, total, unknowns
+from robodyn_pin.exporting.symbols import X, applied, column, cross, dot, number, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, drift, jacobian_blocks, places, residual
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
@@ -26,7 +25,7 @@ class Closed:
 
     at: Places
     q: np.ndarray  # (nv,)
-    residual: Any  # largest error of closures and coordinates [rad or m]
+    residual: X  # largest error of closures and coordinates [rad or m]
     T: np.ndarray  # (nv, d) joint rates per coordinate rate
     eliminated: Eliminated | None  # None: a tree
 
@@ -45,7 +44,7 @@ class Twin:
         if not self.loops.size:
             T = np.linalg.inv(S)
             q = objects(T) @ (c - offset)
-            return Closed(places(self.tree, q), q, objects(0.0)[()], objects(T), None)
+            return Closed(places(self.tree, q), q, number(0.0), objects(T), None)
         q, eliminated = start, None
         for k in range(NEWTON):
             at = places(self.tree, q)
@@ -53,7 +52,7 @@ class Twin:
                 eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
             q = q + eliminated.solve(-residual(self.loops, at, q), self._away(c, q))
         at = places(self.tree, q)
-        left = objects(0.0)[()]
+        left = number(0.0)
         for error in [*residual(self.loops, at, q), *self._away(c, q)]:
             left = applied("fmax", left, applied("fabs", error))
         eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
@@ -63,7 +62,12 @@ class Twin:
 
     def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
-        return np.array([x - float(o) - total(s * y for s, y in zip(row, q, strict=True) if s) for row, x, o in zip(S, c, offset, strict=True)])
+        return np.array(
+            [
+                x - float(o) - total(s * y for s, y in zip(row, q, strict=True) if s)
+                for row, x, o in zip(S, c, offset, strict=True)
+            ]
+        )
 
     def tree_efforts(self, pose: Closed, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
         """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler."""
@@ -105,7 +109,7 @@ def _inverse_dynamics(twin: Twin, pose: Closed, cd: np.ndarray, cdd: np.ndarray)
 def _of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Motor torques of least norm that act as `along` (d,) does."""
     S, own = robot.motors.S, robot.coordinates.S
-    if S.shape == own.shape and (S == own).all():
+    if S.shape == own.shape and (own == S).all():
         return along
     B = objects(S) @ T
     if len(S) == len(own):
@@ -115,13 +119,7 @@ def _of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
 
 def _solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
     found = casadi.solve(casadi.reshape(column(A), len(A), len(A)).T, column(y))
-    return np.array([_entry(found, k) for k in range(len(A))])
-
-
-def _entry(values: Any, k: int) -> Any:
-    from robodyn_pin.exporting.symbols import X
-
-    return X(values[k])
+    return np.array([X(found[k]) for k in range(len(A))])
 
 
 def _gravity(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
@@ -139,11 +137,6 @@ def _mass_matrix(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
                 tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * float(effort.initial[0]))
         columns.append(pose.T.T @ tau)
     return np.stack(columns, axis=1)
-
-
-def _forward_kinematics(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
-    """Poses (4, 4) of the robot's last link, or of its first named frame."""
-    raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -195,4 +188,6 @@ def function_of(twin: Twin, name: str) -> casadi.Function:
     found = offered.build(twin, pose, *(x for _, x in rates))
     inputs = [start, of_c, *(x for x, _ in rates)]
     outputs = [column(pose.q), column(np.array([pose.residual])), column(found)]
-    return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True})
+    return casadi.Function(
+        name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True}
+    )

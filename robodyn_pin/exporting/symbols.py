@@ -57,12 +57,17 @@ def applied(name: str, *of_what: Any) -> X:
     return X(getattr(casadi, name)(*map(of, of_what)))
 
 
+def number(value: float) -> X:
+    """A number as an expression."""
+    return X(casadi.SX(float(value)))
+
+
 def objects(values: Any) -> np.ndarray:
     """Numbers as expressions."""
     values = np.asarray(values)
     found = np.empty(values.shape, object)
     for place, value in np.ndenumerate(values):
-        found[place] = X(casadi.SX(float(value)))
+        found[place] = number(value)
     return found
 
 

@@ -48,9 +48,7 @@ def bodies_motion(tree: Tree, at: Places, v: np.ndarray, a: np.ndarray) -> tuple
     for j in range(1, len(tree.parent)):
         k = tree.parent[j]
         own, before = at.s[j] * v[j - 1], V[k]
-        turned = np.concatenate(
-            [cross(before[3:], own[:3]) + cross(before[:3], own[3:]), cross(before[3:], own[3:])]
-        )
+        turned = np.concatenate([cross(before[3:], own[:3]) + cross(before[:3], own[3:]), cross(before[3:], own[3:])])
         A.append(A[k] + at.s[j] * a[j - 1] + turned)
         V.append(before + own)
     return V, A
@@ -94,7 +92,7 @@ def rotation_vector(C: np.ndarray) -> np.ndarray:
     """
     w = 1 + C[0, 0] + C[1, 1] + C[2, 2]
     xyz = np.array([C[2, 1] - C[1, 2], C[0, 2] - C[2, 0], C[1, 0] - C[0, 1]])
-    sine = (applied("sqrt", dot(xyz, xyz) + 1e-300))
+    sine = applied("sqrt", dot(xyz, xyz) + 1e-30)
     return xyz * (2 * applied("atan2", sine, w) / sine)
 
 

@@ -1,0 +1,179 @@
+"""Exported C code, compiled strictly: against the package along motions, and where the loops do not close."""
+
+import ctypes
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_pin as rp
+from robodyn_pin.errors import RobodynError, UnknownName
+from robodyn_pin.robot.robot import Robot, build
+from robodyn_pin.robot.robot_file import RobotFile
+
+pytest.importorskip("casadi", reason="the extra 'export' is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc on this machine")
+
+from robodyn_pin.exporting.c_files import identifier, write_c  # noqa: E402
+
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+PROBE = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/>
+<child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="99" velocity="9"/></joint></robot>"""
+
+
+def compiled(*options: str, folder: Path, sources: list[str]) -> Path:
+    out = folder / "out.so"
+    command = ["gcc", *STRICT, *options, "-o", out, *(folder / s for s in sources), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+    return out
+
+
+class Code:
+    """Exported functions, called from Python."""
+
+    def __init__(self, robot: Robot, folder: Path, functions: list[str], real: str = "double"):
+        write_c(robot, functions, folder, real)  # type: ignore[arg-type]
+        self.name, self.number = identifier(robot.name), ctypes.c_double if real == "double" else ctypes.c_float
+        self.library = ctypes.CDLL(str(compiled("-O1", "-shared", "-fPIC", folder=folder, sources=[f"{self.name}.c"])))
+        self.state = (self.number * robot.model.nv)()
+        self.home()
+
+    def home(self) -> None:
+        getattr(self.library, f"{self.name}_home")(self.state)
+
+    def __call__(self, function: str, size: int, *inputs: np.ndarray) -> tuple[int, np.ndarray, float]:
+        given = [(self.number * len(x))(*x) for x in inputs]
+        out, left = (self.number * size)(), self.number()
+        flag = getattr(self.library, f"{self.name}_{function}")(self.state, *given, out, ctypes.byref(left))
+        return flag, np.array(out), left.value
+
+    def along(self, function: str, size: int, *inputs: np.ndarray) -> np.ndarray:
+        found = []
+        for sample in zip(*inputs, strict=True):
+            flag, out, left = self(function, size, *sample)
+            assert flag == 0
+            assert left < (1e-10 if self.number is ctypes.c_double else 1e-5)
+            found.append(out)
+        return np.array(found)
+
+
+def motion(robot: Robot, samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A smooth motion from home at 1 kHz, as controllers call."""
+    rng, d = np.random.default_rng(seed), len(robot.coordinates.names)
+    t = np.arange(samples)[:, None, None] / 1000
+    w = 2 * np.pi * rng.uniform(0.2, 1.5, (4, d))
+    size = rng.uniform(-1, 1, (4, d)) * 0.05 * np.abs(robot.coordinates.S).max(axis=1)
+    c = robot.coordinates.S @ robot.home + robot.coordinates.offset + (size * (1 - np.cos(w * t))).sum(1)
+    return c, (size * w * np.sin(w * t)).sum(1), (size * w**2 * np.cos(w * t)).sum(1)
+
+
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400", "irb360_arms"])
+def test_code_agrees_with_the_package_along_a_motion(name, tmp_path):
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["inverse_dynamics"]), motion(robot, 2000)
+    found = code.along("inverse_dynamics", len(robot.motors.names), c, cd, cdd)
+    expected = rp.inverse_dynamics(robot, c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["dualv", "irb2400"])
+def test_gravity_and_mass_matrix_agree(name, tmp_path):
+    robot = rp.load(name)
+    code, (c, *_) = Code(robot, tmp_path, ["gravity", "mass_matrix"]), motion(robot, 200)
+    d = c.shape[1]
+    expected = rp.gravity(robot, c)
+    np.testing.assert_allclose(code.along("gravity", d, c), expected, atol=1e-11 * max(1.0, np.abs(expected).max()))
+    code.home()
+    expected = rp.mass_matrix(robot, c)
+    found = code.along("mass_matrix", d * d, c).reshape(-1, d, d)
+    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
+    robot = rp.load("irb2400")
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["inverse_dynamics"], "float"), motion(robot, 500)
+    expected = rp.inverse_dynamics(robot, c, cd, cdd)
+    found = code.along("inverse_dynamics", 6, c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(tmp_path, robodyn):
+    run = robodyn("export", "dualv", "--out", tmp_path, "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["operations"]["inverse_dynamics"] > 1000
+    options = "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
+    program = compiled(*options, folder=tmp_path, sources=["dualv.c", "test_dualv.c"])
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "all functions agree\n"), done.stderr
+    library = compiled("-O1", "-c", folder=tmp_path, sources=["dualv.c"])
+    symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
+    assert not any(name in symbols for name in ("alloc", "printf", "free"))
+
+
+def test_the_test_program_sees_a_wrong_number(tmp_path):
+    write_c(rp.load("irb2400"), ["gravity"], tmp_path)
+    source = tmp_path / "irb2400.c"
+    text = source.read_text()
+    last = text.rindex("g[1] = ")
+    source.write_text(text[:last] + "g[1] = C(0.001) + " + text[last + len("g[1] = ") :])
+    program = compiled("-O1", folder=tmp_path, sources=["irb2400.c", "test_irb2400.c"])
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "gravity, sample 0" in done.stdout
+
+
+def test_out_of_reach_is_flagged_and_the_state_stays(tmp_path):
+    robot = rp.load("dualv")
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["inverse_dynamics"]), motion(robot, 2)
+    d, motors = c.shape[1], len(robot.motors.names)
+    before = list(code.state)
+    for wrong in (c[0] + 50.0, np.full(d, np.nan), np.full(d, np.inf)):
+        flag, tau, _ = code("inverse_dynamics", motors, wrong, cd[0], cdd[0])
+        assert flag > 0
+        assert not tau.any()
+        assert list(code.state) == before
+    flag, tau, _ = code("inverse_dynamics", motors, c[0], np.full(d, np.nan), cdd[0])
+    assert flag == 2
+    assert not tau.any()
+    flag, tau, left = code("inverse_dynamics", motors, c[1], cd[1], cdd[1])  # and goes on
+    assert (flag, left < 1e-10) == (0, True)
+    np.testing.assert_allclose(tau, rp.inverse_dynamics(robot, c[1:], cd[1:], cdd[1:])[0], atol=1e-9)
+
+
+EFFORTS = {
+    "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
+    "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5, "width": 0.05},
+    "saturating": {"initial": [0.5, 0.3], "speed": 0.5, "width": 0.05}, "directional": {"initial": [0.5, 0.4, 0.3, 0.2]},
+    "position": {"initial": [0.2, 0.5, 0.3, 0.1, 0.4, 0.6], "places": [-0.4, 0.1, 0.3], "each_way": True},
+    "cogging": {"initial": [0.1, 0.2], "waves": [7.0]}, "offset": {"initial": 0.7}, "armature": {"initial": 0.05},
+    "spring": {"initial": 12.0, "rest": 0.1}, "polynomial": {"coefficients": [0.1, 0.2, 0.3], "known": True},
+    "lever_spring": {"initial": 40.0, "radii": [0.3, 0.2], "free_length": 0.1, "angle": 1.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", EFFORTS)
+def test_every_effort_has_its_form(model, tmp_path):
+    spec = {"urdf": "p.urdf", "efforts": [{"of": "j", "model": model} | EFFORTS[model]]}
+    robot = build("pendulum", RobotFile.model_validate(spec), PROBE, Path("p.urdf"))
+    code, rng = Code(robot, tmp_path, ["inverse_dynamics"]), np.random.default_rng(0)
+    c, cd, cdd = 0.8 * rng.uniform(-1, 1, (300, 1)), rng.normal(size=(300, 1)), rng.normal(size=(300, 1))
+    expected = rp.inverse_dynamics(robot, c, cd, cdd)
+    np.testing.assert_allclose(code.along("inverse_dynamics", 1, c, cd, cdd), expected, atol=1e-11)
+
+
+def test_what_has_no_form_is_said(tmp_path, robodyn, monkeypatch):
+    spec = {"urdf": "p.urdf", "efforts": [{"of": "j", "model": "maxwell_slip", "stops": [0.1], "initial": [1.0]}]}
+    robot = build("pendulum", RobotFile.model_validate(spec), PROBE, Path("p.urdf"))
+    with pytest.raises(RobodynError, match=r"friction 'maxwell_slip' of 'j' has no form in C yet"):
+        write_c(robot, ["inverse_dynamics"], tmp_path / "c")
+    with pytest.raises(UnknownName, match=r"no function 'power'.*inverse_dynamics, gravity, mass_matrix"):
+        write_c(rp.load("irb2400"), ["power"], tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    run = robodyn("export", "irb2400", "--out", tmp_path / "c", "--functions", "power")
+    assert run.returncode == 1
+    assert run.stderr.startswith("robodyn: no function 'power'")
