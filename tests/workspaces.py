@@ -208,7 +208,9 @@ def dualv(rng: np.random.Generator, n: int) -> Reachable:
 # Robots whose numbers are assumed: loops_by_hand.py with floats -------------------------------------------------------
 
 
-def by_hand(loops: Callable, motors: list[str], low: list[float], high: list[float], turns: list[bool], inside: dict) -> Callable:
+def by_hand(
+    loops: Callable, motors: list[str], low: list[float], high: list[float], turns: list[bool], inside: dict
+) -> Callable:
     """A sampler: what `loops` starts from between low and high, joints of `inside` between these limits."""
 
     def joints_of(start: np.ndarray) -> dict[str, np.ndarray]:
@@ -252,18 +254,32 @@ WORKSPACES: dict[str, Callable[[np.random.Generator, int], Reachable]] = {
     "delta3": delta3,
     "dualv": dualv,
     "dualv_payload": dualv,
-    "fivebar": by_hand(loops_by_hand.fivebar, ["j1", "j2"], [-1] * 2, [1] * 2, [True] * 2, {"p1": (-1.1, 0.9), "p2": (-0.9, 1.1)}),
+    "fivebar": by_hand(
+        loops_by_hand.fivebar, ["j1", "j2"], [-1] * 2, [1] * 2, [True] * 2, {"p1": (-1.1, 0.9), "p2": (-0.9, 1.1)}
+    ),
     "fourbar_leg": by_hand(
-        loops_by_hand.fourbar_leg, ["hip_roll", "hip_pitch", "knee_motor"], [-0.6, -1.0, -0.8], [0.6, 1.2, 0.8], [True] * 3,
+        loops_by_hand.fourbar_leg,
+        ["hip_roll", "hip_pitch", "knee_motor"],
+        [-0.6, -1.0, -0.8],
+        [0.6, 1.2, 0.8],
+        [True] * 3,
         {"shin_pin": (-0.5, 1.2)},
     ),
     "h4": by_hand(
-        lambda *x, **numbers: loops_by_hand.h4(x[:3], x[3], **numbers), PHIS, [-0.1, -0.1, -0.1, -0.5], [0.1, 0.1, 0.15, 0.5],
-        [False] * 3 + [True], dict.fromkeys(PHIS, (-0.8, 1.4)),
+        lambda *x, **numbers: loops_by_hand.h4(x[:3], x[3], **numbers),
+        PHIS,
+        [-0.1, -0.1, -0.1, -0.5],
+        [0.1, 0.1, 0.15, 0.5],
+        [False] * 3 + [True],
+        dict.fromkeys(PHIS, (-0.8, 1.4)),
     ),
     "hexapod": by_hand(
-        lambda *x, **numbers: loops_by_hand.hexapod(x[:3], x[3:], **numbers), LEGS, [-0.1] * 3 + [-0.3] * 3, [0.1] * 3 + [0.3] * 3,
-        [False] * 3 + [True] * 3, dict.fromkeys(LEGS, (-0.15, 0.2)),
+        lambda *x, **numbers: loops_by_hand.hexapod(x[:3], x[3:], **numbers),
+        LEGS,
+        [-0.1] * 3 + [-0.3] * 3,
+        [0.1] * 3 + [0.3] * 3,
+        [False] * 3 + [True] * 3,
+        dict.fromkeys(LEGS, (-0.15, 0.2)),
     ),
     "irb2400": irb2400,
     "irb2400_printed": irb2400,

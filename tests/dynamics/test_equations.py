@@ -112,7 +112,9 @@ def test_multipliers_balance_every_joint_of_the_tree(name):
     for closure in robot.loops.closures:
         if closure.kind == "coupling":  # it holds joints, not bodies
             for joint, factor in closure.joints.items():
-                along[:, robot.model.joints[robot.model.getJointId(joint)].idx_v] += factor * forces.multipliers[closure.name][:, 0]
+                along[:, robot.model.joints[robot.model.getJointId(joint)].idx_v] += (
+                    factor * forces.multipliers[closure.name][:, 0]
+                )
     data = robot.model.createData()
     pin.forwardKinematics(robot.model, data, state.q[0])
     scale = max(np.abs(along).max(), 1.0)

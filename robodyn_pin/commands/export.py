@@ -1,0 +1,78 @@
+"""Robots for other programs: one line of a table a format."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, not_an_input, robot_of
+from robodyn_pin.errors import UnknownName
+
+if TYPE_CHECKING:
+    from robodyn_pin.robot.robot import Robot
+
+
+def _urdf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.urdf_out import urdf_and_file
+
+    return urdf_and_file(robot, name)
+
+
+def _mjcf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.mjcf_out import mjcf_of
+
+    text, lost = mjcf_of(robot)
+    return {".xml": text}, lost
+
+
+def _sdf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.sdf_out import sdf_of
+
+    text, lost = sdf_of(robot)
+    return {".sdf": text}, lost
+
+
+# Format -> of robot and name of its file: texts by suffix, the first one the robot itself, and what they do not hold.
+FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] = {
+    "urdf": _urdf,
+    "mjcf": _mjcf,
+    "sdf": _sdf,
+}
+
+
+def export_command(
+    robot: RobotArg,
+    to: Annotated[str, typer.Option(help=f"Format: {', '.join(FORMATS)}.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; default: NAME with the suffix of the format, in this folder.")
+    ] = None,
+    params: ParamsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file.
+
+    Says what of the robot the format does not hold. With --params the identified robot.
+
+    Example: robodyn export irb360 --to mjcf --out irb360.xml
+    """
+    from robodyn_pin.files import write_text
+
+    if to not in FORMATS:
+        raise UnknownName("format", to, "--to", FORMATS)
+    found, _ = robot_of(robot, params)
+    texts, lost = FORMATS[to](found, out.stem if out else found.name)
+    first = next(iter(texts))
+    target = out or Path(found.name + first)
+    files = [target if suffix == first else target.with_suffix(suffix) for suffix in texts]
+    for file in files:
+        not_an_input(file, found.urdf_path, found.urdf_path.with_suffix(".yaml"))
+    for file, text in zip(files, texts.values(), strict=True):
+        write_text(file, text)
+    answer(as_json, {"files": [str(file) for file in files], "not held": lost}, _say, files, lost)
+
+
+def _say(files: list[Path], lost: list[str]) -> None:
+    print(f"{' and '.join(str(file) for file in files)} written")
+    for line in lost:
+        print(f"  not held: {line}")
