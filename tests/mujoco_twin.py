@@ -120,6 +120,12 @@ def loop_rows(at: Twin, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray, np
     gaps, rows, drifts = [], [], []
     nv = at.model.nv
     for closure in at.closures:
+        if closure["kind"] == "coupling":
+            row = np.array([closure["of"].get(name, 0.0) for name in at.joints])
+            gaps.append(row[None] @ data.qpos)
+            rows.append(row[None])
+            drifts.append(np.zeros(1))
+            continue
         J, Jdot = np.zeros((2, 2, 3, nv)), np.zeros((2, 2, 3, nv))
         ends, R = [], []
         for k, name in enumerate(closure["between"]):

@@ -7,6 +7,7 @@ length, sign or offset in either shows up as a difference.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import loops_by_hand
 import numpy as np
 
 
@@ -204,6 +205,45 @@ def dualv(rng: np.random.Generator, n: int) -> Reachable:
     return Reachable(pose, joints)
 
 
+# Robots whose numbers are assumed: loops_by_hand.py with floats -------------------------------------------------------
+
+
+def by_hand(
+    loops: Callable, motors: list[str], low: list[float], high: list[float], turns: list[bool], inside: dict
+) -> Callable:
+    """A sampler: what `loops` starts from between low and high, joints of `inside` between these limits."""
+
+    def joints_of(start: np.ndarray) -> dict[str, np.ndarray]:
+        given = [(np.cos(x), np.sin(x)) if turn else x for x, turn in zip(start.T, turns, strict=True)]
+        with np.errstate(invalid="ignore"):
+            found = loops(*given, of=lambda x: np.full(len(start), float(x)), root=np.sqrt)
+        return {name: np.arctan2(x[1], x[0]) if isinstance(x, tuple) else x for name, x in found.items()}
+
+    def fits(start: np.ndarray) -> np.ndarray:
+        joints = joints_of(start)
+        good = np.isfinite(list(joints.values())).all(axis=0)
+        for name, (least, most) in inside.items():
+            with np.errstate(invalid="ignore"):
+                good &= (joints[name] > least) & (joints[name] < most)
+        return good
+
+    def sample(rng: np.random.Generator, n: int) -> Reachable:
+        joints = joints_of(_keep(lambda m: rng.uniform(low, high, (m, len(low))), fits, n))
+        return Reachable(np.stack([joints[name] for name in motors], axis=1), joints)
+
+    return sample
+
+
+def scara(rng: np.random.Generator, n: int) -> Reachable:
+    """All axes inside their limits; the nut turns with the shaft, and once more for every 20 mm that it slides."""
+    j1, j2, z, turn = rng.uniform([-2.3, -2.5, -0.17, -6.3], [2.3, 2.5, 0.01, 6.3], (n, 4)).T
+    nut = turn + 2 * np.pi * z / 0.020
+    return Reachable(np.stack([j1, j2, nut, turn], axis=1), {"j1": j1, "j2": j2, "nut": nut, "z": z, "turn": turn})
+
+
+LEGS, PHIS = [f"leg_{k}" for k in range(1, 7)], [f"phi{k}" for k in range(1, 5)]
+
+
 def _keep(draw: Callable[[int], np.ndarray], inside: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     kept = np.concatenate([x[inside(x)] for x in (draw(4 * n + 100) for _ in range(3))])
     assert len(kept) >= n, "fewer than a twelfth of the drawn states are inside"
@@ -214,6 +254,33 @@ WORKSPACES: dict[str, Callable[[np.random.Generator, int], Reachable]] = {
     "delta3": delta3,
     "dualv": dualv,
     "dualv_payload": dualv,
+    "fivebar": by_hand(
+        loops_by_hand.fivebar, ["j1", "j2"], [-1] * 2, [1] * 2, [True] * 2, {"p1": (-1.1, 0.9), "p2": (-0.9, 1.1)}
+    ),
+    "fourbar_leg": by_hand(
+        loops_by_hand.fourbar_leg,
+        ["hip_roll", "hip_pitch", "knee_motor"],
+        [-0.6, -1.0, -0.8],
+        [0.6, 1.2, 0.8],
+        [True] * 3,
+        {"shin_pin": (-0.5, 1.2)},
+    ),
+    "h4": by_hand(
+        lambda *x, **numbers: loops_by_hand.h4(x[:3], x[3], **numbers),
+        PHIS,
+        [-0.1, -0.1, -0.1, -0.5],
+        [0.1, 0.1, 0.15, 0.5],
+        [False] * 3 + [True],
+        dict.fromkeys(PHIS, (-0.8, 1.4)),
+    ),
+    "hexapod": by_hand(
+        lambda *x, **numbers: loops_by_hand.hexapod(x[:3], x[3:], **numbers),
+        LEGS,
+        [-0.1] * 3 + [-0.3] * 3,
+        [0.1] * 3 + [0.3] * 3,
+        [False] * 3 + [True] * 3,
+        dict.fromkeys(LEGS, (-0.15, 0.2)),
+    ),
     "irb2400": irb2400,
     "irb2400_printed": irb2400,
     "irb2400_rods": irb2400,
@@ -222,4 +289,6 @@ WORKSPACES: dict[str, Callable[[np.random.Generator, int], Reachable]] = {
     "irb360_arms": irb360_arms,
     "irb360_measure": irb360,
     "irb6660": irb6660,
+    "scara": scara,
+    "slider_crank": by_hand(loops_by_hand.slider_crank, ["crank"], [-2.3], [2.3], [True], {}),
 }

@@ -1,50 +1,110 @@
-"""A robot for controllers."""
+"""Robots for other programs, one line of a table a format, and for controllers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, RobotArg, answer, not_an_input
+from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, not_an_input, robot_of
+from robodyn_pin.errors import UnknownName
 
 if TYPE_CHECKING:
     from robodyn_pin.exporting.c_files import Written
+    from robodyn_pin.robot.robot import Robot
+
+
+def _urdf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.urdf_out import urdf_and_file
+
+    return urdf_and_file(robot, name)
+
+
+def _mjcf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.mjcf_out import mjcf_of
+
+    text, lost = mjcf_of(robot)
+    return {".xml": text}, lost
+
+
+def _sdf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.sdf_out import sdf_of
+
+    text, lost = sdf_of(robot)
+    return {".sdf": text}, lost
+
+
+# Format -> of robot and name of its file: texts by suffix, the first one the robot itself, and what they do not hold.
+FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] = {
+    "urdf": _urdf,
+    "mjcf": _mjcf,
+    "sdf": _sdf,
+}
+
+
+CODE = "c"  # C99 for controllers, a folder
 
 
 def export_command(
     robot: RobotArg,
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
-    to: Annotated[
-        Literal["c"], typer.Option(help="Format: C99 without memory, loops or dependencies but math.h.")
-    ] = "c",
+    to: Annotated[str, typer.Option(help=f"Format: {', '.join(FORMATS)}, {CODE}.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write; default: NAME with the suffix of the format, in this folder. Of c: the folder; default: NAME_c."
+        ),
+    ] = None,
+    params: ParamsOption = None,
     functions: Annotated[
-        str,
-        typer.Option(help="Functions, separated by commas: inverse_dynamics, gravity, mass_matrix."),
+        str, typer.Option(help="Of c: functions, separated by commas: inverse_dynamics, gravity, mass_matrix.")
     ] = "inverse_dynamics,gravity,mass_matrix",
-    real: Annotated[Literal["double", "float"], typer.Option(help="Numbers of the code.")] = "double",
+    real: Annotated[Literal["double", "float"], typer.Option(help="Of c: numbers of the code.")] = "double",
     as_json: JsonOption = False,
 ) -> None:
-    """Write the dynamics of a robot as C code for its controller, loops closed inside. Needs the extra 'export'.
+    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers.
 
-    The folder holds a header with units, the source, a test with numbers of the package, and a CMake file.
+    Says what of the robot the format does not hold. With --params the identified robot.
 
-    Example: robodyn export irb360 --to c --functions inverse_dynamics,gravity --out results/irb360_c
+    Example: robodyn export irb360 --to mjcf --out irb360.xml
     """
+    from robodyn_pin.files import write_text
+
+    if to not in (*FORMATS, CODE):
+        raise UnknownName("format", to, "--to", [*FORMATS, CODE])
+    found, _ = robot_of(robot, params)
+    if to == CODE:
+        _export_code(found, functions, out or Path(f"{found.name}_c"), real, as_json)
+        return
+    texts, lost = FORMATS[to](found, out.stem if out else found.name)
+    first = next(iter(texts))
+    target = out or Path(found.name + first)
+    files = [target if suffix == first else target.with_suffix(suffix) for suffix in texts]
+    for file in files:
+        not_an_input(file, found.urdf_path, found.urdf_path.with_suffix(".yaml"))
+    for file, text in zip(files, texts.values(), strict=True):
+        write_text(file, text)
+    answer(as_json, {"files": [str(file) for file in files], "not held": lost}, _say, files, lost)
+
+
+def _export_code(robot: "Robot", functions: str, out: Path, real: Literal["double", "float"], as_json: bool) -> None:
     from robodyn_pin.exporting.needs import check_casadi
-    from robodyn_pin.robot.robot import load
 
     check_casadi()
     from robodyn_pin.exporting.c_files import write_c
 
-    not_an_input(out, Path(robot))
-    found = write_c(load(robot), [f.strip() for f in functions.split(",")], out, real)
-    summary = {"folder": str(out), "operations": found.operations}
-    answer(as_json, summary, _print_written, found)
+    found = write_c(robot, [f.strip() for f in functions.split(",")], out, real)
+    answer(as_json, {"folder": str(out), "operations": found.operations}, _say_code, found)
 
 
-def _print_written(found: "Written") -> None:
+def _say_code(found: "Written") -> None:
     for function, count in found.operations.items():
         print(f"{function}: {count} operations")
     print(
         f"{found.folder}: `cmake -B build && cmake --build build && ctest --test-dir build` there compiles and tests it"
     )
+
+
+def _say(files: list[Path], lost: list[str]) -> None:
+    print(f"{' and '.join(str(file) for file in files)} written")
+    for line in lost:
+        print(f"  not held: {line}")

@@ -9,7 +9,8 @@ from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.families.reduced_delta import Lump, reduced_model, tree_forces
+from robodyn_pin.families.reduced_arms import strut_model
+from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
@@ -83,7 +84,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         reduced: where the reduced model lumps the bar; None: the full multipliers.
 
     Raises:
-        RobodynError: the robot has no struts; with `reduced`, it is no Delta.
+        RobodynError: the robot has no struts; with `reduced`, these do not hold a platform two by two below arms.
         ClosureFailed, BadLog: the log leaves the workspace; names the time and what fails to close, or the joint.
     """
     if not robot.file.struts:
@@ -94,11 +95,11 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     log = at_positions(log)
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
-    model = None if reduced is None else reduced_model(robot, reduced)
+    model = None if reduced is None else strut_model(robot, reduced)
     for part in along_log(robot, even, preparation, BLOCK):
         state, place = part.state, slice(part.begin, part.end)
         check_positions(robot, state.q, part.log.row)
-        found = tree_forces(model, state.q, state.v, state.a) if model else Loads(robot, state).struts
+        found = model(state.q, state.v, state.a) if model else Loads(robot, state).struts
         lower[place], upper[place] = found.lower[part.keep], found.upper[part.keep]
     if even is not log:
         lower, upper = (at_rows(log, x) for x in (lower, upper))

@@ -14,6 +14,7 @@ import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers
+from robodyn_pin.robot.mjcf_tendons import held, sum_of
 from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree
 from robodyn_pin.robot.quiet import quiet
 from robodyn_pin.robot.robot_file import RobotFile
@@ -129,10 +130,16 @@ def _without_shapes(root: ET.Element, which: str) -> None:
             body.remove(geom)
 
 
-def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str] | None:
-    """Return the joints that actuators drive, once each; None without actuators. Torques are at joints: gears do not count."""
-    driven = []
+def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str | dict[str, object]] | None:
+    """Return the joints and fixed tendons that actuators drive, once each; None without actuators. Torques are there: gears do not count."""
+    driven: list[str] = []
+    sums: dict[str, dict[str, object]] = {}
     for actuator in root.iterfind("actuator/*"):
+        if (tendon := actuator.get("tendon")) is not None:
+            name = actuator.get("name", tendon)
+            sums[name] = {"name": name, "of": sum_of(root, tendon, f"{path}, actuator {name!r}", joints)}
+            driven.append(name)
+            continue
         joint = actuator.get("joint", actuator.get("jointinparent"))
         if joint is None:
             raise BadFile(
@@ -141,7 +148,7 @@ def _motors(root: ET.Element, path: Path, joints: list[str]) -> list[str] | None
         if joint not in joints:
             raise UnknownName("joint", joint, f"{path}, actuator", joints)
         driven.append(joint)
-    return list(dict.fromkeys(driven)) or None
+    return [sums.get(name, name) for name in dict.fromkeys(driven)] or None
 
 
 def _equalities(
@@ -167,8 +174,13 @@ def _equalities(
         if tie.tag == "joint":
             closures.append(_coupling(tie, name, path, drawn))
             continue
+        if tie.tag == "tendon":
+            closures.append(held(root, tie, name, path, drawn))
+            continue
         if tie.tag not in ("connect", "weld"):
-            raise BadFile(f"{path}: equality {name!r} is a <{tie.tag}>; <connect>, <weld> and <joint> are read")
+            raise BadFile(
+                f"{path}: equality {name!r} is a <{tie.tag}>; <connect>, <weld>, <joint> and <tendon> are read"
+            )
         sites = "site1" in tie.attrib
         joint_a, a = place(tie.get("site1" if sites else "body1", ""))
         joint_b, b = place(tie.get("site2" if sites else "body2", SHELL))

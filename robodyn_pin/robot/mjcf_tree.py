@@ -11,11 +11,12 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_text
 from robodyn_pin.robot.mjcf_inertia import weigh
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers, turn_to_quaternions, write_defaults
+from robodyn_pin.robot.mjcf_tendons import check_tendons
 from robodyn_pin.robot.urdf_tree import OTHERS, read_xml
 
 PLACEMENT = ("pos", "quat")
 LEAVES = ("joint", "freejoint", "inertial", "geom", "site")  # of a body: none of them holds another
-REFUSED = ("tendon", "deformable", "frame", "replicate", "attach", "composite", "flexcomp")
+REFUSED = ("deformable", "frame", "replicate", "attach", "composite", "flexcomp")
 NUMBERS = {  # attribute -> how many numbers, at least and at most
     **dict.fromkeys(("pos", "zaxis", "euler", "axis", "gravity", "diaginertia", "anchor"), (3, 3)),
     **dict.fromkeys(("quat", "axisangle"), (4, 4)), **dict.fromkeys(("xyaxes", "fromto", "fullinertia"), (6, 6)),
@@ -97,6 +98,7 @@ def _check(root: ET.Element, path: Path) -> None:
             raise BadFile(
                 f"{path}: <{tag}> is not read; loops are made of <connect>, <weld> and <joint> under <equality>"
             )
+    check_tendons(root, path)
     _check_forces(root, path)
 
 

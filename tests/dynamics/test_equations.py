@@ -109,6 +109,12 @@ def test_multipliers_balance_every_joint_of_the_tree(name):
     along = forces.tau @ robot.motors.S
     for effort in robot.efforts:
         along = along - effort.columns(state.q, state.v, state.a) @ effort.initial
+    for closure in robot.loops.closures:
+        if closure.kind == "coupling":  # it holds joints, not bodies
+            for joint, factor in closure.joints.items():
+                along[:, robot.model.joints[robot.model.getJointId(joint)].idx_v] += (
+                    factor * forces.multipliers[closure.name][:, 0]
+                )
     data = robot.model.createData()
     pin.forwardKinematics(robot.model, data, state.q[0])
     scale = max(np.abs(along).max(), 1.0)

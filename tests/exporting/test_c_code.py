@@ -103,7 +103,7 @@ def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
 
 
 def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(tmp_path, robodyn):
-    run = robodyn("export", "dualv", "--out", tmp_path, "--json")
+    run = robodyn("export", "dualv", "--to", "c", "--out", tmp_path, "--json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["operations"]["inverse_dynamics"] > 1000
     options = "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
@@ -174,6 +174,6 @@ def test_what_has_no_form_is_said(tmp_path, robodyn, monkeypatch):
     with pytest.raises(UnknownName, match=r"no function 'power'.*inverse_dynamics, gravity, mass_matrix"):
         write_c(rp.load("irb2400"), ["power"], tmp_path / "c")
     assert not (tmp_path / "c").exists()
-    run = robodyn("export", "irb2400", "--out", tmp_path / "c", "--functions", "power")
+    run = robodyn("export", "irb2400", "--to", "c", "--out", tmp_path / "c", "--functions", "power")
     assert run.returncode == 1
     assert run.stderr.startswith("robodyn: no function 'power'")

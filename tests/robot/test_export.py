@@ -1,0 +1,155 @@
+"""Robots written for other programs: MuJoCo's own equations of the written file, and ways there and back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from mechanisms import MECHANISMS, sdf, worst_torque_error
+
+from robodyn_pin.closures.kinds import Coupling
+from robodyn_pin.dynamics.equations import inverse_dynamics
+from robodyn_pin.errors import BadFile
+from robodyn_pin.robot.mjcf_out import mjcf_of
+from robodyn_pin.robot.reading import describe
+from robodyn_pin.robot.robot import Robot, build, load
+from robodyn_pin.robot.sdf_out import sdf_of
+from robodyn_pin.robot.urdf_out import urdf_and_file
+from robodyn_pin.urdf import catalogue
+
+ROBOTS = [name for name in catalogue() if name != "irb2400_printed"]  # no body of its can exist
+
+
+def led_by_joints(robot: Robot) -> list[str]:
+    """A tree joint for each coordinate."""
+    names = list(robot.model.names)[1:]
+    return [names[int(np.abs(row).argmax())] for row in robot.coordinates.S]
+
+
+def rigid(robot: Robot, joints: list[str], armature: bool = False) -> Robot:
+    """The same robot led and driven by joints, without friction."""
+    kept = tuple(e.spec for e in robot.efforts if armature and e.spec.model == "armature")
+    changed = {"motors": joints, "coordinates": joints, "efforts": list(kept), "limits": {}, "gear": {}}
+    return build(robot.name, robot.file.model_copy(update=changed), robot.urdf_xml, robot.urdf_path)
+
+
+def written(path: Path, text: str, joints: list[str]) -> Robot:
+    path.write_text(text)
+    file, urdf, tree = describe(path)
+    again = build(path.stem, file.model_copy(update={"coordinates": joints, "motors": joints}), urdf, tree)
+    return replace(again, efforts=())
+
+
+def states(robot: Robot, n: int = 10) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(3)
+    c = robot.coordinates.S @ robot.home + 0.05 * rng.uniform(-1, 1, (n, len(robot.coordinates.names)))
+    return c, *rng.normal(size=(2, *c.shape))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_mujoco_asks_the_same_torques_of_the_file_that_it_loads(name):
+    """B'tau = T'(M a + bias) at rest, with MuJoCo's mass matrix, bias and Jacobian of the file's equalities."""
+    robot = load(name)
+    joints = led_by_joints(robot)
+    model = mujoco.MjModel.from_xml_string(mjcf_of(robot)[0])
+    robot = rigid(robot, joints, armature=True)
+    c, _, cdd = states(robot)
+    state = robot.close(c, 0 * c, cdd)
+    tau = inverse_dynamics(robot, c, 0 * c, cdd)
+    data, names = mujoco.MjData(model), [model.joint(k).name for k in range(model.njnt)]
+    order = [list(robot.model.names).index(name) - 1 for name in names]
+    S = np.array([[float(joint == name) for name in names] for joint in joints])
+    for k in range(len(c)):
+        data.qpos[:] = state.q[k, order]
+        mujoco.mj_forward(model, data)
+        J = data.efc_J.reshape(-1, model.nv)[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
+        assert np.abs(data.efc_pos[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]).max(initial=0) < 1e-9
+        rows = np.concatenate([J, S])
+        T = np.linalg.lstsq(rows, np.concatenate([np.zeros((len(J), len(S))), np.eye(len(S))]), rcond=1e-10)[0]
+        M = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        wanted = T.T @ (M @ T @ cdd[k] + data.qfrc_bias)
+        np.testing.assert_allclose(tau[k], wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("to", [mjcf_of, sdf_of])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_there_and_back_keeps_torques_and_names(tmp_path: Path, name: str, to):
+    robot = load(name)
+    if to is sdf_of and any(isinstance(c, Coupling) for c in robot.loops.closures):
+        pytest.skip("SDF couples two joints only")
+    joints = led_by_joints(robot)
+    again = written(tmp_path / ("r.xml" if to is mjcf_of else "r.sdf"), to(robot)[0], joints)
+    assert set(again.model.names) == set(robot.model.names)
+    assert {c.name.removesuffix("_axis") for c in again.loops.closures} == {c.name for c in robot.loops.closures}
+    robot = rigid(robot, joints)
+    at = states(robot)
+    tau = inverse_dynamics(robot, *at)
+    np.testing.assert_allclose(inverse_dynamics(again, *at), tau, atol=1e-9 * np.abs(tau).max())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_urdf_and_robot_file_are_the_robot(tmp_path: Path, name: str):
+    robot = load(name)
+    for suffix, text in urdf_and_file(robot, "again")[0].items():
+        (tmp_path / f"again{suffix}").write_text(text)
+    again, at = load(tmp_path / "again.yaml"), states(robot)
+    assert again.motors.names == robot.motors.names
+    tau = inverse_dynamics(robot, *at)
+    np.testing.assert_allclose(inverse_dynamics(again, *at), tau, atol=1e-12 * np.abs(tau).max())
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_from_sdf_to_mjcf(tmp_path: Path, name: str):
+    """The world's numbers of the mechanism are the oracle, through two files."""
+    (tmp_path / "robot.sdf").write_text(sdf(MECHANISMS[name]))
+    motors = ", ".join(MECHANISMS[name].motors)
+    (tmp_path / "robot.yaml").write_text(f"urdf: robot.sdf\nmotors: [{motors}]\n")
+    robot = load(tmp_path / "robot.yaml")
+    kinds = {closure.kind for closure in robot.file.closures}
+    if not kinds <= {"point", "planar_point", "revolute", "frame"}:
+        with pytest.raises(BadFile, match="MJCF has no equality for"):
+            mjcf_of(robot)
+        return
+    text = mjcf_of(robot)[0]
+    (tmp_path / "again.xml").write_text(text)
+    assert worst_torque_error(load(tmp_path / "again.xml"), MECHANISMS[name]) < 1e-8
+
+
+def test_losses_and_gears_are_written_where_mjcf_has_them(tmp_path: Path):
+    model = mujoco.MjModel.from_xml_string(mjcf_of(load("irb360"))[0])
+    assert model.joint("phi1").damping[0] == 1.727
+    assert model.joint("phi1").frictionloss[0] == 4.667
+    assert model.joint("phi1").armature[0] == 0.188
+    assert [model.actuator(k).name for k in range(model.nu)] == ["phi1", "phi2", "phi3", "psi"]
+
+
+def test_what_cannot_be_written_is_one_sentence():
+    with pytest.raises(BadFile, match=r"'screw' couples 3 joints, and SDF's <mimic> two; write MJCF"):
+        sdf_of(load("scara"))
+    with pytest.raises(BadFile, match="'link2' cannot exist, and MuJoCo refuses it; robodyn repair"):
+        mjcf_of(load("irb2400_printed"))
+    robot = load("fivebar")
+    text = robot.urdf_xml.replace('xyz="-0.1 0 0"', 'xyz="-0.12 0 0"')
+    with pytest.raises(BadFile, match=r"'pin' is open by 0\.02 where all joints are at zero"):
+        sdf_of(build("apart", robot.file, text, robot.urdf_path))
+    rod = {"name": "bar", "kind": "rod", "between": ["rod_1_end", "rod_2_end"], "length": 0.1}
+    held = robot.file.model_validate(
+        robot.file.model_dump() | {"closures": [rod], "coordinates": ["j1", "j2", "p1"], "motors": None}
+    )
+    with pytest.raises(BadFile, match="'bar' is rod, which MJCF has no equality for"):
+        mjcf_of(build("rod", held, text.replace("-0.12 0 0", "-0.2 0 0"), robot.urdf_path))
+
+
+def test_the_command_says_what_is_not_held_and_writes_over_nothing_it_reads(tmp_path: Path, robodyn):
+    done = robodyn("export", "irb360", "--to", "mjcf", "--out", tmp_path / "a.xml")
+    assert done.returncode == 0
+    assert "u2_cross" in done.stdout
+    done = robodyn("export", "irb360", "--to", "urdf", "--out", tmp_path / "a.urdf")
+    assert done.returncode == 0
+    assert load(tmp_path / "a.yaml").model.nv == 27
+    again = robodyn("export", tmp_path / "a.yaml", "--to", "urdf", "--out", tmp_path / "a.urdf")
+    assert again.returncode == 1
+    assert "is one of the files that are read" in again.stderr
+    assert "did you mean 'sdf'" in robodyn("export", "irb360", "--to", "usd").stderr
