@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable
-from robodyn_pin.exporting.symbols import X, applied, number, objects, total
+from robodyn_pin.exporting.symbols import X, applied, constant, objects, total
 
 Step = tuple[int, dict[int, X], X]  # first row, entries of the Householder vector by row, scale
 
@@ -87,7 +87,7 @@ def _triangulate(A: np.ndarray, columns: int) -> list[Step]:
         if set(u) <= {j}:
             continue
         norm = applied("sqrt", total(x * x for x in u.values()))
-        top = u.get(j, number(0.0))
+        top = u.get(j, constant(0.0))
         scale = 1 / (norm * (norm + applied("fabs", top)))
         pivot = -applied("copysign", norm, top) if j in u else -norm
         u[j] = top - pivot
@@ -96,7 +96,7 @@ def _triangulate(A: np.ndarray, columns: int) -> list[Step]:
             A[:, c] = _reflected(A[:, c], step)
         A[j, j] = pivot
         for r in range(j + 1, len(A)):
-            A[r, j] = number(0.0)
+            A[r, j] = constant(0.0)
         steps.append(step)
     return steps
 

@@ -10,9 +10,9 @@ from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.elimination import Eliminated, eliminate
-from robodyn_pin.exporting.symbolic_efforts import check_efforts, efforts
-from robodyn_pin.exporting.symbols import X, applied, column, cross, dot, number, objects, total, unknowns
-from robodyn_pin.exporting.twin import Places, bodies_motion, drift, jacobian_blocks, places, residual
+from robodyn_pin.exporting.symbolic_efforts import check_forms, effort_terms
+from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, drift, jacobian_blocks, places
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
 
@@ -20,7 +20,7 @@ NEWTON = 3  # steps from the sample before; the last one with the Jacobian of th
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedPose:
     """A closed pose: all that follows is solved with its eliminated closures."""
 
     at: Places
@@ -38,27 +38,27 @@ class Twin:
     tree: Tree
     loops: LoopTable
 
-    def close(self, start: np.ndarray, c: np.ndarray) -> Closed:
+    def close(self, start: np.ndarray, c: np.ndarray) -> ClosedPose:
         """The pose at coordinates c (d,), by Newton's steps from joint positions `start` (nv,)."""
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
         if not self.loops.size:
             T = np.linalg.inv(S)
             q = objects(T) @ (c - offset)
-            return Closed(places(self.tree, q), q, number(0.0), objects(T), None)
+            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None)
         q, eliminated = start, None
         for k in range(NEWTON):
             at = places(self.tree, q)
             if eliminated is None or k < NEWTON - 1:
                 eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
-            q = q + eliminated.solve(-residual(self.loops, at, q), self._away(c, q))
+            q = q + eliminated.solve(-closure_residual(self.loops, at, q), self._away(c, q))
         at = places(self.tree, q)
-        left = number(0.0)
-        for error in [*residual(self.loops, at, q), *self._away(c, q)]:
+        left = constant(0.0)
+        for error in [*closure_residual(self.loops, at, q), *self._away(c, q)]:
             left = applied("fmax", left, applied("fabs", error))
         eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
         none = objects(np.zeros(self.loops.size))
         T = np.stack([eliminated.solve(none, objects(rate)) for rate in np.eye(len(S))], axis=1)
-        return Closed(at, q, left, T, eliminated)
+        return ClosedPose(at, q, left, T, eliminated)
 
     def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
@@ -69,7 +69,7 @@ class Twin:
             ]
         )
 
-    def tree_efforts(self, pose: Closed, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    def tree_efforts(self, pose: ClosedPose, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
         """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler."""
         V, A = bodies_motion(self.tree, pose.at, v, a)
         parameters, forces = body_parameters(self.robot), [objects(np.zeros(6)) for _ in self.tree.parent]
@@ -86,23 +86,23 @@ class Twin:
 def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Force and moment (6,) about the world's origin that the motion of a body asks."""
     R, p = at.R[j], at.p[j]
-    u = V[:3] + cross(V[3:], p)  # velocity of the joint's origin
-    f = R.T @ (A[:3] + cross(A[3:], p) + cross(V[3:], u) - objects(gravity))
+    u = V[:3] + cross_product(V[3:], p)  # velocity of the joint's origin
+    f = R.T @ (A[:3] + cross_product(A[3:], p) + cross_product(V[3:], u) - objects(gravity))
     w, b = R.T @ V[3:], R.T @ A[3:]
     m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
     h, inertia = objects([h0, h1, h2]), objects([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    force = R @ (f * float(m) + cross(b, h) + cross(w, cross(w, h)))
-    moment = R @ (inertia @ b + cross(w, inertia @ w) + cross(h, f))
-    return np.concatenate([force, moment + cross(p, force)])
+    force = R @ (f * float(m) + cross_product(b, h) + cross_product(w, cross_product(w, h)))
+    moment = R @ (inertia @ b + cross_product(w, inertia @ w) + cross_product(h, f))
+    return np.concatenate([force, moment + cross_product(p, force)])
 
 
-def _inverse_dynamics(twin: Twin, pose: Closed, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+def _inverse_dynamics(twin: Twin, pose: ClosedPose, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
     v, a = pose.T @ cd, pose.T @ cdd
     if pose.eliminated is not None:
         V, A = bodies_motion(twin.tree, pose.at, v, objects(np.zeros(len(v))))
         a = a + pose.eliminated.solve(-drift(twin.loops, pose.at, V, A), objects(np.zeros(len(cd))))
     g = np.array(twin.robot.model.gravity.linear)
-    tau = twin.tree_efforts(pose, v, a, g) + efforts(twin.robot, pose.at, pose.q, v, a)
+    tau = twin.tree_efforts(pose, v, a, g) + effort_terms(twin.robot, pose.at, pose.q, v, a)
     return _of_motors(twin.robot, pose.T, pose.T.T @ tau)
 
 
@@ -118,16 +118,16 @@ def _of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
 
 
 def _solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
-    found = casadi.solve(casadi.reshape(column(A), len(A), len(A)).T, column(y))
+    found = casadi.solve(casadi.reshape(as_column(A), len(A), len(A)).T, as_column(y))
     return np.array([X(found[k]) for k in range(len(A))])
 
 
-def _gravity(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
+def _gravity(twin: Twin, pose: ClosedPose, *_: np.ndarray) -> np.ndarray:
     still = objects(np.zeros(len(pose.q)))
     return pose.T.T @ twin.tree_efforts(pose, still, still, np.array(twin.robot.model.gravity.linear))
 
 
-def _mass_matrix(twin: Twin, pose: Closed, *_: np.ndarray) -> np.ndarray:
+def _mass_matrix(twin: Twin, pose: ClosedPose, *_: np.ndarray) -> np.ndarray:
     still, columns = objects(np.zeros(len(pose.q))), []
     rotors = [e for e in twin.robot.efforts if e.spec.model == "armature" and e.spec.warmth is None]
     for a in pose.T.T:
@@ -163,7 +163,7 @@ def twin_of(robot: Robot) -> Twin:
         BadFile: its masses are not known. RobodynError: a joint, a closure or an effort has no form in C.
     """
     check_known(robot)
-    check_efforts(robot)
+    check_forms(robot)
     tables = robot.loops.compiled(robot.coordinates.S) if robot.loops.size else robot.loops.compiled()
     if tables is None:
         raise RobodynError(
@@ -187,7 +187,7 @@ def function_of(twin: Twin, name: str) -> casadi.Function:
     pose = twin.close(q, c)
     found = offered.build(twin, pose, *(x for _, x in rates))
     inputs = [start, of_c, *(x for x, _ in rates)]
-    outputs = [column(pose.q), column(np.array([pose.residual])), column(found)]
+    outputs = [as_column(pose.q), as_column(np.array([pose.residual])), as_column(found)]
     return casadi.Function(
         name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True}
     )

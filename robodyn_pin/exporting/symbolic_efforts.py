@@ -3,7 +3,7 @@
 import numpy as np
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.exporting.symbols import X, applied, dot, number, objects, total
+from robodyn_pin.exporting.symbols import X, applied, constant, dot, objects, total
 from robodyn_pin.exporting.twin import Places
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import LOAD, MEMORY, WIDTH, EffortSpec, coefficient_names
@@ -12,7 +12,7 @@ from robodyn_pin.robot.robot import Robot
 TINY = 1e-30  # under a root, so that nothing is divided by zero, in single precision neither
 
 
-def check_efforts(robot: Robot) -> None:
+def check_forms(robot: Robot) -> None:
     """See that every effort has a form in C.
 
     Raises:
@@ -26,7 +26,7 @@ def check_efforts(robot: Robot) -> None:
             )
 
 
-def efforts(robot: Robot, at: Places, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+def effort_terms(robot: Robot, at: Places, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """What the efforts ask of the tree's joints (nv,); those that grow with warmth are those of a warm robot, nothing."""
     found = objects(np.zeros(len(q)))
     for effort in robot.efforts:
@@ -47,7 +47,7 @@ def _along_axes(effort: Effort, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> 
 
 def _in_closures(effort: Effort, at: Places, v: np.ndarray) -> np.ndarray:
     """Friction of balls and pins, against the turning w of their members: w/|w| f(|w|)."""
-    found, none = objects(np.zeros(len(v))), number(0.0)
+    found, none = objects(np.zeros(len(v))), constant(0.0)
     for name in effort.closures:
         sign = effort.loops.turning(name)
         turning = np.flatnonzero(sign)
@@ -66,7 +66,7 @@ def _force(effort: Effort, x: X, xd: X, xdd: X) -> X:
 
 def _columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
     """The columns of a model, as `friction_models.basis`."""
-    one = number(1.0)
+    one = constant(1.0)
     sign = applied("tanh", xd / (spec.width or WIDTH))
     ways = [lambda f: applied("fmax", f, 0.0), lambda f: applied("fmin", f, 0.0)]
     match spec.model:
@@ -110,7 +110,7 @@ def _hats(x: X, places: list[float]) -> list[X]:
     """One at their place, zero at the others, straight between them; the outer ones are one beyond them."""
     found = []
     for k, place in enumerate(places):
-        hat = number(1.0)
+        hat = constant(1.0)
         if k > 0:
             hat = applied("fmin", hat, (x - places[k - 1]) / (place - places[k - 1]))
         if k + 1 < len(places):

@@ -57,7 +57,7 @@ def applied(name: str, *of_what: Any) -> X:
     return X(getattr(casadi, name)(*map(of, of_what)))
 
 
-def number(value: float) -> X:
+def constant(value: float) -> X:
     """A number as an expression."""
     return X(casadi.SX(float(value)))
 
@@ -67,7 +67,7 @@ def objects(values: Any) -> np.ndarray:
     values = np.asarray(values)
     found = np.empty(values.shape, object)
     for place, value in np.ndenumerate(values):
-        found[place] = number(value)
+        found[place] = constant(value)
     return found
 
 
@@ -80,7 +80,7 @@ def unknowns(name: str, size: int) -> tuple[Any, np.ndarray]:
     return column, found
 
 
-def column(values: np.ndarray) -> Any:
+def as_column(values: np.ndarray) -> Any:
     """Expressions as one column of CasADi; a matrix row by row."""
     return casadi.vertcat(*(of(x) for x in values.ravel())) if values.size else casadi.SX(0, 1)
 
@@ -95,7 +95,7 @@ def total(parts: Any) -> X:
     return sum(parts, X(casadi.SX(0)))
 
 
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def cross_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a x b (3,)."""
     found = np.empty(3, object)
     for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):

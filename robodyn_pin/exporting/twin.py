@@ -11,7 +11,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
-from robodyn_pin.exporting.symbols import applied, cross, dot, objects, total
+from robodyn_pin.exporting.symbols import applied, constant, cross_product, dot, objects, total
 
 FIXED_AXES = (0, 1, 2)
 
@@ -38,7 +38,7 @@ def places(tree: Tree, q: np.ndarray) -> Places:
         R.append(R[k] @ E)
         p.append(p[k] + R[k] @ origin)
         z = R[j] @ objects(tree.axis[j])
-        s.append(np.concatenate([cross(p[j], z), z] if tree.turns[j] else [z, objects(np.zeros(3))]))
+        s.append(np.concatenate([cross_product(p[j], z), z] if tree.turns[j] else [z, objects(np.zeros(3))]))
     return Places(R, p, s)
 
 
@@ -48,13 +48,18 @@ def bodies_motion(tree: Tree, at: Places, v: np.ndarray, a: np.ndarray) -> tuple
     for j in range(1, len(tree.parent)):
         k = tree.parent[j]
         own, before = at.s[j] * v[j - 1], V[k]
-        turned = np.concatenate([cross(before[3:], own[:3]) + cross(before[:3], own[3:]), cross(before[3:], own[3:])])
+        turned = np.concatenate(
+            [
+                cross_product(before[3:], own[:3]) + cross_product(before[:3], own[3:]),
+                cross_product(before[3:], own[3:]),
+            ]
+        )
         A.append(A[k] + at.s[j] * a[j - 1] + turned)
         V.append(before + own)
     return V, A
 
 
-def residual(loops: LoopTable, at: Places, q: np.ndarray) -> np.ndarray:
+def closure_residual(loops: LoopTable, at: Places, q: np.ndarray) -> np.ndarray:
     """phi (m,) as closures/kinds.py defines it."""
     phi = objects(np.zeros(loops.size))
     for k, formula in enumerate(loops.formula):
@@ -79,13 +84,13 @@ def residual(loops: LoopTable, at: Places, q: np.ndarray) -> np.ndarray:
 def _turned(A: np.ndarray, B: np.ndarray, held: np.ndarray) -> dict[int, Any]:
     """What closures that hold turns measure of them, by column of `held`; the axes are those of kinds.py."""
     if held[3] >= 0:
-        return dict(zip((3, 4, 5), rotation_vector(A.T @ B), strict=True))
+        return dict(zip((3, 4, 5), _rotation_vector(A.T @ B), strict=True))
     if held[4] >= 0:
         return {4: -dot(A[:, 2], B[:, 0]), 5: dot(A[:, 1], B[:, 0])}
     return {5: -dot(A[:, 0], B[:, 1])} if held[5] >= 0 else {}
 
 
-def rotation_vector(C: np.ndarray) -> np.ndarray:
+def _rotation_vector(C: np.ndarray) -> np.ndarray:
     """A rotation C (3, 3) of less than half a turn as a vector along its axis, from its quaternion.
 
     A closed weld turns by nothing: near a half turn, where this loses its accuracy, it is far from closed.
@@ -103,7 +108,9 @@ def jacobian_blocks(loops: LoopTable, at: Places) -> list[np.ndarray]:
         block = objects(np.zeros((loops.n_rows[k], loops.start[k + 1] - loops.start[k])))
         for column, e in enumerate(_chain(loops, k)):
             block[:, column] = (
-                loops.sign[e] if formula == COUPLING else loops.sign[e] * _per_rate(loops, k, at, at.s[loops.joint[e]])
+                constant(loops.sign[e])
+                if formula == COUPLING
+                else loops.sign[e] * _per_rate(loops, k, at, at.s[loops.joint[e]])
             )
         blocks.append(block)
     return blocks
@@ -114,12 +121,12 @@ def _per_rate(loops: LoopTable, k: int, at: Places, s: np.ndarray) -> np.ndarray
     A, B, x, y = _ends(loops, k, at)
     if loops.formula[k] == DISTANCE:
         along = (y - x) * (1 / applied("sqrt", dot(y - x, y - x)))
-        return np.array([dot(along, s[:3] + cross(s[3:], y))])
+        return np.array([dot(along, s[:3] + cross_product(s[3:], y))])
     held, rows = loops.held[k], objects(np.zeros(loops.n_rows[k]))
-    at_point = s[:3] + cross(s[3:], x if loops.coincident[k] else y)
+    at_point = s[:3] + cross_product(s[3:], x if loops.coincident[k] else y)
     axes = A.copy()
     if held[5] >= 0 and held[4] < 0:
-        axes[:, 2] = cross(A[:, 0], B[:, 1])
+        axes[:, 2] = cross_product(A[:, 0], B[:, 1])
     for i in FIXED_AXES:
         if held[i] >= 0:
             rows[held[i]] = dot(A[:, i], at_point)
@@ -138,13 +145,13 @@ def drift(loops: LoopTable, at: Places, V: list[np.ndarray], A: list[np.ndarray]
         F, G, x, y = _ends(loops, k, at)
         Va, Vb, Aa, Ab = V[loops.a[k]], V[loops.b[k]], A[loops.a[k]], A[loops.b[k]]
         w, g, e = Va[3:], Vb[3:] - Va[3:], Ab - Aa
-        turned = e[3:] - cross(w, Vb[3:])  # of b against a, as a sees it
+        turned = e[3:] - cross_product(w, Vb[3:])  # of b against a, as a sees it
         if loops.coincident[k]:
-            moved = e[:3] - cross(w, Vb[:3]) - cross(Va[:3], Vb[3:]) + cross(turned, x)
+            moved = e[:3] - cross_product(w, Vb[:3]) - cross_product(Va[:3], Vb[3:]) + cross_product(turned, x)
         else:
-            b = Vb[:3] + cross(Vb[3:], y)
-            u = b - Va[:3] - cross(w, y)
-            moved = e[:3] + cross(e[3:], y) + cross(g, b) - cross(w, u)
+            b = Vb[:3] + cross_product(Vb[3:], y)
+            u = b - Va[:3] - cross_product(w, y)
+            moved = e[:3] + cross_product(e[3:], y) + cross_product(g, b) - cross_product(w, u)
             if formula == DISTANCE:
                 d = y - x
                 far = applied("sqrt", dot(d, d))
@@ -160,7 +167,7 @@ def drift(loops: LoopTable, at: Places, V: list[np.ndarray], A: list[np.ndarray]
         if held[5] >= 0 and held[4] < 0:
             b = G[:, 1]
             found[row + held[5]] = (
-                dot(cross(F[:, 0], b), turned) - dot(g, F[:, 0]) * dot(g, b) + dot(g, g) * dot(F[:, 0], b)
+                dot(cross_product(F[:, 0], b), turned) - dot(g, F[:, 0]) * dot(g, b) + dot(g, g) * dot(F[:, 0], b)
             )
     return found
 
