@@ -72,8 +72,23 @@ def read_text(path: Path) -> str:
                 f"{path} has {size} bytes, expected a text of at most {LARGEST_TEXT}; is it another kind of file?"
             )
         return staging.reads(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadFile(f"cannot read {path}: No such file or directory; {_nearby(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _nearby(path: Path) -> str:
+    """What to do about a file that does not exist: the one of that folder that is named most alike, or the folder that is missing."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {quoted(str(folder))}; check the path, which counts from the file that names it, or from where you are"
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        names = []
+    nearest = get_close_matches(path.name, names, n=1, cutoff=0.5)
+    return f"did you mean {quoted(nearest[0])}?" if nearest else "check its name and where it lies"
 
 
 def parse_yaml(text: str, schema: type[Schema], where: str) -> Schema:

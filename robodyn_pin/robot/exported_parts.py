@@ -50,7 +50,7 @@ def place_of(robot: Robot, closure: Closure, end: str) -> tuple[int, pin.SE3]:
     return int(frame.parentJoint), frame.placement * placement
 
 
-def chains(robot: Robot) -> list[list[int]]:
+def joint_chains(robot: Robot) -> list[list[int]]:
     """Return the tree's joints in chains, each from the one after the body that it hangs on to the next body.
 
     Between the joints of a chain is nothing with inertia, that branches, or that a closure holds.

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers
-from robodyn_pin.robot.mjcf_tendons import held, sum_of
+from robodyn_pin.robot.mjcf_tendons import held_length, sum_of
 from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree
 from robodyn_pin.robot.quiet import quiet
 from robodyn_pin.robot.robot_file import RobotFile
@@ -175,7 +175,7 @@ def _equalities(
             closures.append(_coupling(tie, name, path, drawn))
             continue
         if tie.tag == "tendon":
-            closures.append(held(root, tie, name, path, drawn))
+            closures.append(held_length(root, tie, name, path, drawn))
             continue
         if tie.tag not in ("connect", "weld"):
             raise BadFile(

@@ -10,7 +10,16 @@ import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Coupling
 from robodyn_pin.errors import BadFile
-from robodyn_pin.robot.exported_parts import axis_of, chains, losses, massless, no_mass, place_of, shapes_of, slides
+from robodyn_pin.robot.exported_parts import (
+    axis_of,
+    joint_chains,
+    losses,
+    massless,
+    no_mass,
+    place_of,
+    shapes_of,
+    slides,
+)
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.urdf_tree import body_name
 from robodyn_pin.robot.urdf_writer import UNLIMITED, text
@@ -34,7 +43,7 @@ def mjcf_of(robot: Robot) -> tuple[str, list[str]]:
     ET.SubElement(root, "option", gravity=text(robot.model.gravity.linear))
     bodies, damped = {0: ET.SubElement(root, "worldbody")}, losses(robot, lost, ("viscous", "coulomb", "armature"))
     order: list[int] = []
-    for chain in chains(robot):
+    for chain in joint_chains(robot):
         order += chain
         bodies[chain[-1]] = _body(robot, bodies[robot.model.parents[chain[0]]], chain, damped)
     lost += massless([str(body.get("name")) for j, body in bodies.items() if j and no_mass(robot.model, j)], LIGHT)

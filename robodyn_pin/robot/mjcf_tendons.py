@@ -39,7 +39,7 @@ def sum_of(root: ET.Element, name: str | None, where: str, joints: list[str]) ->
     return of
 
 
-def held(root: ET.Element, tie: ET.Element, name: str, path: Path, drawn: dict[str, float]) -> dict[str, object]:
+def held_length(root: ET.Element, tie: ET.Element, name: str, path: Path, drawn: dict[str, float]) -> dict[str, object]:
     """Return the coupling of <equality><tendon>: a length that stays c0 longer than as drawn.
 
     Raises:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from robodyn_pin.closures.kinds import DISTANCE, KINDS
 from robodyn_pin.errors import quoted
@@ -33,6 +33,13 @@ def _not_zero(gear: dict[str, float]) -> dict[str, float]:
 
 
 Combination = Annotated[dict[str, float], AfterValidator(_not_empty)]  # by joint; not all of it zero
+
+
+def _of_one(of: object) -> object:
+    return {of: 1.0} if isinstance(of, str) else of
+
+
+Driven = Annotated[Combination, BeforeValidator(_of_one, json_schema_input_type=str | dict[str, float])]
 
 
 class FrameClosureSpec(Strict):
@@ -85,11 +92,25 @@ ClosureSpec = Annotated[FrameClosureSpec | CouplingSpec, Field(discriminator="ki
 
 
 class MotorSpec(Strict):
-    """A motor that is not simply a tree joint: q_m = sum k_j q_j + offset."""
+    """A motor that is not simply a tree joint: q_m = scale sum k_j q_j + offset. It needs no link of its own."""
 
     name: str
-    of: Combination
+    of: Driven  # a joint, or joints with factors
     offset: float = 0.0
+    scale: float = 1.0  # turns of the motor per turn of the sum; negative: it counts the other way
+
+    @model_validator(mode="after")
+    def _scaled(self) -> "MotorSpec":
+        if self.scale == 0:
+            raise ValueError(
+                f"motor {self.name!r}: scale is 0; expected turns of the motor per turn of its joint, or no entry"
+            )
+        if self.scale != 1:
+            object.__setattr__(
+                self, "of", {joint: self.scale * factor for joint, factor in self.of.items()}
+            )  # frozen for everybody else
+            object.__setattr__(self, "scale", 1.0)
+        return self
 
 
 class Limit(Strict):

@@ -113,7 +113,12 @@ def read_xml(text: str, path: Path) -> ET.Element:
             declare = f'declare it in the first element, xmlns:{prefix}="...", or take its elements out'
             what = PREFIXES.get(prefix, declare)
             raise BadFile(f"{path}: the prefix {prefix + ':'!r} in line {line} is not declared; {what}") from None
-        raise BadFile(f"{path} is not XML: {error}") from None
+        look = (
+            "look there for a tag that is not closed, or an & or < in a text"
+            if text.lstrip().startswith("<")
+            else "is it another kind of file?"
+        )
+        raise BadFile(f"{path} is not XML: {error}; {look}") from None
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:

@@ -179,7 +179,7 @@ SPOILED = {
         BadFile,
         ["j_coupler", "xyz"],
     ),
-    "not XML": (lambda: four_bar(urdf="hello"), BadFile, ["four_bar.urdf is not XML"]),
+    "not XML": (lambda: four_bar(urdf="hello"), BadFile, ["four_bar.urdf is not XML", "is it another kind of file?"]),
 }
 
 

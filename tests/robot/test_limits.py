@@ -252,3 +252,15 @@ def test_a_range_that_is_open_at_one_end_is_kept_at_the_other():
     check_positions(robot, np.array([[-50.0], [2.9999]]), str)
     with pytest.raises(BeyondLimits, match=r"the position of 'j1' is 3\.001 rad"):
         check_positions(robot, np.array([[3.001]]), str)
+
+
+def test_a_motor_is_a_joint_with_a_scale_and_a_sign():
+    """q_m = -30 q_1 + 0.2: its position and torque follow by hand; nothing but the robot file knows the motor."""
+    geared = arm(MotorSpec.model_validate({"name": "m", "of": "j1", "scale": -30, "offset": 0.2}))
+    direct = arm("j1")
+    at, still = np.array([[0.4]]), np.zeros((1, 1))
+    by_joint = rp.inverse_dynamics(direct, at, still, still)
+    by_motor = rp.inverse_dynamics(geared, -30 * at + 0.2, still, still)
+    np.testing.assert_allclose(by_motor, by_joint / -30, rtol=1e-12)
+    with pytest.raises(ValueError, match="motor 'm': scale is 0"):
+        MotorSpec.model_validate({"name": "m", "of": "j1", "scale": 0})

@@ -379,3 +379,12 @@ def test_mujoco_finds_our_closed_states_closed(tmp_path, kind):
         equality = state.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
         assert np.abs(state.efc_pos[equality]).max() <= 1e-9
         assert np.abs(state.efc_J.reshape(-1, theirs.nv)[equality] @ T[order]).max() <= 1e-9
+
+
+def test_a_file_that_is_not_there_is_told_with_what_to_do(tmp_path: Path):
+    (tmp_path / "arm.yaml").write_text("urdf: amr.urdf\n")
+    (tmp_path / "arm.urdf").write_text("<robot/>")
+    with pytest.raises(RobodynError, match=r"amr\.urdf: No such file or directory; did you mean 'arm\.urdf'\?"):
+        rp.load(tmp_path / "arm.yaml")
+    with pytest.raises(RobodynError, match=r"there is no folder '.*/nowhere'; check the path"):
+        rp.load(tmp_path / "nowhere" / "x.urdf")
