@@ -25,6 +25,7 @@ _PUBLIC = {
     "Wrench": "dynamics.equations",
     "inverse_dynamics": "dynamics.equations",
     "prepared": "dynamics.prepared",
+    "compiled": "exporting.compiled",
     "nearest_torques": "dynamics.equations",
     "forward_dynamics": "dynamics.equations",
     "mass_matrix": "dynamics.equations",

@@ -42,26 +42,29 @@ FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] =
 }
 
 
-CODE = "c"  # C99 for controllers, a folder
+CODE = ("c", "casadi")  # functions for controllers and for optimisation, in a folder
 
 
 def export_command(
     robot: RobotArg,
-    to: Annotated[str, typer.Option(help=f"Format: {', '.join(FORMATS)}, {CODE}.")],
+    to: Annotated[str, typer.Option(help=f"Format: {', '.join([*FORMATS, *CODE])}.")],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="File to write; default: NAME with the suffix of the format, in this folder. Of c: the folder; default: NAME_c."
+            help="File to write; default: NAME with the suffix of the format, in this folder. Of c and casadi: the folder; default: NAME_FORMAT."
         ),
     ] = None,
     params: ParamsOption = None,
     functions: Annotated[
-        str, typer.Option(help="Of c: functions, separated by commas: inverse_dynamics, gravity, mass_matrix.")
+        str,
+        typer.Option(
+            help="Of c and casadi: functions, separated by commas: inverse_dynamics, gravity, mass_matrix, strut_forces, forward_kinematics."
+        ),
     ] = "inverse_dynamics,gravity,mass_matrix",
     real: Annotated[Literal["double", "float"], typer.Option(help="Of c: numbers of the code.")] = "double",
     as_json: JsonOption = False,
 ) -> None:
-    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers.
+    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation.
 
     Says what of the robot the format does not hold. With --params the identified robot.
 
@@ -69,11 +72,11 @@ def export_command(
     """
     from robodyn_pin.files import write_text
 
-    if to not in (*FORMATS, CODE):
-        raise UnknownName("format", to, "--to", [*FORMATS, CODE])
+    if to not in (*FORMATS, *CODE):
+        raise UnknownName("format", to, "--to", [*FORMATS, *CODE])
     found, _ = robot_of(robot, params)
-    if to == CODE:
-        _export_code(found, functions, out or Path(f"{found.name}_c"), real, as_json)
+    if to in CODE:
+        _export_code(found, to, functions, out or Path(f"{found.name}_{to}"), real, as_json)
         return
     texts, lost = FORMATS[to](found, out.stem if out else found.name)
     first = next(iter(texts))
@@ -86,22 +89,25 @@ def export_command(
     answer(as_json, {"files": [str(file) for file in files], "not held": lost}, _say, files, lost)
 
 
-def _export_code(robot: "Robot", functions: str, out: Path, real: Literal["double", "float"], as_json: bool) -> None:
+def _export_code(
+    robot: "Robot", to: str, functions: str, out: Path, real: Literal["double", "float"], as_json: bool
+) -> None:
     from robodyn_pin.exporting.needs import check_casadi
 
     check_casadi()
     from robodyn_pin.exporting.c_files import write_c
+    from robodyn_pin.exporting.casadi_files import write_casadi
 
-    found = write_c(robot, [f.strip() for f in functions.split(",")], out, real)
-    answer(as_json, {"folder": str(out), "operations": found.operations}, _say_code, found)
+    named = [f.strip() for f in functions.split(",")]
+    found = write_c(robot, named, out, real) if to == "c" else write_casadi(robot, named, out)
+    answer(as_json, {"folder": str(out), "operations": found.operations}, _say_code, to, found)
 
 
-def _say_code(found: "Written") -> None:
+def _say_code(to: str, found: "Written") -> None:
     for function, count in found.operations.items():
         print(f"{function}: {count} operations")
-    print(
-        f"{found.folder}: `cmake -B build && cmake --build build && ctest --test-dir build` there compiles and tests it"
-    )
+    made = "`cmake -B build && cmake --build build && ctest --test-dir build` there compiles and tests it"
+    print(f"{found.folder}: {made if to == 'c' else '`casadi.Function.load` reads the files there'}")
 
 
 def _say(files: list[Path], lost: list[str]) -> None:

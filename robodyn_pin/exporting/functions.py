@@ -7,7 +7,9 @@ import casadi
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.rigid_loads import body_parameters
+from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.elimination import Eliminated, eliminate
 from robodyn_pin.exporting.symbolic_efforts import check_forms, effort_terms
@@ -97,13 +99,82 @@ def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray,
 
 
 def _inverse_dynamics(twin: Twin, pose: ClosedPose, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+    asked, *_ = _asked_of_joints(twin, pose, cd, cdd)
+    return _of_motors(twin.robot, pose.T, pose.T.T @ asked)
+
+
+def _asked_of_joints(
+    twin: Twin, pose: ClosedPose, cd: np.ndarray, cdd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
     v, a = pose.T @ cd, pose.T @ cdd
     if pose.eliminated is not None:
         V, A = bodies_motion(twin.tree, pose.at, v, objects(np.zeros(len(v))))
         a = a + pose.eliminated.solve(-drift(twin.loops, pose.at, V, A), objects(np.zeros(len(cd))))
     g = np.array(twin.robot.model.gravity.linear)
-    tau = twin.tree_efforts(pose, v, a, g) + effort_terms(twin.robot, pose.at, pose.q, v, a)
-    return _of_motors(twin.robot, pose.T, pose.T.T @ tau)
+    return twin.tree_efforts(pose, v, a, g) + effort_terms(twin.robot, pose.at, pose.q, v, a), v, a
+
+
+def _strut_forces(twin: Twin, pose: ClosedPose, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+    """Along the struts, at their closed ends and then at those that the tree carries (2, struts)."""
+    robot, (asked, v, a) = twin.robot, _asked_of_joints(twin, pose, cd, cdd)
+    rest = asked - _of_motors(robot, pose.T, pose.T.T @ asked) @ objects(robot.motors.S)
+    lam, (V, A) = _multipliers(twin, pose, rest), bodies_motion(twin.tree, pose.at, v, a)
+    lower, upper = [], []
+    for strut in held_struts(robot):
+        first, last = strut.bodies[0], strut.bodies[-1]
+        span = pose.at.point(first, strut.far) - pose.at.point(last, strut.near)
+        along = span * (1 / applied("sqrt", dot(span, span)))
+        kind = KINDS[robot.loops.closures[strut.closure].kind]
+        axes = pose.at.R[twin.loops.a[strut.closure]] @ objects(twin.loops.turn_a[strut.closure])
+        row = twin.loops.first_row[strut.closure]
+        far = (axes[:, kind.linear] @ lam[row : row + kind.moves]) * strut.sign
+        near = sum((_lifting(robot, pose.at, V[j], A[j], j) for j in strut.bodies), objects(np.zeros(3))) - far
+        lower.append(dot(far, along))
+        upper.append(-dot(near, along))
+    return np.array([lower, upper])
+
+
+def _multipliers(twin: Twin, pose: ClosedPose, rest: np.ndarray) -> np.ndarray:
+    """lam (m,) with J'lam = rest (nv,), of least norm: solving [J; S] x = right is linear, and this its transpose."""
+    assert pose.eliminated is not None
+    of_right, right = unknowns("right", twin.loops.size)
+    x = pose.eliminated.solve(right, objects(np.zeros(len(twin.robot.coordinates.S))))
+    found = casadi.jtimes(as_column(x), of_right, as_column(rest), True)
+    return np.array([X(found[k]) for k in range(twin.loops.size)])
+
+
+def _lifting(robot: Robot, at: Places, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray:
+    """Force (3,) that a body's motion asks beyond its weight."""
+    body = robot.model.inertias[joint]
+    centre = at.point(joint, body.lever)
+    rate = V[:3] + cross_product(V[3:], centre)
+    acceleration = A[:3] + cross_product(A[3:], centre) + cross_product(V[3:], rate)
+    return (acceleration - objects(robot.model.gravity.linear)) * float(body.mass)
+
+
+def _forward_kinematics(twin: Twin, pose: ClosedPose, *_: np.ndarray) -> np.ndarray:
+    """The upper three rows of the poses of the robot's named frames (frames, 3, 4)."""
+    model, found = twin.robot.model, []
+    for name in named_frames(twin.robot):
+        frame = model.frames[model.getFrameId(name)]
+        R = pose.at.R[frame.parentJoint] @ objects(frame.placement.rotation)
+        found.append(np.column_stack([R, pose.at.point(frame.parentJoint, frame.placement.translation)]))
+    return np.array(found)
+
+
+def named_frames(robot: Robot) -> list[str]:
+    """The frames that the robot file names.
+
+    Raises:
+        RobodynError: none.
+    """
+    if not robot.file.frames:
+        raise RobodynError(
+            f"'forward_kinematics' gives the poses of the frames that the file of robot {robot.name!r} names, and it names none; add "
+            "'frames: {tool: {link: LINK, xyz: [0, 0, 0]}}'"
+        )
+    return list(robot.file.frames)
 
 
 def _of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -149,7 +220,21 @@ class Offered:
     meaning: str  # with units
 
 
+def _check_struts(robot: Robot) -> None:
+    if not robot.file.struts:
+        raise RobodynError(f"robot {robot.name!r} has no struts; name them in its file, or leave 'strut_forces' out")
+
+
 FUNCTIONS = {
+    "strut_forces": Offered(
+        _strut_forces,
+        ("cd", "cdd"),
+        "force",
+        "along the struts, tension positive: at their closed ends, then at the others [N]",
+    ),
+    "forward_kinematics": Offered(
+        _forward_kinematics, (), "pose", "upper three rows (rotation, position [m]) of the poses of the named frames"
+    ),
     "inverse_dynamics": Offered(_inverse_dynamics, ("cd", "cdd"), "tau", "torques or forces of the motors [N m or N]"),
     "gravity": Offered(_gravity, (), "g", "what holding the bodies takes along the coordinates [N m or N]"),
     "mass_matrix": Offered(_mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]"),
@@ -181,6 +266,8 @@ def function_of(twin: Twin, name: str) -> casadi.Function:
     """
     if name not in FUNCTIONS:
         raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
+    if name == "strut_forces":
+        _check_struts(twin.robot)
     offered, d = FUNCTIONS[name], len(twin.robot.coordinates.S)
     (start, q), (of_c, c) = unknowns("start", twin.robot.model.nv), unknowns("c", d)
     rates = [unknowns(x, d) for x in offered.inputs]

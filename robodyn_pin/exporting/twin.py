@@ -24,6 +24,10 @@ class Places:
     p: list[np.ndarray]  # (3,)
     s: list[np.ndarray]  # (6,) motion of the world's origin per joint rate
 
+    def point(self, joint: int, at: np.ndarray) -> np.ndarray:
+        """A point (3,) of a joint's body in the world [m]."""
+        return self.p[joint] + self.R[joint] @ objects(at)
+
 
 def places(tree: Tree, q: np.ndarray) -> Places:
     """Placements and motions of the joints at q (nv,)."""

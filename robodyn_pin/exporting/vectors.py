@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import gravity, inverse_dynamics, mass_matrix
+from robodyn_pin.dynamics.equations import gravity, mass_matrix
+from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.robot.kinematics import forward_kinematics
 from robodyn_pin.robot.robot import Robot
 
 SAMPLES, STEP = 50, 0.002  # of a motion from home, [s]
@@ -26,7 +28,12 @@ def vectors_of(robot: Robot, function: str, size: int) -> Vectors:
     far = FAR * (1 + np.arange(len(robot.coordinates.names)) / 10) * np.abs(robot.coordinates.S).max(axis=1)
     home = robot.coordinates.S @ robot.home + robot.coordinates.offset
     c, cd, cdd = home + far * (1 - np.cos(w * t)), far * w * np.sin(w * t), far * w**2 * np.cos(w * t)
-    if function == "inverse_dynamics":
-        return Vectors(function, (c, cd, cdd), inverse_dynamics(robot, c, cd, cdd))
-    found = {"gravity": gravity, "mass_matrix": mass_matrix}[function](robot, c)
+    if function in ("inverse_dynamics", "strut_forces"):
+        loads = Loads(robot, robot.close(c, cd, cdd))
+        struts = loads.struts if function == "strut_forces" else None
+        return Vectors(function, (c, cd, cdd), loads.tau if struts is None else np.hstack([struts.lower, struts.upper]))
+    if function == "forward_kinematics":
+        found = forward_kinematics(robot, c, *robot.file.frames).reshape(len(c), -1, 4, 4)[:, :, :3]
+    else:
+        found = {"gravity": gravity, "mass_matrix": mass_matrix}[function](robot, c)
     return Vectors(function, (c,), found.reshape(len(c), size))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.errors import RobodynError, UnknownName
+from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import RobotFile
 
@@ -92,6 +93,53 @@ def test_gravity_and_mass_matrix_agree(name, tmp_path):
     expected = rp.mass_matrix(robot, c)
     found = code.along("mass_matrix", d * d, c).reshape(-1, d, d)
     np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("name", "function"), [("delta3", "strut_forces"), ("irb2400", "forward_kinematics")])
+def test_struts_and_frames_agree(name, function, tmp_path):
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, [function]), motion(robot, 200)
+    if function == "strut_forces":
+        loads = Loads(robot, robot.close(c, cd, cdd)).struts
+        expected, inputs = np.hstack([loads.lower, loads.upper]), (c, cd, cdd)
+    else:
+        expected, inputs = rp.forward_kinematics(robot, c, *robot.file.frames)[:, :, :3].reshape(len(c), -1), (c,)
+    found = code.along(function, expected.shape[1], *inputs)
+    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+def test_compiled_functions_are_called_from_python(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    robot = rp.load("dualv")
+    fast, (c, cd, cdd) = rp.compiled(robot, ["inverse_dynamics", "mass_matrix"]), motion(robot, 50)
+    found = np.array([fast.inverse_dynamics(*sample) for sample in zip(c, cd, cdd, strict=True)])
+    np.testing.assert_allclose(found, rp.inverse_dynamics(robot, c, cd, cdd), atol=1e-9)
+    np.testing.assert_allclose(fast.mass_matrix(c[-1]), rp.mass_matrix(robot, c[-1:])[0], atol=1e-11)
+    with pytest.raises(ClosureFailed, match="out of reach"):
+        fast.inverse_dynamics(c[-1] + 50, cd[0], cdd[0])
+    with pytest.raises(ShapeMismatch, match=r"inverse_dynamics takes c, cd, cdd, each \(3,\); found \(2,\)"):
+        fast.inverse_dynamics(c[0, :2])
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RobodynError, match="needs a C compiler"):
+        rp.compiled(robot)
+
+
+def test_casadi_differentiates_through_the_loops(tmp_path, robodyn):
+    """The gradient of the motors' torques by the coordinates, against differences of the package."""
+    casadi = pytest.importorskip("casadi")
+    run = robodyn("export", "dualv", "--to", "casadi", "--functions", "inverse_dynamics", "--out", tmp_path)
+    assert run.returncode == 0, run.stderr
+    function = casadi.Function.load(str(tmp_path / "dualv_inverse_dynamics.casadi"))
+    robot = rp.load("dualv")
+    c, cd, cdd = (x[30] for x in motion(robot, 31))
+    start = robot.at_rest(c[None]).q[0]
+    inputs = dict(zip(function.name_in(), (start, c, cd, cdd), strict=True))
+    by_c = np.array(function.factory("by_c", function.name_in(), ["jac:tau:c"]).call(inputs)["jac_tau_c"])
+    step = 1e-6 * np.eye(3)
+    ahead, behind = (
+        rp.inverse_dynamics(robot, c + sign * step, np.tile(cd, (3, 1)), np.tile(cdd, (3, 1))) for sign in (1, -1)
+    )
+    np.testing.assert_allclose(by_c, ((ahead - behind) / 2e-6).T, atol=1e-5)
 
 
 def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
