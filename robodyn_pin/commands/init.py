@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def init_command(
-    file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, or Gepetto's YAML.")],
+    file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML.")],
     out: Annotated[Path | None, typer.Option(help="Robot file to write; default: FILE with the suffix .yaml.")] = None,
     log: Annotated[
         Path | None,
@@ -35,6 +35,8 @@ def init_command(
 
     if log is not None and (file.suffix in ("", ".yaml", ".yml")):
         return _run_file(file, log, out)
+    if file.suffix == ".xacro":
+        file = _from_xacro(file, out)
     ours = file.suffix in (".yaml", ".yml")  # Gepetto's
     target = out or (file.with_name(f"{file.stem}_robot.yaml") if ours else file.with_suffix(".yaml"))
     not_an_input(target, file)
@@ -51,6 +53,22 @@ def init_command(
     answer(False, None, _say, made, target)
     if log is not None:
         _run_file(target, log, None)
+
+
+def _from_xacro(file: Path, out: Path | None) -> Path:
+    """Write the URDF that a xacro file makes beside what will be written, and return it."""
+    from robodyn_pin.files import write_text
+    from robodyn_pin.robot.xacro_macros import expanded
+    from robodyn_pin.storage.staging import keep_results
+
+    plain = file.with_name(file.name.removesuffix(".xacro").removesuffix(".urdf") + ".urdf")
+    tree = plain if out is None else out.with_suffix(".urdf")
+    _must_be_new(tree)
+    _must_be_new(out or tree.with_suffix(".yaml"))
+    write_text(tree, expanded(file))
+    keep_results()  # it is read next
+    print(f"{tree} is what xacro makes of {file.name}")
+    return tree
 
 
 def _run_file(robot: Path, log: Path, out: Path | None) -> None:

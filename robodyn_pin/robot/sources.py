@@ -6,7 +6,7 @@ from robodyn_pin.errors import BadFile, UnknownName
 
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xml", ".sdf")
 OTHER_FORMATS = {
-    ".xacro": "xacro is no robot but a recipe for one: run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
+    ".xacro": "xacro is no robot but a recipe for one: robodyn init FILE.xacro expands it, or run xacro FILE.xacro > FILE.urdf, and load FILE.urdf",
     ".world": "a world is read from files that end in .sdf, with one model that has joints; rename it",
     ".mjcf": "MJCF is read from files that end in .xml; rename it",
     ".usd": "USD is not read; load the URDF (.urdf), MJCF (.xml) or SDF (.sdf) of this robot",

@@ -43,6 +43,20 @@ def test_examples_keep_to_theirs(name):
     assert next(wrong, None) is not None
 
 
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.yaml")), ids=lambda path: path.name)
+def test_the_first_line_of_an_example_names_the_schema_that_it_keeps_to(path):
+    named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", path.read_text())
+    file = (path.parent / named[1]).resolve()
+    assert file.parent == EXAMPLES / "schemas"
+    Draft202012Validator(json.loads(file.read_text())).validate(read(path))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_schemas_beside_the_examples_are_of_today(kind):
+    """Written by `robodyn schema KIND --out examples/schemas/KIND.schema.json`."""
+    assert json.loads((EXAMPLES / "schemas" / f"{kind}.schema.json").read_text()) == schema_of(kind)
+
+
 def test_keys_say_what_they_mean():
     found = schema_of("run")
     assert found["properties"]["gravity"]["description"].startswith("its direction from the logs")

@@ -227,3 +227,25 @@ def test_files_that_are_no_robot_to_begin_with_say_what_they_are(robodyn, tmp_pa
         assert done.returncode == 1
         assert said in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "ours.yaml"]
+
+
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="long" value="0.6"/>
+<link name="base"/><link name="upper"><inertial><origin xyz="${long / 2} 0 0"/><mass value="2"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" velocity="4" effort="20"/></joint></robot>"""
+
+
+def test_xacro_is_expanded_where_it_is_installed(tmp_path: Path, robodyn):
+    pytest.importorskip("xacro", reason="macros need xacro, the extra 'xacro'")
+    (tmp_path / "arm.urdf.xacro").write_text(XACRO)
+    done = robodyn("init", tmp_path / "arm.urdf.xacro", "--yes")
+    assert done.returncode == 0, done.stderr
+    robot = load(tmp_path / "arm.yaml")
+    at = np.zeros((1, 1))
+    assert inverse_dynamics(robot, at, at, at)[0, 0] == pytest.approx(-2 * 9.81 * 0.3)  # level, held about y
+    (tmp_path / "bad.xacro").write_text(XACRO.replace("long / 2", "short / 2"))
+    done = robodyn("init", tmp_path / "bad.xacro", "--yes")
+    assert done.returncode == 1
+    assert "xacro does not understand it: name 'short' is not defined" in done.stderr
+    assert not (tmp_path / "bad.urdf").exists()

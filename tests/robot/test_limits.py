@@ -215,11 +215,11 @@ def test_predict_tells_the_limits_that_a_log_exceeds_and_where(robodyn, tmp_path
     (tmp_path / "arm.urdf").write_text(ARM)
     t = np.arange(800) / 200
     q = 2.5 * np.sin(2 * np.pi * t / 4)  # times 1.3: 3.25 rad at 1 s, 5.1 rad/s at 2 s
-    rows = "\n".join(f"{a:.3f},{b:.9f}" for a, b in zip(t, 1.3 * q, strict=True))
+    rows = "\n".join(f"{a:.3f},{b:.9f}" for a, b in zip(t, 1.3 * q + 0.001, strict=True))  # farther up than down
     (tmp_path / "log.csv").write_text(f"t,q_j1\n{rows}\n")
     done = robodyn("predict", tmp_path / "arm.urdf", tmp_path / "log.csv", "--out", tmp_path / "tau.csv")
     assert done.returncode == 0
-    assert "(t = 1 s): the position of 'j1' is 3.25 rad, outside its limits -3 to 3 rad" in done.stdout
+    assert "(t = 1 s): the position of 'j1' is 3.251 rad, outside its limits -3 to 3 rad" in done.stdout
     assert "(t = 2 s): the velocity of 'j1' is -5.1" in done.stdout
     assert "torque" not in done.stdout.split("beyond the robot's limits", 1)[1].splitlines()[0]
 
