@@ -63,12 +63,12 @@ class Code:
         return np.array(found)
 
 
-def motion(robot: Robot, samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def motion(robot: Robot, samples: int, seed: int = 0, far: float = 0.05) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A smooth motion from home at 1 kHz, as controllers call."""
     rng, d = np.random.default_rng(seed), len(robot.coordinates.names)
     t = np.arange(samples)[:, None, None] / 1000
     w = 2 * np.pi * rng.uniform(0.2, 1.5, (4, d))
-    size = rng.uniform(-1, 1, (4, d)) * 0.05 * np.abs(robot.coordinates.S).max(axis=1)
+    size = rng.uniform(-1, 1, (4, d)) * far * np.abs(robot.coordinates.S).max(axis=1)
     c = robot.coordinates.S @ robot.home + robot.coordinates.offset + (size * (1 - np.cos(w * t))).sum(1)
     return c, (size * w * np.sin(w * t)).sum(1), (size * w**2 * np.cos(w * t)).sum(1)
 
