@@ -3,6 +3,7 @@
 sphinx-build -W docs build/docs; its pages work from the folder, offline.
 """
 
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ html_show_copyright = False
 html_title = f"robodyn_pin {release}"
 
 references.write(Path(__file__).parent)
+logging.getLogger("robodyn_pin").setLevel(logging.WARNING)  # a package of the theme shows everybody's messages
 
 
 def reachable(app: Any, error: Exception | None) -> None:
