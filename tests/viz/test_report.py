@@ -378,6 +378,18 @@ def test_page_works_offline_and_the_robot_moves(opened):
     assert not opened.problems
 
 
+def test_page_fits_a_phone_and_is_dark_where_the_system_is(opened):
+    size = opened.viewport_size
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    opened.set_viewport_size({"width": 390, "height": 768})
+    assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    opened.set_viewport_size(size)
+    light = opened.evaluate(ground)
+    opened.emulate_media(color_scheme="dark")
+    assert (light, opened.evaluate(ground)) == ("rgb(255, 255, 255)", "rgb(18, 24, 30)")
+    opened.emulate_media(color_scheme="light")
+
+
 def test_page_fits_a_laptop_and_draws_every_plot(opened):
     assert opened.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     assert opened.evaluate("() => [...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
