@@ -99,7 +99,9 @@ def test_every_closure_kind_is_named():
 def test_yaml_blocks_are_files_as_they_are_read():
     (robot,) = (yaml.safe_load(text) for text in blocks("yaml", PAGES["own_robot"]))
     run, more = (yaml.safe_load(text) for text in blocks("yaml", PAGES["run_file"]))
-    assert len(blocks("yaml", DOCS)) == 3
+    (bag,) = (yaml.safe_load(text) for text in blocks("yaml", PAGES["logs"]))
+    assert len(blocks("yaml", DOCS)) == 4
+    RunFile.model_validate({"robot": "myrobot"} | bag)
     RobotFile.model_validate(robot)
     RunFile.model_validate(run)
     RunFile.model_validate(run | more)
