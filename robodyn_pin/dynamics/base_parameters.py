@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics.memory import anyhow
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.errors import ClosureFailed
@@ -30,21 +31,25 @@ def bodies_base(robot: Robot, rows: np.ndarray | None = None) -> BaseSet:
 
 
 def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:
-    """Rows of the regressor (n, p) at random states around home; states out of reach are drawn nearer.
+    """Rows of the regressor (n, p) at random states around home; those out of reach, and no others, are drawn nearer.
 
     States and efforts are on the joints' side of gears, so that a motor's gear does not decide what can be told apart.
     """
     gear = gears(robot)
-    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
-    around = AROUND
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    home = S @ robot.home + offset
+    away = AROUND * gear * rng.uniform(-1, 1, (STATES, len(gear)))
+    cd, cdd = gear * rng.normal(size=(2, *away.shape))
     while True:
-        c = home + around * gear * rng.uniform(-1, 1, (STATES, len(gear)))
         try:
-            state = robot.close(c, gear * rng.normal(size=c.shape), gear * rng.normal(size=c.shape))
-        except ClosureFailed:
-            around /= 2
+            state = robot.close(home + away, cd, cdd)
+        except ClosureFailed as error:
+            _, closed = reachable(robot.loops, S, offset, home + away, robot.home)
+            closed[error.sample] = False
+            away[~closed] /= 2
             continue
         W = state_regressor(robot, anyhow(robot, state, rng)) * gear[:, None]
+        W /= np.linalg.norm(W, axis=(1, 2), keepdims=True)  # near a singular pose all joints are fast
         return W.reshape(-1, W.shape[2])
 
 

@@ -1,5 +1,6 @@
 """The folder of C files: header, source, a test with numbers of the package, CMake file."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -137,7 +138,7 @@ def write_c(robot: Robot, functions: list[str], folder: Path, real: Real = "doub
         "d": len(robot.coordinates.names), "motors": len(robot.motors.names), "home": of_home, "closed": CLOSED[real],
         "coordinates": ", ".join(robot.coordinates.names), "motor_names": ", ".join(robot.motors.names),
         "fn": "name" if real == "double" else "name##f", "newton": 3 if robot.loops.size else "no",
-        "provenance": "Written by " + ", ".join(f"{k} {v}" for k, v in versions().items()) + ".",
+        "provenance": _provenance(robot),
     }  # fmt: skip
     source, declarations = [SOURCE.format(**about)], []
     for function, expression in found.items():
@@ -162,6 +163,13 @@ def write_c(robot: Robot, functions: list[str], folder: Path, real: Real = "doub
     write_text(folder / f"test_{name}.c", _test(name, robot, vectors, real))
     write_text(folder / "CMakeLists.txt", CMAKE.format(name=name))
     return Written(folder, tuple(functions), {f: x.n_instructions() for f, x in found.items()})
+
+
+def _provenance(robot: Robot) -> str:
+    """Which parameters these are, and what wrote them."""
+    files = hashlib.sha256((robot.urdf_xml + robot.file.model_dump_json()).encode()).hexdigest()
+    tools = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return f"Robot {robot.name}, SHA-256 of its URDF and settings {files};\n * written by {tools}."
 
 
 def identifier(name: str) -> str:

@@ -2,8 +2,10 @@
 
 import ctypes
 import json
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +163,17 @@ def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(t
     library = compiled("-O1", "-c", folder=tmp_path, sources=["dualv.c"])
     symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
     assert not any(name in symbols for name in ("alloc", "printf", "free"))
+
+
+def test_the_header_says_whose_parameters_these_are(tmp_path):
+    robot = rp.load("irb2400")
+    write_c(robot, ["gravity"], tmp_path / "a")
+    other = robot.urdf_xml.replace("<mass value", "<mass  value", 1)  # any change of the file
+    write_c(replace(robot, urdf_xml=other), ["gravity"], tmp_path / "b")
+    a, b = ((tmp_path / name / "irb2400.h").read_text() for name in "ab")
+    hashes = [re.search(r"SHA-256 of its URDF and settings ([0-9a-f]{64});", text)[1] for text in (a, b)]
+    assert hashes[0] != hashes[1]
+    assert "robodyn_pin" in a
 
 
 def test_the_test_program_sees_a_wrong_number(tmp_path):
