@@ -7,7 +7,7 @@ from robodyn_pin.closures import kernel_choice
 from robodyn_pin.storage import caches
 
 
-def test_without_a_folder_for_compiled_kernels_pinocchio_computes(tmp_path, monkeypatch, capsys):
+def test_without_a_folder_for_compiled_kernels_pinocchio_computes(tmp_path, monkeypatch, caplog):
     """Neither installation, home nor temporary files can be written: one line, and no kernels."""
     monkeypatch.setattr(caches, "can_be_written", lambda folder: False)
     monkeypatch.setattr(caches, "spare_folder", lambda: None)
@@ -17,9 +17,9 @@ def test_without_a_folder_for_compiled_kernels_pinocchio_computes(tmp_path, monk
         assert not kernel_choice.chosen(1000)
     finally:
         kernel_choice.installed.cache_clear()
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "NUMBA_CACHE_DIR" in said
+    (said,) = caplog.records
+    assert (said.name, said.levelname) == ("robodyn_pin", "WARNING")
+    assert "NUMBA_CACHE_DIR" in said.message
 
 
 def test_a_folder_is_tried_whatever_its_permissions_say(tmp_path):
