@@ -10,6 +10,7 @@ from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.errors import ClosureFailed
 
 TOLERANCE = 1e-12  # [m or rad] residual that counts as closed
+NEARLY = 0.01  # [m or rad] residual below which a pose that does not close is nearly closed
 LAST_STEP = 1e-8  # [rad or m] after so short a Newton step the next would be below round-off
 LONGEST_STEP = 0.5  # [rad or m] Newton far from a solution overshoots into other assembly modes
 COARSE = 50  # every so many samples of a trajectory are closed in sequence, the others between them by spline
@@ -240,8 +241,10 @@ def _check_closed(
         worst, row = int(away.argmax()), 0
     K = np.concatenate([loops.at(q[worst : worst + 1]).jacobian()[0], S], axis=0)
     smallest = np.linalg.svd(K, compute_uv=False)[-1] if np.isfinite(K).all() else 0.0
-    why = "the mechanism is singular there" if smallest < 1e-6 else "the pose is out of reach"
     value = float(residual[worst, row])
+    # Far from closed, a stretched mechanism is singular as well, or nearly so, as round-off has it: its target is out of reach.
+    singular = smallest < 1e-6 and value < NEARLY
+    why = "the mechanism is singular there" if singular else "the pose is out of reach"
     raise ClosureFailed(
         f"closure {loops.row_owner[row]!r} does not close at {label(begin + worst)}: residual {value:.3g}, {why} "
         f"(smallest singular value {smallest:.2g})",
