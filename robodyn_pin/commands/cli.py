@@ -82,30 +82,24 @@ def command_line() -> Any:
     return group
 
 
-def _louder(level: int) -> Any:
+def _at(level: int, long: str, short: str, text: str) -> Any:
+    """A flag that makes the package speak from a level of logging on."""
+
     def listen(asked: bool) -> None:
         if asked:
             LOGGER.setLevel(level)
 
-    return listen
+    return typer.Option(long, short, callback=listen, expose_value=False, help=text)
+
+
+STAGES = "Say on stderr what is being done, each stage in a line with the seconds so far."
+ERRORS = "Print errors only; files and the exit code (3: negative verdict) say the rest."
 
 
 def _loudness(
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", callback=_louder(logging.INFO), expose_value=False,
-            help="Say on stderr what is being done, each stage in a line with the seconds so far.",
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", callback=_louder(logging.ERROR), expose_value=False,
-            help="Print errors only; files and the exit code (3: negative verdict) say the rest.",
-        ),
-    ] = False,
-) -> None:  # fmt: skip
+    verbose: Annotated[bool, _at(logging.INFO, "--verbose", "-v", STAGES)] = False,
+    quiet: Annotated[bool, _at(logging.ERROR, "--quiet", "-q", ERRORS)] = False,
+) -> None:
     """The options that all commands have, before the command's name or behind it."""
 
 

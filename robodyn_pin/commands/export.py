@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from robodyn_pin.commands.options import JsonOption, ParamsOption, RobotArg, answer, not_an_input, robot_of
-from robodyn_pin.errors import UnknownName
+from robodyn_pin.errors import RobodynError, UnknownName
 
 if TYPE_CHECKING:
     from robodyn_pin.exporting.c_files import Written
@@ -43,6 +43,7 @@ FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] =
 
 
 CODE = ("c", "casadi")  # functions for controllers and for optimisation, in a folder
+USUAL = "inverse_dynamics,gravity,mass_matrix"
 
 
 def export_command(
@@ -56,12 +57,14 @@ def export_command(
     ] = None,
     params: ParamsOption = None,
     functions: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Of c and casadi: functions, separated by commas: inverse_dynamics, gravity, mass_matrix, strut_forces, forward_kinematics."
+            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces and forward_kinematics, too."
         ),
-    ] = "inverse_dynamics,gravity,mass_matrix",
-    real: Annotated[Literal["double", "float"], typer.Option(help="Of c: numbers of the code.")] = "double",
+    ] = None,
+    real: Annotated[
+        Literal["double", "float"] | None, typer.Option(help="Of c: numbers of the code; default: double.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation.
@@ -74,9 +77,13 @@ def export_command(
 
     if to not in (*FORMATS, *CODE):
         raise UnknownName("format", to, "--to", [*FORMATS, *CODE])
+    if (functions and to not in CODE) or (real and to != "c"):
+        raise RobodynError(
+            f"--functions concerns {' and '.join(CODE)}, --real c; leave them out, or ask for one of these instead of {to!r}"
+        )
     found, _ = robot_of(robot, params)
     if to in CODE:
-        _export_code(found, to, functions, out or Path(f"{found.name}_{to}"), real, as_json)
+        _export_code(found, to, functions or USUAL, out or Path(f"{found.name}_{to}"), real or "double", as_json)
         return
     texts, lost = FORMATS[to](found, out.stem if out else found.name)
     first = next(iter(texts))

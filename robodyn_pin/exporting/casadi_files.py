@@ -7,7 +7,8 @@ from pathlib import Path
 import casadi
 
 from robodyn_pin.exporting.c_files import Written, identifier
-from robodyn_pin.exporting.functions import function_of, twin_of
+from robodyn_pin.exporting.closed_twin import twin_of
+from robodyn_pin.exporting.functions import function_of
 from robodyn_pin.files import prepare_folder, write_whole
 from robodyn_pin.robot.robot import Robot
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
-from robodyn_pin.exporting.c_files import identifier, write_c
+from robodyn_pin.exporting.c_files import identifier, numbers_hash, write_c
 from robodyn_pin.exporting.functions import FUNCTIONS
 from robodyn_pin.exporting.needs import check_casadi
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.storage.caches import cache_folder
 from robodyn_pin.telling import LOGGER
 
 FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC")
@@ -30,15 +31,12 @@ class Compiled:
 
     def __init__(self, robot: Robot, functions: Sequence[str], library: Path):
         self._library, self._name = ctypes.CDLL(str(library)), identifier(robot.name)
-        self._d, sizes = len(robot.coordinates.names), _sizes(robot)
+        self._d = len(robot.coordinates.names)
         self._state = np.array(robot.home, float)
         self._left = ctypes.c_double()
-        for function in functions:
-            setattr(
-                self,
-                function,
-                partial(self._call, function, getattr(self._library, f"{self._name}_{function}"), sizes[function]),
-            )
+        for name in functions:
+            function = getattr(self._library, f"{self._name}_{name}")
+            setattr(self, name, partial(self._call, name, function, FUNCTIONS[name].shape(robot)))
 
     def home(self) -> None:
         """Begin at home again."""
@@ -64,14 +62,6 @@ def _pointer(x: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(x.ctypes.data)
 
 
-def _sizes(robot: Robot) -> dict[str, tuple[int, ...]]:
-    d = len(robot.coordinates.names)
-    return {
-        "inverse_dynamics": (len(robot.motors.names),), "gravity": (d,), "mass_matrix": (d, d),
-        "strut_forces": (2, len(robot.file.struts or {})), "forward_kinematics": (len(robot.file.frames), 3, 4),
-    }  # fmt: skip
-
-
 def compiled(robot: Robot, functions: Sequence[str] = ("inverse_dynamics",)) -> Compiled:
     """Return functions of the robot as compiled C code, for control loops in Python; compiled once for each robot on a machine.
 
@@ -89,25 +79,40 @@ def compiled(robot: Robot, functions: Sequence[str] = ("inverse_dynamics",)) -> 
         raise RobodynError(
             "rp.compiled needs a C compiler, and there is no cc, gcc or clang; install one, or name it in CC"
         )
-    with tempfile.TemporaryDirectory() as scratch:
+    said = ",".join([numbers_hash(robot), *functions, *FLAGS, _code()])
+    library = _folder() / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.so"
+    if not library.exists():
+        _build(robot, functions, compiler, library)
+    return Compiled(robot, functions, library)
+
+
+def _build(robot: Robot, functions: Sequence[str], compiler: str, library: Path) -> None:
+    LOGGER.warning("compiling %s, once on this machine: up to half a minute", ", ".join(functions))
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         folder = Path(scratch)
-        write_c(robot, list(functions), folder)
-        source = folder / f"{identifier(robot.name)}.c"
-        kept = _cache() / f"{hashlib.sha256(source.read_bytes()).hexdigest()[:32]}.so"
-        if not kept.exists():
-            LOGGER.warning("compiling %s, once on this machine: up to half a minute", ", ".join(functions))
-            built = folder / "built.so"
-            done = subprocess.run(
-                [compiler, *FLAGS, "-o", built, source, "-lm"], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                raise RobodynError(f"{compiler} does not compile the exported code: {done.stderr.splitlines()[0]}")
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            own = kept.with_suffix(f".{os.getpid()}")
-            shutil.copy(built, own)
-            own.replace(kept)
-        return Compiled(robot, functions, kept)
+        write_c(robot, functions, folder)
+        command = [compiler, *FLAGS, "-o", "built.so", f"{identifier(robot.name)}.c", "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RobodynError(f"{compiler} does not compile the exported code: {done.stderr.partition(chr(10))[0]}")
+        (folder / "built.so").replace(library)
 
 
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "robodyn_pin"
+def _code() -> str:
+    """SHA-256 of what writes the code: another version of the package compiles anew."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def _folder() -> Path:
+    """Where compiled libraries stay.
+
+    Raises:
+        RobodynError: nowhere.
+    """
+    if (folder := cache_folder()) is None:
+        raise RobodynError(
+            "compiled functions cannot be kept, as neither home nor temporary files can be written; set XDG_CACHE_HOME"
+        )
+    return folder

@@ -26,6 +26,7 @@ JOINT_STATE = re.compile(r"sensor_msgs/(?:msg/)?JointState$")
 OURS = {"position": "q_", "velocity": "dq_", "effort": "tau_"}
 SUFFIXES = (".mcap", ".db3", ".bag")
 FIRST = 50  # messages of a topic that show its columns
+LONGEST = 100  # entries of an array that are columns; pictures and point clouds are none
 NANO = 1e-9
 
 
@@ -74,6 +75,8 @@ class BagTable:
     def read(self, headers: Sequence[str]) -> "pl.DataFrame":
         """All rows of some columns: those messages of the first column's topic that hold all of its columns asked for.
 
+        Rows before the first and after the last message of another topic are left out.
+
         Raises:
             BadLog: nothing is left, or the bag cannot be read.
         """
@@ -86,15 +89,21 @@ class BagTable:
             by_topic.setdefault(self._topics[header], []).append(header)
         with _opened(self.path) as bag:
             series = {topic: self._series(bag, topic, wanted) for topic, wanted in by_topic.items()}
-        at = series[rows_of][0]
+        at, values = series.pop(rows_of)
+        kept = np.ones(len(at), bool)
+        for t, _ in series.values():
+            kept &= (t.min() <= at) & (at <= t.max())
+        if not kept.any():
+            raise BadLog(
+                f"{self.path}: {', '.join(by_topic)} have no time in common; name columns that were recorded together"
+            )
+        at, values = at[kept], values[kept]
         start = at[0]  # before they become floating-point numbers, which are too coarse for nanoseconds since 1970
-        found = {"t": (at - start) * NANO}
-        for topic, wanted in by_topic.items():
-            t, values = series[topic]
-            own = topic == rows_of
-            found |= {
-                h: x if own else np.interp(at - start, t - start, x) for h, x in zip(wanted, values.T, strict=True)
-            }
+        found = {"t": (at - start) * NANO} | dict(zip(by_topic[rows_of], values.T, strict=True))
+        for topic, (t, values) in series.items():
+            order = np.argsort(t, kind="stable")  # what a network carries may overtake
+            between = [np.interp(at - start, t[order] - start, x[order]) for x in values.T]
+            found |= dict(zip(by_topic[topic], between, strict=True))
         return pl.DataFrame({h: found[h] for h in headers})
 
     def pieces(self, headers: Sequence[str], size: int) -> Iterator["pl.DataFrame"]:
@@ -157,7 +166,7 @@ def _numbers(message: Any, kind: str) -> dict[str, float]:
 def _leaves(part: Any, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(part, bool | int | float | np.number):
         yield place, float(part)
-    elif isinstance(part, np.ndarray) or (isinstance(part, list) and part):
+    elif isinstance(part, np.ndarray | list) and len(part) <= LONGEST:
         for i, inner in enumerate(part):
             yield from _leaves(inner, f"{place}[{i}]")
     elif hasattr(part, "__dataclass_fields__"):

@@ -30,6 +30,12 @@ def kernels_can_be_kept(source: Path) -> bool:
     return spare is not None
 
 
+def cache_folder() -> Path | None:
+    """Where the package keeps what it can make again: in the user's caches, else in the spare folder; None if there can be none."""
+    usual = _base("XDG_CACHE_HOME") / "robodyn_pin"
+    return usual if can_be_written(usual) else spare_folder()
+
+
 def can_be_written(folder: Path) -> bool:
     """Whether files can be made in a folder, or in one that is yet to be made; tried, as a file system may be read-only."""
     try:

@@ -5,23 +5,23 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
+import casadi
 import numpy as np
 import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
+from robodyn_pin.exporting.c_files import identifier, numbers_hash, write_c
+from robodyn_pin.exporting.c_templates import Real
+from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import RobotFile
 
-pytest.importorskip("casadi", reason="the extra 'export' is not installed")
+# The extra 'test' brings CasADi; a compiler is the machine's own.
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc on this machine")
-
-from robodyn_pin.exporting.c_files import identifier, write_c  # noqa: E402
-
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 PROBE = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/>
@@ -39,8 +39,8 @@ def compiled(*options: str, folder: Path, sources: list[str]) -> Path:
 class Code:
     """Exported functions, called from Python."""
 
-    def __init__(self, robot: Robot, folder: Path, functions: list[str], real: str = "double"):
-        write_c(robot, functions, folder, real)  # type: ignore[arg-type]
+    def __init__(self, robot: Robot, folder: Path, functions: list[str], real: Real = "double"):
+        write_c(robot, functions, folder, real)
         self.name, self.number = identifier(robot.name), ctypes.c_double if real == "double" else ctypes.c_float
         self.library = ctypes.CDLL(str(compiled("-O1", "-shared", "-fPIC", folder=folder, sources=[f"{self.name}.c"])))
         self.state = (self.number * robot.model.nv)()
@@ -128,7 +128,6 @@ def test_compiled_functions_are_called_from_python(tmp_path, monkeypatch):
 
 def test_casadi_differentiates_through_the_loops(tmp_path, robodyn):
     """The gradient of the motors' torques by the coordinates, against differences of the package."""
-    casadi = pytest.importorskip("casadi")
     run = robodyn("export", "dualv", "--to", "casadi", "--functions", "inverse_dynamics", "--out", tmp_path)
     assert run.returncode == 0, run.stderr
     function = casadi.Function.load(str(tmp_path / "dualv_inverse_dynamics.casadi"))
@@ -166,14 +165,21 @@ def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(t
 
 
 def test_the_header_says_whose_parameters_these_are(tmp_path):
+    """A payload changes no file of the robot, and yet its numbers."""
     robot = rp.load("irb2400")
-    write_c(robot, ["gravity"], tmp_path / "a")
-    other = robot.urdf_xml.replace("<mass value", "<mass  value", 1)  # any change of the file
-    write_c(replace(robot, urdf_xml=other), ["gravity"], tmp_path / "b")
-    a, b = ((tmp_path / name / "irb2400.h").read_text() for name in "ab")
-    hashes = [re.search(r"SHA-256 of its URDF and settings ([0-9a-f]{64});", text)[1] for text in (a, b)]
-    assert hashes[0] != hashes[1]
-    assert "robodyn_pin" in a
+    heavier = loaded(robot, LoadSpec.model_validate({"link": "link6", "mass": 0.001, "radius": 0.01}))
+    write_c(heavier, ["gravity"], tmp_path)
+    (said,) = re.findall("SHA-256 of the robot's numbers ([0-9a-f]{64});", (tmp_path / "irb2400.h").read_text())
+    assert said == numbers_hash(heavier) != numbers_hash(robot)
+    assert numbers_hash(robot) == numbers_hash(rp.load("irb2400"))
+
+
+def test_a_name_cannot_end_a_comment(tmp_path):
+    urdf = PROBE.replace('"j"', '"a*/b"')
+    robot = build("pen dulum*/", RobotFile.model_validate({"urdf": "p.urdf"}), urdf, Path("p.urdf"))
+    c = np.array([[0.3]])
+    found = Code(robot, tmp_path, ["gravity"]).along("gravity", 1, c)
+    np.testing.assert_allclose(found, rp.gravity(robot, c), atol=1e-12)
 
 
 def test_the_test_program_sees_a_wrong_number(tmp_path):
@@ -225,6 +231,21 @@ def test_every_effort_has_its_form(model, tmp_path):
     c, cd, cdd = 0.8 * rng.uniform(-1, 1, (300, 1)), rng.normal(size=(300, 1)), rng.normal(size=(300, 1))
     expected = rp.inverse_dynamics(robot, c, cd, cdd)
     np.testing.assert_allclose(code.along("inverse_dynamics", 1, c, cd, cdd), expected, atol=1e-11)
+
+
+def test_what_a_robot_has_not_is_said(tmp_path, robodyn):
+    """One robot has no loops and so no struts, one has struts and no named frames; options of other formats are refused."""
+    for name, function, said in (
+        ("irb2400", "strut_forces", "has no struts in loops"),
+        ("irb360", "forward_kinematics", "names none"),
+    ):
+        with pytest.raises(RobodynError, match=said):
+            write_c(rp.load(name), [function], tmp_path / "c")
+    for words in (("--to", "mjcf", "--functions", "gravity"), ("--to", "casadi", "--real", "float")):
+        run = robodyn("export", "irb2400", *words, "--out", tmp_path / "c")
+        assert run.returncode == 1
+        assert run.stderr.startswith("robodyn: --functions concerns c and casadi, --real c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_has_no_form_is_said(tmp_path, robodyn, monkeypatch):

@@ -127,6 +127,31 @@ def test_other_topics_are_read_between_their_messages(tmp_path):
     np.testing.assert_allclose(cells["t"], np.arange(91) / 100, atol=1e-9)
 
 
+def test_rows_without_the_other_topic_are_left_out_and_pictures_are_no_columns(tmp_path):
+    """A load cell that starts 0.3 s late and whose messages overtake each other; a topic of large arrays beside."""
+    bag = Bag(tmp_path / "bag", "mcap")
+    for k in range(100):
+        bag.joint_state("/joint_states", START + k * 10**7, ["j"], [k], [1.0])
+    vector = bag.store.types["geometry_msgs/msg/Vector3"]
+    for received, k in enumerate((30, 34, 31, 33, 32, *range(35, 80))):
+        stamp = START + k * 10**7
+        bag.write(
+            "/cell",
+            stamp // 10**9 * 10**9 + received,
+            "geometry_msgs/msg/Vector3Stamped",
+            bag.header(stamp),
+            vector(3.0 * k, 0.0, 0.0),
+        )
+    layout = bag.store.types["std_msgs/msg/MultiArrayLayout"]([], 0)
+    bag.write("/picture", START, "std_msgs/msg/Float64MultiArray", layout, np.zeros(5000))
+    bag.writer.close()
+    table = BagTable(tmp_path / "bag")
+    assert not [h for h in table.headers if h.startswith("/picture.data")]
+    cells = table.read(["t", "q_j", "/cell.vector.x"])
+    np.testing.assert_array_equal(cells["q_j"], np.arange(30.0, 80))
+    np.testing.assert_allclose(cells["/cell.vector.x"], 3 * cells["q_j"].to_numpy(), atol=1e-9)
+
+
 def test_what_is_no_bag_is_named(tmp_path, monkeypatch):
     robot = rp.load("delta3")
     bag = Bag(tmp_path / "bag", "mcap")

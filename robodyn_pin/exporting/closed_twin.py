@@ -1,0 +1,145 @@
+"""A robot as expressions: its pose closed by Newton's steps from the joint positions of the sample before, and what its bodies ask."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi
+import numpy as np
+
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.dynamics.rigid_loads import body_parameters
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.exporting.elimination import Eliminated, eliminate
+from robodyn_pin.exporting.symbolic_efforts import check_forms
+from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
+from robodyn_pin.robot.masses import check_known
+from robodyn_pin.robot.robot import Robot
+
+NEWTON = 3  # steps from the sample before; the last one with the Jacobian of the one before it
+
+
+@dataclass(frozen=True)
+class ClosedPose:
+    """A closed pose: all that follows is solved with its eliminated closures."""
+
+    at: Places
+    q: np.ndarray  # (nv,)
+    residual: X  # largest error of closures and coordinates [rad or m]
+    T: np.ndarray  # (nv, d) joint rates per coordinate rate
+    eliminated: Eliminated | None  # None: a tree
+
+
+@dataclass(frozen=True)
+class Twin:
+    """What all functions of one robot share."""
+
+    robot: Robot
+    tree: Tree
+    loops: LoopTable
+
+    @cached_property
+    def start(self) -> tuple[Any, np.ndarray]:
+        """Joint positions (nv,) that closing begins from, as a column of CasADi and its entries."""
+        return unknowns("start", self.robot.model.nv)
+
+    @cached_property
+    def c(self) -> tuple[Any, np.ndarray]:
+        """Coordinates (d,), likewise."""
+        return unknowns("c", len(self.robot.coordinates.S))
+
+    @cached_property
+    def pose(self) -> ClosedPose:
+        """The pose at the coordinates, the same for all functions."""
+        return self._close(self.start[1], self.c[1])
+
+    def _close(self, start: np.ndarray, c: np.ndarray) -> ClosedPose:
+        """The pose at coordinates c (d,), by Newton's steps from joint positions `start` (nv,)."""
+        S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
+        if not self.loops.size:
+            T = np.linalg.inv(S)
+            q = objects(T) @ (c - offset)
+            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None)
+        q, eliminated = start, None
+        for k in range(NEWTON):
+            at = places(self.tree, q)
+            if eliminated is None or k < NEWTON - 1:
+                eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
+            q = q + eliminated.solve(-closure_residual(self.loops, at, q), self._away(c, q))
+        at = places(self.tree, q)
+        left = constant(0.0)
+        for error in [*closure_residual(self.loops, at, q), *self._away(c, q)]:
+            left = applied("fmax", left, applied("fabs", error))
+        eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
+        none = objects(np.zeros(self.loops.size))
+        T = np.stack([eliminated.solve(none, objects(rate)) for rate in np.eye(len(S))], axis=1)
+        return ClosedPose(at, q, left, T, eliminated)
+
+    def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
+        S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
+        return np.array(
+            [
+                x - float(o) - total(s * y for s, y in zip(row, q, strict=True) if s)
+                for row, x, o in zip(S, c, offset, strict=True)
+            ]
+        )
+
+    def tree_efforts(self, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler."""
+        V, A = bodies_motion(self.tree, self.pose.at, v, a)
+        parameters, forces = body_parameters(self.robot), [objects(np.zeros(6)) for _ in self.tree.parent]
+        for j in range(1, len(self.tree.parent)):
+            if parameters[j].any():
+                forces[j] = _push(self.pose.at, j, V[j], A[j], gravity, parameters[j])
+        tau = objects(np.zeros(len(v)))
+        for j in range(len(forces) - 1, 0, -1):
+            tau[j - 1] = dot(self.pose.at.s[j], forces[j])
+            forces[self.tree.parent[j]] = forces[self.tree.parent[j]] + forces[j]
+        return tau
+
+
+def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Force and moment (6,) about the world's origin that the motion of a body asks."""
+    R, p = at.R[j], at.p[j]
+    u = V[:3] + cross_product(V[3:], p)  # velocity of the joint's origin
+    f = R.T @ (A[:3] + cross_product(A[3:], p) + cross_product(V[3:], u) - objects(gravity))
+    w, b = R.T @ V[3:], R.T @ A[3:]
+    m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
+    h, inertia = objects([h0, h1, h2]), objects([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    force = R @ (f * float(m) + cross_product(b, h) + cross_product(w, cross_product(w, h)))
+    moment = R @ (inertia @ b + cross_product(w, inertia @ w) + cross_product(h, f))
+    return np.concatenate([force, moment + cross_product(p, force)])
+
+
+def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Motor torques of least norm that act as `along` (d,) does."""
+    S, own = robot.motors.S, robot.coordinates.S
+    if S.shape == own.shape and (own == S).all():
+        return along
+    B = objects(S) @ T
+    if len(S) == len(own):
+        return _solved(B.T, along)
+    return B @ _solved(B.T @ B, along)
+
+
+def _solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
+    found = casadi.solve(casadi.reshape(as_column(A), len(A), len(A)).T, as_column(y))
+    return np.array([X(found[k]) for k in range(len(A))])
+
+
+def twin_of(robot: Robot) -> Twin:
+    """The robot as expressions.
+
+    Raises:
+        BadFile: its masses are not known. RobodynError: a joint, a closure or an effort has no form in C.
+    """
+    check_known(robot)
+    check_forms(robot)
+    tables = robot.loops.compiled(robot.coordinates.S) if robot.loops.size else robot.loops.compiled()
+    if tables is None:
+        raise RobodynError(
+            f"robot {robot.name!r} has joints of several degrees of freedom, or loops that its coordinates do not determine one by one; "
+            "both have no form in C yet"
+        )
+    return Twin(robot, *tables)
