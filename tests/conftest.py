@@ -1,5 +1,6 @@
 """Where the measured logs are, how a command is run as a user runs it, and a real browser."""
 
+import logging
 import os
 import shutil
 import subprocess
@@ -27,6 +28,16 @@ LONGEST = ("test_readme", "test_campaign", "test_measured_logs")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first: at the end no core waits for one of them."""
     items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+@pytest.fixture(autouse=True)
+def _logger_left_as_found():
+    """A command that a test calls within its own process tells the package's logger where to speak."""
+    logger = logging.getLogger("robodyn_pin")
+    found = logger.level, logger.propagate, list(logger.handlers)
+    yield
+    logger.setLevel(found[0])  # which forgets what is enabled
+    logger.propagate, logger.handlers = found[1:]
 
 
 @pytest.fixture(scope="session")

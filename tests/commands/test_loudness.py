@@ -1,7 +1,6 @@
 """`-v` and `-q` of every command, and what Python's logging hears."""
 
 import json
-import logging
 import os
 import re
 import subprocess
@@ -9,11 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from robodyn_pin.files import read_yaml
-from robodyn_pin.planning.plan_file import PlanFile
-from robodyn_pin.planning.task import plan_task, read_task
-from robodyn_pin.telling import LOGGER
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,12 +37,26 @@ def test_stages_are_told_with_the_seconds_so_far(robodyn, tmp_path):
     assert told[-1].endswith("100 %")
 
 
-def test_logging_hears_the_stages(caplog):
-    assert LOGGER.level == logging.NOTSET  # the program that imports the package decides
+HEARD = """
+import logging
+import sys
+from pathlib import Path
+
+from robodyn_pin.files import read_yaml
+from robodyn_pin.planning.plan_file import PlanFile
+from robodyn_pin.planning.task import plan_task, read_task
+
+logging.basicConfig(level="INFO", format="%(name)s: %(message)s")
+plan = Path(sys.argv[1])
+plan_task(read_task(read_yaml(plan, PlanFile), plan.parent))
+"""
+
+
+def test_logging_hears_the_stages():
+    """In a program of its own: a command in the same process would have set the level before."""
     plan = ROOT / "examples/irb2400_plan.yaml"
-    with caplog.at_level("INFO", "robodyn_pin"):
-        plan_task(read_task(read_yaml(plan, PlanFile), plan.parent))
-    assert "planning" in caplog.messages
+    run = subprocess.run([sys.executable, "-c", HEARD, plan], capture_output=True, text=True, check=True)
+    assert "robodyn_pin: planning" in run.stderr.splitlines()
 
 
 def test_kernels_are_compiled_on_request(robodyn):
