@@ -28,7 +28,7 @@ import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
 from robodyn_pin.files import read_yaml
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.online import DampedLeastSquares
 from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.robot import Robot, build
@@ -121,7 +121,7 @@ def trajectory(samples: int, repeats: int) -> list[Row]:
             state = robot.close(c[part], cd[part], cdd[part], start)
             W, start = state_regressor(robot, state), state.q[-1]
             folded = folded or [empty(W.shape[2])] * W.shape[1]
-            folded = [fold(f, W[:, j], cd[part, j]) for j, f in enumerate(folded)]
+            folded = [fold_rows(f, W[:, j], cd[part, j]) for j, f in enumerate(folded)]
         return np.array([f.R for f in folded])
 
     functions = [on(p, factors) for p in paths()]

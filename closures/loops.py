@@ -45,6 +45,9 @@ class Loops:
         self._plans: dict[bytes, EliminationPlan | None] = {}
         self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
 
+    def __reduce__(self) -> tuple[type["Loops"], tuple[object, ...]]:  # Pinocchio's constraint models cannot be pickled
+        return Loops, (self.model, self.closures)
+
     @property
     def size(self) -> int:
         """Number of equations."""

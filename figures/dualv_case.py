@@ -16,10 +16,10 @@ from robodyn_pin.identification.fold import Factor, weighted
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.identification.whitening import whitened
-from robodyn_pin.log_to_robot.fit_data import fitted_rows
 from robodyn_pin.log_to_robot.rows import add, filtered, fold_log, observe
 from robodyn_pin.log_to_robot.run import execute, read_run
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.writing import write_log

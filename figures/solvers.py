@@ -16,7 +16,7 @@ from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import FeasibleEstimate, fit_feasible
-from robodyn_pin.identification.fold import Factor, empty, fold
+from robodyn_pin.identification.fold import Factor, empty, fold_rows
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit_log_cholesky
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
@@ -89,7 +89,7 @@ def robust(whole: Problem, run: RunFile, log: AnyLog) -> list[Row]:
     for _ in range(SUBSETS):
         size = int(len(W) * np.exp(rng.uniform(np.log(LEAST), np.log(MOST))))
         drawn = rng.choice(len(W), size, replace=False)
-        groups = [fold(empty(p), W[drawn, j], (measured - known)[drawn, j]) for j in range(d)]
+        groups = [fold_rows(empty(p), W[drawn, j], (measured - known)[drawn, j]) for j in range(d)]
         problems.append(replace(whole, groups=groups, sigma=weighted_least_squares(groups).sigma))
     return [subsets(problems, distance) for distance in ("euclidean", "relative", "entropic")]
 

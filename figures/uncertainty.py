@@ -8,7 +8,7 @@ from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
-from robodyn_pin.identification.fold import Factor, empty, fold, triangle
+from robodyn_pin.identification.fold import Factor, empty, fold_rows, triangle
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.uncertainty import freedom, intervals
 from robodyn_pin.log_to_robot.fit_data import independent_share
@@ -101,7 +101,7 @@ def folded(run: RunFile, bits: int | None, seeds: int) -> tuple[np.ndarray, list
         kept = (index >= run.rows.cut) & (index < log.size - run.rows.cut) & (index % run.rows.every == 0)
         for j, factor in enumerate(factors):
             wide = np.concatenate([W[kept, j], noise[index[kept], j]], axis=1)
-            factors[j] = fold(factor, wide, (measured - known)[kept, j])
+            factors[j] = fold_rows(factor, wide, (measured - known)[kept, j])
     each = [
         [Factor(triangle(np.column_stack([f.R[:, :p], f.R[:, -1] + f.R[:, p + s]])), f.rows) for f in factors]
         for s in range(seeds)

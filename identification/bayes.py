@@ -55,7 +55,7 @@ class Posterior(Gaussian):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Observed:
     """Measured numbers, and what was known before: N(mean, covariance / gamma) of the prior, (11)."""
 
     z: np.ndarray  # (m,)
@@ -64,7 +64,7 @@ class Evidence:
     gamma: float = 1.0
 
 
-def infer(model: Model, evidence: Evidence) -> Posterior:
+def infer(model: Model, evidence: Observed) -> Posterior:
     """The most probable parameters (12) and their covariance (13).
 
     Raises:
@@ -112,7 +112,7 @@ class SamplingCheck:
 
 
 def sampling_check(
-    many: Callable[[np.ndarray], np.ndarray], evidence: Evidence, posterior: Gaussian, size: int, seed: int
+    many: Callable[[np.ndarray], np.ndarray], evidence: Observed, posterior: Gaussian, size: int, seed: int
 ) -> SamplingCheck:
     """Weighted samples of the posterior (11), parameters positive, drawn from a t-distribution around its approximation.
 

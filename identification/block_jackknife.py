@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodyn_pin.identification.fold import Factor, merge
+from robodyn_pin.identification.fold import Factor, merge_factors
 
 SINGULAR = 1e-8  # of the largest singular value of columns scaled to length one
 SHOWN = 1e-3  # share of a parameter in a direction that the other pieces do not show
@@ -29,10 +29,10 @@ def without_each(pieces: Sequence[Factor]) -> np.ndarray:
     Args:
         pieces: the rows of each, in units of their noise, r columns that are independent over all pieces.
     """
-    length = np.linalg.norm(merge(pieces).R[:, :-1], axis=0)
+    length = np.linalg.norm(merge_factors(pieces).R[:, :-1], axis=0)
     found = []
     for g in range(len(pieces)):
-        R = merge([*pieces[:g], *pieces[g + 1 :]]).R
+        R = merge_factors([*pieces[:g], *pieces[g + 1 :]]).R
         U, size, directions = np.linalg.svd(R[:, :-1] / length, full_matrices=False)
         seen = size > SINGULAR * size[0]
         x = (directions[seen].T @ ((U[:, seen].T @ R[:, -1]) / size[seen])) / length

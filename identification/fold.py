@@ -31,14 +31,14 @@ def empty(p: int) -> Factor:
     return Factor(np.zeros((p + 1, p + 1)), 0)
 
 
-def fold(factor: Factor, W: np.ndarray, y: np.ndarray, measured: np.ndarray | None = None) -> Factor:
+def fold_rows(factor: Factor, W: np.ndarray, y: np.ndarray, measured: np.ndarray | None = None) -> Factor:
     """The factor with rows W (n, p), y (n,) added; `measured` (n,) is y before known efforts were subtracted."""
     energy = float(np.sum((y if measured is None else measured) ** 2))
     rows = np.concatenate([W, y[:, None]], axis=1)
     return Factor(absorb(factor.R, rows), factor.rows + len(W), factor.energy + energy)
 
 
-def merge(factors: Sequence[Factor]) -> Factor:
+def merge_factors(factors: Sequence[Factor]) -> Factor:
     """The factor of all rows together."""
     R = absorb(factors[0].R, np.concatenate([f.R for f in factors[1:]])) if len(factors) > 1 else factors[0].R
     return Factor(R, sum(f.rows for f in factors), sum(f.energy for f in factors))

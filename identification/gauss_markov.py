@@ -59,6 +59,11 @@ def fold_joint(factor: JointFactor | None, W: np.ndarray, y: np.ndarray) -> Join
     return JointFactor(absorb(factor.R, rows), factor.samples + n, d)
 
 
+def merge_joint(first: JointFactor, second: JointFactor) -> JointFactor:
+    """The factor of all samples together."""
+    return JointFactor(absorb(first.R, second.R), first.samples + second.samples, first.motors)
+
+
 def whitened_factor(factor: JointFactor, noise: np.ndarray) -> Factor:
     """Rows of all motors, whitened by the covariance `noise` (d, d): of unit variance, one group for any other fit.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.identification.fold import Factor, merge
+from robodyn_pin.identification.fold import Factor, merge_factors
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def apart(groups: Sequence[Factor], sigma: np.ndarray, x: np.ndarray, y: np.ndar
 
 def pooled(labelled: Sequence[Sequence[Factor]]) -> list[Factor]:
     """All labels together, one factor per motor."""
-    return [merge(factors) for factors in zip(*labelled, strict=True)]
+    return [merge_factors(factors) for factors in zip(*labelled, strict=True)]
 
 
 def cross_validated(

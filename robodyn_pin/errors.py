@@ -4,6 +4,7 @@ import re
 import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C has ended
 LONG = 295  # characters of a message: in longer ones, words that a user's file made long lose their middle
@@ -15,6 +16,15 @@ class RobodynError(Exception):
 
     def __init__(self, message: object = ""):
         super().__init__(shortened(str(message)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # it may come from another process
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[RobodynError], args: tuple[Any, ...], carried: dict[str, Any]) -> RobodynError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(carried)
+    return error
 
 
 def shortened(message: str, longest: int = LONGEST) -> str:

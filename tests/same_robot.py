@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.block_jackknife import without_each
 from robodyn_pin.identification.comparison import Change, Known, changes
-from robodyn_pin.identification.fold import empty, fold, weighted
+from robodyn_pin.identification.fold import empty, fold_rows, weighted
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.log_to_robot.fit_data import independent_share
@@ -65,12 +65,12 @@ def record(robot: Robot, log: Log, run: RunFile, period: float | None = None) ->
 def estimate(log: Recorded, y: np.ndarray) -> Known:
     """The estimate from torques (n, d) of a log's rows."""
     p = log.W.shape[2]
-    groups = [fold(empty(p), log.W[:, j], y[:, j]) for j in range(y.shape[1])]
+    groups = [fold_rows(empty(p), log.W[:, j], y[:, j]) for j in range(y.shape[1])]
     base = base_set(weighted(groups, np.ones(len(groups)))[:, :-1])
     found = weighted_least_squares(groups, base, log.share)
     rows = np.concatenate([log.W[:, :, base.columns], y[:, :, None]], axis=2) / found.sigma[:, None]
     parts = [rows[log.piece == g].reshape(-1, base.size + 1) for g in range(PIECES)]
-    factors = [fold(empty(base.size), x[:, :-1], x[:, -1]) for x in parts]
+    factors = [fold_rows(empty(base.size), x[:, :-1], x[:, -1]) for x in parts]
     return Known(base, found.values, without_each(factors), found.covariance)
 
 

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
+from robodyn_pin.commands.options import (
+    JsonOption,
+    OutOption,
+    SchedulerOption,
+    WorkersOption,
+    answer,
+    folder_of,
+    verdict,
+)
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import bar, print_excitation, print_result, status
 
@@ -39,20 +47,33 @@ def excite_command(
 def identify_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
     out: OutOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder in which what is folded of each log stays: an interrupted run goes on from there."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Stop at a log that cannot be used, even if a pattern or a folder found it."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a robot's parameters from logs, as the run file says.
 
-    Ends with exit code 3 if the verdict is negative.
+    Many logs are shared among processes; how many they are changes no digit. Ends with exit code 3 if the verdict is
+    negative.
 
     Example: robodyn identify examples/irb360.yaml --out results/irb360
     """
+    from robodyn_pin.log_to_robot.leaf import keeping
     from robodyn_pin.log_to_robot.run import execute, read_run
+    from robodyn_pin.workers import working
 
     settings = read_run(run)
     folder = folder_of(run, settings, out)
-    with status() as say:
-        result = execute(settings, run.parent, say)
+    with status() as say, working(workers, scheduler), keeping(cache):
+        result = execute(settings, run.parent, say, strict)
         say("report")
         result.write(folder)
     answer(as_json, result.summary(), print_result, result, folder)

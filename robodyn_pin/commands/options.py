@@ -26,6 +26,16 @@ OutOption = Annotated[
         help="Folder to write; default: 'output' of the run file, else results/NAME with the name of the run file."
     ),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes that share the logs, 1 or more; default: one for each core, where there are four logs for each.",
+        show_default=False,
+    ),
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option(help="Share the logs on a Dask cluster: address of its scheduler, tcp://HOST:8786.")
+]
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")
 ]

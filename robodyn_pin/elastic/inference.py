@@ -16,7 +16,7 @@ from robodyn_pin.elastic.elastic_file import Form, StiffnessPriorSpec
 from robodyn_pin.elastic.measurements import Measurements, unloaded_poses
 from robodyn_pin.elastic.springs import PoseKinematics, Springs
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.identification.bayes import Evidence, Gaussian, Model, Posterior, SamplingCheck, infer, sampling_check
+from robodyn_pin.identification.bayes import Gaussian, Model, Observed, Posterior, SamplingCheck, infer, sampling_check
 
 KEEPS_PRIOR = 0.9  # posterior over prior standard deviation from which a spring counts as undetermined
 NO_LEVER_ARM = 1e-9  # [m/rad]
@@ -123,7 +123,7 @@ def estimate_stiffness(
         ClosureFailed, BadFile: a pose is out of reach. SolverFailed: no most probable stiffness is found.
     """
     poses, prior = unloaded_poses(m, springs), settings.prior
-    evidence = Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), prior, settings.gamma)
+    evidence = Observed(m.deviation.ravel(), np.repeat(m.sigma, 3), prior, settings.gamma)
     predict = deviation_function(springs, poses, m.force, settings.form, settings.model)
     posterior = infer(predict, evidence)
     residuals = m.deviation - predict(posterior.mean)[0].reshape(-1, 3)

@@ -22,7 +22,7 @@ from robodyn_pin.elastic.stiffest_pose import StiffestPose, stiffest_pose
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import resolve
-from robodyn_pin.identification.bayes import Evidence, infer
+from robodyn_pin.identification.bayes import Observed, infer
 from robodyn_pin.robot.robot import load_named
 
 SAME_POSE = 1e-4  # [rad or m]
@@ -144,7 +144,7 @@ def _fitting_frame(run: StiffnessFile, springs: Springs, estimate: StiffnessEsti
     force = np.einsum("nij,nj->ni", estimate.poses.rotation, m.force + weight) - weight
     predict = deviation_function(springs, estimate.poses, force, run.form, "linear")
     try:
-        posterior = infer(predict, Evidence(m.deviation.ravel(), np.repeat(m.sigma, 3), estimate.prior, run.gamma))
+        posterior = infer(predict, Observed(m.deviation.ravel(), np.repeat(m.sigma, 3), estimate.prior, run.gamma))
     except SolverFailed:
         return None
     return frame if posterior.plausibility >= IMPLAUSIBLE else None

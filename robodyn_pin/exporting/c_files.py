@@ -1,6 +1,5 @@
 """The folder of C files: header, source, a test with numbers of the package, CMake file."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from robodyn_pin.exporting.functions import FUNCTIONS, function_of
 from robodyn_pin.exporting.straight_line import lines_of
 from robodyn_pin.exporting.vectors import vectors_of
 from robodyn_pin.files import prepare_folder, versions, write_text
+from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 
 CLOSED = {"double": 1e-9, "float": 1e-4}  # [rad or m] largest error of a pose that counts as closed
@@ -77,14 +77,6 @@ def _provenance(robot: Robot) -> str:
     """Which parameters these are, and what wrote them."""
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
     return f"SHA-256 of the robot's numbers {numbers_hash(robot)};\n * written by {tools}."
-
-
-def numbers_hash(robot: Robot) -> str:
-    """SHA-256 of all numbers of a robot that its functions depend on: a payload or a tool changes it, too."""
-    S, M = robot.coordinates, robot.motors
-    numbers = [S.S, S.offset, M.S, M.offset, robot.home, *(e.initial for e in robot.efforts)]
-    said = robot.model.saveToString() + robot.file.model_dump_json() + repr((S.names, M.names, robot.loops.closures))
-    return hashlib.sha256(said.encode() + b"".join(x.tobytes() for x in numbers)).hexdigest()
 
 
 def identifier(name: str) -> str:

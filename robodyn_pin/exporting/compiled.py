@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
-from robodyn_pin.exporting.c_files import identifier, numbers_hash, write_c
+from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.functions import FUNCTIONS
 from robodyn_pin.exporting.needs import check_casadi
+from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.storage.caches import cache_folder
 from robodyn_pin.telling import LOGGER

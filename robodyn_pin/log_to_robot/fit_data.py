@@ -1,36 +1,34 @@
 """The fit data, folded with the settings of a run file: which rows are fitted, which are scored, in segments for cross-validation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
+from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.friction_choice import (
     FrictionChoice,
 )
 from robodyn_pin.log_to_robot.friction_shapes import FittedShape, Widen
 from robodyn_pin.log_to_robot.gain import DriveGain
 from robodyn_pin.log_to_robot.lean import Lean
-from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, noise_passed, weighting
-from robodyn_pin.log_to_robot.rows import Folded, Job, add, fold_log
+from robodyn_pin.log_to_robot.rows import Folded, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.log_to_robot.shapes_by_rates import (
     with_widths,
 )
-from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 
 @dataclass(frozen=True)
@@ -97,18 +95,8 @@ def fold_logs(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndar
     alike = np.full(len(rates), WIDTH)
     robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
     named = columns(robot)
-    segments = run.choose.folds
-    parts: list[list[Folded]] = []
-    for log in logs:
-        n = log.size
-        if n - 2 * run.rows.cut < segments:
-            raise BadLog(f"{log.name}: {n} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
-        period = period_of(log) if by_phase else None
-        jobs = [fitted_rows(robot, run, log, period), _segmented(robot, run, log, run.score.filter, 1, period)]
-        jobs += [_segmented(robot, run, log, None, 1, period)] if run.score.filter else []
-        parts.append(fold_log(robot, log, run.preparation, jobs))
-    rows, scored, *rest = (reduce(add, folded) for folded in zip(*parts, strict=True))
-    whole = rest[0] if rest else scored
+    said = evidence_of(robot, run, logs, by_phase)
+    rows, scored, whole = said.rows, said.scored, said.whole
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
     settings = Settings(robot, run, named.layout, named.values)
@@ -122,34 +110,13 @@ def judged_rows(fitted: Fitted) -> Folded:
 
 def all_rows(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> list[Factor]:
     """The rows that are fitted, all segments together, one factor per coordinate."""
-    parts = [fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0] for log in logs]
+    parts = each(partial(_fitted, robot, run), logs)
     total: Folded = reduce(add, parts)
     return pooled(total)
 
 
-def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = None) -> Job:
-    """Which rows of a fit log are fitted, and in which segment each lies."""
-    job = _segmented(robot, run, log, run.rows.filter, run.rows.every, period)
-    return replace(job, noise=motor_noise(run, robot))
-
-
-def _segmented(
-    robot: Robot, run: RunFile, log: AnyLog, lowpass: Lowpass | None, every: int, period: float | None = None
-) -> Job:
-    """Fold a log's samples by segment of the log, or of its period [s], the ends cut, one sample of `every` kept."""
-    n, cut, segments = log.size, run.rows.cut, run.choose.folds
-    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
-
-    def label(index: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        kept = (index >= cut) & (index < n - cut) & (index % every == 0) & ~dropped(index)
-        if period is None:
-            segment = (index - cut) * segments // (n - 2 * cut)
-        else:
-            segment = (index / log.rate / period % 1 * segments).astype(int)
-        segment = np.where(kept, segment, -1)
-        return np.repeat(segment[:, None], rates.shape[1], axis=1)
-
-    return Job(lowpass, label, segments)
+def _fitted(robot: Robot, run: RunFile, log: AnyLog) -> Folded:
+    return fold_log(robot, log, run.preparation, [fitted_rows(robot, run, log)])[0]
 
 
 def independent_share(run: RunFile, rate: float) -> float:

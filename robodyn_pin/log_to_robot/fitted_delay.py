@@ -18,10 +18,11 @@ from robodyn_pin.identification.fold import Factor, weighted
 from robodyn_pin.identification.least_squares import residual_squares
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
-from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.held_out import Selected, windows, within_torques
 from robodyn_pin.log_to_robot.rows import fold_log
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.logs.late_torques import LONGEST
 from robodyn_pin.logs.stored_log import AnyLog, late
 

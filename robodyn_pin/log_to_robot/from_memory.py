@@ -49,12 +49,12 @@ def identify(
     robot, run = as_asked(robot, run, Path())
     if "delay" in settings:
         fit, judges = ([replace(log, delay=run.known_delay) for log in logs] for logs in (fit, judges))
-    chosen = [_selected(robot, log) for log in fit]
+    chosen = [all_samples(robot, log) for log in fit]
     check_rates(chosen)
     if held_out is None:
         chosen, rest = split_last(chosen, run.rows.cut)
     else:
-        rest = [clear(_selected(robot, log), run.rows.cut) for log in judges]
+        rest = [clear(all_samples(robot, log), run.rows.cut) for log in judges]
     return estimate(robot, run, chosen, rest)
 
 
@@ -66,7 +66,7 @@ def _specs(logs: Sequence[Log]) -> list[dict[str, Any]]:
     return [{"file": log.name, "loaded": log.loaded} for log in logs]
 
 
-def _selected(robot: Robot, log: Log) -> Selected:
+def all_samples(robot: Robot, log: Log) -> Selected:
     """All samples of a log, on a uniform clock, torques put beside their motion."""
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))

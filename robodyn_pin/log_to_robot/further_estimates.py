@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 
@@ -10,15 +11,25 @@ from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
 from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.gauss_markov import GaussMarkovEstimate, JointFactor, fold_joint, gauss_markov
+from robodyn_pin.identification.gauss_markov import (
+    GaussMarkovEstimate,
+    JointFactor,
+    fold_joint,
+    gauss_markov,
+    merge_joint,
+)
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.log_cholesky_fit import LogCholeskyEstimate, fit_log_cholesky
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import apart
-from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.pieces import Pieces
 from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 
 @dataclass(frozen=True)
@@ -117,13 +128,15 @@ def further_estimates(
 
 def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
     """Fold the fitted rows again, with the rows of one sample side by side."""
-    run, factor = fitted.settings.run, None
-    for log in logs:
-        job = fitted_rows(fitted.settings.robot, run, log)
-        for block in observe(fitted.settings.robot, log, run.preparation, [job.filter]):
-            W, known, measured = filtered(block, job.filter, log, job.noise)
-            label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
-            kept = label[:, 0] >= 0
-            factor = fold_joint(factor, W[kept], (measured - known)[kept])
+    return reduce(merge_joint, each(partial(_samples_of, fitted.settings.robot, fitted.settings.run), logs))
+
+
+def _samples_of(robot: Robot, run: RunFile, log: AnyLog) -> JointFactor:
+    factor, job = None, fitted_rows(robot, run, log)
+    for block in observe(robot, log, run.preparation, [job.filter]):
+        W, known, measured = filtered(block, job.filter, log, job.noise)
+        label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
+        kept = label[:, 0] >= 0
+        factor = fold_joint(factor, W[kept], (measured - known)[kept])
     assert factor is not None
     return factor

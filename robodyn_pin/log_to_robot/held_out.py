@@ -11,7 +11,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
-from robodyn_pin.log_to_robot.fit_data import Fitted
+from robodyn_pin.log_to_robot.fit_data import Fitted, Settings
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.late_torques import paired
@@ -108,14 +108,14 @@ class Unseen:
 
 
 def look_at(
-    fitted: Fitted, held_out: Selected, vectors: Mapping[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray
+    settings: Settings, vectors: Mapping[str, np.ndarray], wls: BaseEstimate, noise: np.ndarray, held_out: Selected
 ) -> Unseen:
     """Read held-out samples once, filtered as a part of their whole log.
 
     Args:
         vectors: parameters (p,) by estimate, "feasible" among them. noise: (d,) of torques as scored.
     """
-    log, robot, run, begin = held_out.log, fitted.settings.robot, fitted.settings.run, held_out.begin
+    log, robot, run, begin = held_out.log, settings.robot, settings.run, held_out.begin
     dropped = left_out(robot, log, run.score.filter, run.rows.saturated == "drop")
     every = max(1, (held_out.end - begin) // DRAWN)
 

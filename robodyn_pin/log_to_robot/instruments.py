@@ -1,6 +1,7 @@
 """Instruments of a log: the regressor of its motion after a low-pass has removed all that is faster than the motion."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from robodyn_pin.dynamics.memory import with_memory
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.identification.base_parameters import BaseSet
-from robodyn_pin.identification.fold import Factor, empty, fold
+from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -19,6 +20,7 @@ from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 MOTION = 0.9999  # share of the positions' variance inside the band of the motion; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
@@ -45,26 +47,30 @@ def instrument_rows(robot: Robot, logs: Sequence[AnyLog], run: RunFile, base: Ba
     """
     cutoff = MARGIN * max(band(log) for log in logs)
     smooth = Preparation(rates=run.preparation.rates, filter=Lowpass(order=4, cutoff=cutoff))
-    d, r = len(robot.coordinates.names), base.size
-    factors, noise = [empty(2 * r)] * d, motor_noise(run, robot)
-    for log in logs:
-        end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
-        dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
-        ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
-        margin = lowpass.reach(log.rate, log.name) if lowpass else 0
-        for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
-            part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
-            inner = part.section(begin - low, after - low)
-            motions = ([x[begin - low : after - low] for x in way.motion(part)] for way in ways)
-            closed = (close_motors(robot, q, dq, ddq, inner.row) for q, dq, ddq in motions)
-            state, calm = (with_loads(robot, with_memory(robot, log, begin, s), log.loaded) for s in closed)
-            B = motor_map(robot, state)
-            y = along(B, inner.efforts) - known_efforts(robot, state)
-            parts = (state_regressor(robot, s, log.loaded)[:, :, base.columns] for s in (calm, state))
-            rows = whitened(np.concatenate([*parts, y[:, :, None]], axis=2), B, noise)
-            rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
-            index = np.arange(begin, after)
-            kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
-            kept &= (index % run.rows.every == 0) & ~dropped(index)
-            factors = [fold(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
-    return factors, cutoff
+    found = each(partial(_rows_of, robot, run, base.columns, smooth), logs)
+    return [merge_factors(of_logs) for of_logs in zip(*found, strict=True)], cutoff
+
+
+def _rows_of(robot: Robot, run: RunFile, base: np.ndarray, smooth: Preparation, log: AnyLog) -> list[Factor]:
+    """The rows of one log, folded per coordinate."""
+    factors, noise = [empty(2 * len(base))] * len(robot.coordinates.names), motor_noise(run, robot)
+    end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
+    dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
+    ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
+    margin = lowpass.reach(log.rate, log.name) if lowpass else 0
+    for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
+        part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
+        inner = part.section(begin - low, after - low)
+        motions = ([x[begin - low : after - low] for x in way.motion(part)] for way in ways)
+        closed = (close_motors(robot, q, dq, ddq, inner.row) for q, dq, ddq in motions)
+        state, calm = (with_loads(robot, with_memory(robot, log, begin, s), log.loaded) for s in closed)
+        B = motor_map(robot, state)
+        y = along(B, inner.efforts) - known_efforts(robot, state)
+        parts = (state_regressor(robot, s, log.loaded)[:, :, base] for s in (calm, state))
+        rows = whitened(np.concatenate([*parts, y[:, :, None]], axis=2), B, noise)
+        rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
+        index = np.arange(begin, after)
+        kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
+        kept &= (index % run.rows.every == 0) & ~dropped(index)
+        factors = [fold_rows(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
+    return factors

@@ -7,15 +7,20 @@ pieces wherever they begin. Other logs are cut into pieces of equal length.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from robodyn_pin.identification.block_jackknife import likeness, spread, without_each
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.least_squares import BaseEstimate
-from robodyn_pin.log_to_robot.fit_data import Fitted, fitted_rows
+from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.rows import filtered, observe
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 PIECES = 16  # enough for Student's t, few enough that pieces of a usual log are longer than its residuals' memory
 
@@ -50,29 +55,38 @@ def in_pieces(
     Args:
         periods: [s] of each log's motion, None: it does not repeat. rows: how many were fitted.
     """
-    robot, run, r = fitted.settings.robot, fitted.settings.run, wls.base.size
-    factors = [empty(r) for _ in range(PIECES)]
+    settings, items = fitted.settings, list(zip(logs, periods, strict=True))
+    found = each(partial(_pieces_of, settings.robot, settings.run, wls.base.columns, wls.sigma), items)
+    factors = [merge_factors(of_logs) for of_logs in zip(*(factors for factors, *_ in found), strict=True)]
+    sums, count = np.sum([x[1] for x in found], axis=0), np.sum([x[2] for x in found], axis=0)
+    seconds = found[0][3]
+    return Pieces(without_each(factors), sums / np.maximum(count, 1)[:, None], seconds, fitted.independent * rows)
+
+
+def _pieces_of(
+    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, of: tuple[AnyLog, float | None]
+) -> tuple[list[Factor], np.ndarray, np.ndarray, float]:
+    """A log's rows of the base columns by piece, sums (G, n_motors) of its positions, how many samples (G,), and its seconds."""
+    log, period = of
+    factors = [empty(len(base)) for _ in range(PIECES)]
     sums, count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
-    seconds = []
-    for log, period in zip(logs, periods, strict=True):
-        job = fitted_rows(robot, run, log)
-        piece_of, lasting = cut_up(log, period, run.rows.cut)
-        seconds.append(lasting)
-        for block in observe(robot, log, run.preparation, [job.filter]):
-            W, known, measured = filtered(block, job.filter, log, job.noise)
-            index = block.begin + np.arange(len(W))
-            kept = job.label(index, block.rates[block.keep])[:, 0] >= 0
-            piece = piece_of(index)
-            rows_of = np.concatenate([W[:, :, wls.base.columns], (measured - known)[:, :, None]], axis=2)
-            rows_of /= wls.sigma[:, None]
-            q = block.state.q[block.keep] @ robot.motors.S.T
-            for g in np.unique(piece[kept]):
-                chosen = kept & (piece == g)
-                here = rows_of[chosen].reshape(-1, r + 1)
-                factors[g] = fold(factors[g], here[:, :-1], here[:, -1])
-                sums[g] += q[chosen].sum(axis=0)
-                count[g] += chosen.sum()
-    return Pieces(without_each(factors), sums / np.maximum(count, 1)[:, None], seconds[0], fitted.independent * rows)
+    job = fitted_rows(robot, run, log)
+    piece_of, seconds = cut_up(log, period, run.rows.cut)
+    for block in observe(robot, log, run.preparation, [job.filter]):
+        W, known, measured = filtered(block, job.filter, log, job.noise)
+        index = block.begin + np.arange(len(W))
+        kept = job.label(index, block.rates[block.keep])[:, 0] >= 0
+        piece = piece_of(index)
+        rows_of = np.concatenate([W[:, :, base], (measured - known)[:, :, None]], axis=2)
+        rows_of /= sigma[:, None]
+        q = block.state.q[block.keep] @ robot.motors.S.T
+        for g in np.unique(piece[kept]):
+            chosen = kept & (piece == g)
+            here = rows_of[chosen].reshape(-1, len(base) + 1)
+            factors[g] = fold_rows(factors[g], here[:, :-1], here[:, -1])
+            sums[g] += q[chosen].sum(axis=0)
+            count[g] += chosen.sum()
+    return factors, sums, count, seconds
 
 
 def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

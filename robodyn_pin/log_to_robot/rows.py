@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
-from robodyn_pin.identification.fold import Factor, empty, fold, merge
+from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
@@ -98,7 +98,7 @@ def add_rows(factors: Folded, job: Job, block: Block, rows: Rows) -> None:
         for j, factor in enumerate(along_each):
             chosen = label[:, j] == group
             if chosen.any():
-                along_each[j] = fold(factor, W[chosen, j], y[chosen, j], measured[chosen, j])
+                along_each[j] = fold_rows(factor, W[chosen, j], y[chosen, j], measured[chosen, j])
 
 
 def filtered(block: Block, lowpass: Lowpass | None, log: AnyLog, noise: np.ndarray | None = None) -> Rows:
@@ -118,4 +118,4 @@ def smoothed(x: np.ndarray, lowpass: Lowpass | None, log: AnyLog) -> np.ndarray:
 
 def add(first: Folded, second: Folded) -> Folded:
     """Merge two logs' factors label by label, coordinate by coordinate."""
-    return [[merge([a, b]) for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
+    return [[merge_factors([a, b]) for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]

@@ -22,6 +22,7 @@ from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, with_gains
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.fitted_delay import in_time
+from robodyn_pin.log_to_robot.found_logs import read_found
 from robodyn_pin.log_to_robot.friction_choice import worth_it
 from robodyn_pin.log_to_robot.further_estimates import Estimates, further_estimates
 from robodyn_pin.log_to_robot.gain import DriveGain
@@ -56,6 +57,7 @@ from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 from robodyn_pin.telling import tell
+from robodyn_pin.workers import each
 
 TURNS = 3  # of settings chosen for a direction of gravity, and the direction for these settings
 SAME_RATE = 0.01  # relative
@@ -73,8 +75,11 @@ def read_run(path: Path) -> RunFile:
     return read_yaml(path, RunFile)
 
 
-def execute(run: RunFile, folder: Path, progress: Progress = tell) -> Result:
+def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool = False) -> Result:
     """Run an identification; paths start from `folder`. Nothing is written.
+
+    Args:
+        strict: stop at a log that cannot be used, even if a pattern or a folder brought it.
 
     Raises:
         BadFile, BadLog, UnknownName: what is wrong in the files, in one sentence.
@@ -83,13 +88,17 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell) -> Result:
     progress("robot and logs")
     robot = load_named(run.robot, folder)
     robot, run = as_asked(robot, run, folder)
-    fit = [select(robot, run, folder, spec) for spec in run.fit]
+    read = partial(select, robot, run, folder)
+    found, wrong = read_found(read, run.fit, folder, strict)
+    run, fit = run.model_copy(update={"fit": [spec for spec, _ in found]}), [log for _, log in found]
     check_rates(fit)
     if run.held_out is None:
         fit, held_out = split_last(fit, run.rows.cut)
     else:
-        held_out = [clear(select(robot, run, folder, spec), run.rows.cut) for spec in run.held_out]
-    return estimate(robot, run, fit, held_out, progress)
+        judges, also = read_found(read, run.held_out, folder, strict)
+        run = run.model_copy(update={"held_out": [spec for spec, _ in judges]})
+        held_out, wrong = [clear(log, run.rows.cut) for _, log in judges], [*wrong, *also]
+    return estimate(robot, run, fit, held_out, progress, wrong)
 
 
 def as_asked(robot: Robot, run: RunFile, folder: Path) -> tuple[Robot, RunFile]:
@@ -145,9 +154,10 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
 
 
 def estimate(
-    robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = tell
-) -> Result:
-    """All estimators on the fit data; the held-out data are read once, at the end."""
+    robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = tell,
+    unused: Sequence[str] = (),
+) -> Result:  # fmt: skip
+    """All estimators on the fit data; the held-out data are read once, at the end. `unused`: what is said of logs left out."""
     if run.payload:
         robot = carrying(robot, run.payload.name, run.payload.link)
     robust = ""
@@ -194,7 +204,7 @@ def estimate(
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
     seen = pooled(fitted.scored)
-    looked = [look_at(fitted, s, vectors, wls, errors(seen, vectors["WLS"]).rmse) for s in held_out]
+    looked = each(partial(look_at, fitted.settings, vectors, wls, errors(seen, vectors["WLS"]).rmse), held_out)
     unseen, whole = (reduce(add, rows) for rows in ([x.scored for x in looked], [x.whole for x in looked]))
     scored = {
         name: Scored(
@@ -213,6 +223,7 @@ def estimate(
     rates = other_rates(robot, run, logs, progress) if bad else ""
     records = _records(run, fit, logs, held_out, periods, settings.compared)
     noticed = [
+        *unused,
         *_remarks(records),
         *filter(None, (robust, further.missing)),
         *settings.noticed,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import SHAPES
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 WITH_WIDTH = tuple(model for model, shapes in SHAPES.items() if "width" in shapes)
 MEASURED = 30_000  # largest number of samples of a log from which the rms rates are computed
@@ -28,18 +30,23 @@ PEAKS = (
 
 def rms_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> np.ndarray:
     """Root mean square of each effort's rate over the fit logs (efforts,) [rad/s or m/s]; of long logs, over pieces."""
+    squares, counts = zip(*each(partial(_squared_rates, robot, run), logs), strict=True)
+    return np.sqrt(sum(squares) / sum(counts))
+
+
+def _squared_rates(robot: Robot, run: RunFile, log: AnyLog) -> tuple[np.ndarray, int]:
+    """Sums of squares (efforts,) of a log's rates, and how many there are."""
     squares, count = np.zeros(len(robot.efforts)), 0
-    for log in logs:
-        moved = rates_of(log, run.preparation)
-        size = min(log.size, max(MEASURED // 10, moved.reach))
-        begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
-        for begin in begins:
-            part = log.section(begin, begin + size if len(begins) > 1 else log.size)
-            state = close_motors(robot, *moved.motion(part), part.row)
-            for k, effort in enumerate(robot.efforts):
-                squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
-            count += len(state.v)
-    return np.sqrt(squares / count)
+    moved = rates_of(log, run.preparation)
+    size = min(log.size, max(MEASURED // 10, moved.reach))
+    begins = [0] if log.size <= MEASURED else np.linspace(0, log.size - size, 10).astype(int)
+    for begin in begins:
+        part = log.section(begin, begin + size if len(begins) > 1 else log.size)
+        state = close_motors(robot, *moved.motion(part), part.row)
+        for k, effort in enumerate(robot.efforts):
+            squares[k] += np.sum(np.mean(effort.rates(state.q, state.v) ** 2, axis=1))
+        count += len(state.v)
+    return squares, count
 
 
 def with_widths(robot: Robot, widths: np.ndarray) -> Robot:

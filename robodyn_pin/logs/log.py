@@ -1,7 +1,9 @@
 """Motion logs in memory, SI units."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,6 +77,16 @@ class Log:
         measured = [key for key in ("tau", "dq", "ddq") if getattr(self, key) is not None]
         said = "simulated, " if self.simulated else ""
         return f"Log({self.name}: {said}{self.size} samples of {self.q.shape[1]} motors at {self.rate:.4g} Hz, with {', '.join(measured) or 'positions only'})"
+
+    @cached_property
+    def content(self) -> str:
+        """SHA-256 of the samples, and of what else decides what they mean; names and row numbers aside."""
+        measured = {"q": self.q, "tau": self.tau, "dq": self.dq, "ddq": self.ddq, "after": self.after, **self.further}
+        found = hashlib.sha256(repr((self.loaded, self.stamps, self.delay, self.rate)).encode())
+        for name, x in {"t": self.t, **measured}.items():
+            if x is not None:
+                found.update(f"{name}{x.shape}".encode() + np.ascontiguousarray(x, float).tobytes())
+        return found.hexdigest()
 
     @property
     def size(self) -> int:

@@ -1,5 +1,6 @@
 """Logs that are too long for memory, and logs to be written."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,7 +15,7 @@ from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_as
 from robodyn_pin.logs.repeats import CONTEXT
-from robodyn_pin.logs.table import open_table
+from robodyn_pin.logs.table import content_hash, open_table
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.limits import torque_limits
@@ -39,6 +40,12 @@ class StoredLog:
     read: Callable[[int, int], Log]
     loaded: bool = False  # the robot carried the payload of the run
     apart: bool = False  # torques were sampled at other times than positions
+    source: str = ""  # what the samples are read from, and how
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of what the samples are read from, and which they are; the samples stay in the file."""
+        return hashlib.sha256(repr((self.source, self.begin, self.end, self.loaded)).encode()).hexdigest()
 
     @property
     def size(self) -> int:
@@ -98,7 +105,8 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
         at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
         section = _evened(read, clock, at, np.concatenate(marks), rows)
     simulated = "simulated" in table.notes.lower()
-    found = StoredLog(path.name, mean, whole, simulated, 0, rows, section, apart=not whole.regular)
+    source = f"{content_hash(path)} {keys.model_dump(include=set(LogKeys.model_fields))}"
+    found = StoredLog(path.name, mean, whole, simulated, 0, rows, section, apart=not whole.regular, source=source)
     return late(found, keys.known_delay)
 
 
@@ -115,7 +123,7 @@ def late(log: AnyLog, delay: float) -> AnyLog:
         low, high = max(stored.begin, begin - reach), min(end + reach, stored.end)
         return late_rows(stored.read(low, high), rate, delay, begin - low, end - low)
 
-    return replace(stored, read=read, apart=True)
+    return replace(stored, read=read, apart=True, source=f"{stored.source}, late by {delay!r} s")
 
 
 def _evened(

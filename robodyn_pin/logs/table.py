@@ -15,6 +15,7 @@ from robodyn_pin.logs.text_table import TextTable
 from robodyn_pin.storage.staging import reads
 
 Table = TextTable | ParquetTable | BagTable
+SUFFIXES = (".csv", ".tsv", ".gz", ".zst", ".parquet", ".mcap", ".bag")
 
 
 def open_table(path: Path) -> Table:
@@ -25,7 +26,7 @@ def open_table(path: Path) -> Table:
     """
     if is_bag(path):
         return BagTable(reads(path))
-    if path.suffix not in (".csv", ".tsv", ".gz", ".zst", ".parquet"):
+    if path.suffix not in SUFFIXES:
         raise BadLog(f"{path}: expected a .csv, .parquet, .mcap or .bag log, found {path.suffix or 'no suffix'}")
     reads(path)
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)

@@ -89,8 +89,11 @@ def print_result(result: "Result", folder: Path) -> None:
     for s in result.settings.shapes:
         print(f"{s.label}: {s.value:.4g} +- {s.deviation:.2g} rad/s or m/s (starting value {s.start:.4g})")
     print_further(result, one)
+    alike: dict[tuple[str, str], list[str]] = {}
     for record in result.logs:
-        print(f"{record.name} ({record.use}): {record.differentiation}")
+        alike.setdefault((record.use, record.differentiation), []).append(record.name)
+    for (use, how), names in alike.items():
+        print(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''} ({use}): {how}")
     said = [f"{record.name}: {text}" for record in result.logs for text in (record.quality.clock, record.ends) if text]
     for line in dict.fromkeys(said):
         print(line)

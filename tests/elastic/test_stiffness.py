@@ -23,7 +23,7 @@ from robodyn_pin.elastic.stiffness import StiffnessResult, identify_stiffness
 from robodyn_pin.elastic.stiffness_file import StiffnessFile
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
-from robodyn_pin.identification.bayes import Evidence, infer
+from robodyn_pin.identification.bayes import Observed, infer
 from robodyn_pin.output.stiffness import write_stiffness
 from robodyn_pin.robot.robot import load
 
@@ -242,5 +242,5 @@ def test_ellipsoid_in_compliance_holds_truths_drawn_from_a_wide_prior(desk):
             pass
         z = model(truth)[0]
         z = z + rng.normal(0, 5e-6, z.shape)
-        hits += bool(infer(model, Evidence(z, np.full(z.shape, 5e-6), e.prior)).inside(truth))
+        hits += bool(infer(model, Observed(z, np.full(z.shape, 5e-6), e.prior)).inside(truth))
     assert abs(hits / n - 0.95) < 3 * np.sqrt(0.95 * 0.05 / n)

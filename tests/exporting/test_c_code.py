@@ -14,8 +14,9 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
-from robodyn_pin.exporting.c_files import identifier, numbers_hash, write_c
+from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
+from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import RobotFile

@@ -6,7 +6,7 @@ import pytest
 from robodyn_pin.identification import feasible
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 
@@ -22,7 +22,7 @@ def _rows(seed: int) -> list:
     groups = []
     for _ in range(2):
         W = rng.normal(size=(200, 23))
-        groups.append(fold(empty(23), W, W @ truth + 0.05 * rng.normal(size=200)))
+        groups.append(fold_rows(empty(23), W, W @ truth + 0.05 * rng.normal(size=200)))
     return groups
 
 

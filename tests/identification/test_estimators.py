@@ -7,7 +7,7 @@ from robodyn_pin.errors import RobodynError, SolverFailed
 from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold, merge
+from robodyn_pin.identification.fold import empty, fold_rows, merge_factors
 from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues, why_not_physical
 from robodyn_pin.identification.prior import Prior
@@ -45,8 +45,8 @@ def random_rows(rng, n=500, p=6):
 
 def test_folding_in_chunks_and_merging_give_the_normal_equations():
     W, y = random_rows(np.random.default_rng(2))
-    parts = [fold(fold(empty(6), W[:7], y[:7]), W[7:200], y[7:200]), fold(empty(6), W[200:], y[200:])]
-    factor = merge(parts)
+    parts = [fold_rows(fold_rows(empty(6), W[:7], y[:7]), W[7:200], y[7:200]), fold_rows(empty(6), W[200:], y[200:])]
+    factor = merge_factors(parts)
     A = np.column_stack([W, y])
     np.testing.assert_allclose(factor.R.T @ factor.R, A.T @ A, rtol=1e-10, atol=1e-8)
     assert factor.rows == 500
@@ -69,7 +69,7 @@ def test_base_set_finds_rank_and_regroups_exactly():
 
 def test_ordinary_least_squares_is_lstsq_with_its_covariance():
     W, y = random_rows(np.random.default_rng(5))
-    estimate = ordinary([fold(empty(6), W, y)])
+    estimate = ordinary([fold_rows(empty(6), W, y)])
     x, rest, *_ = np.linalg.lstsq(W, y, rcond=None)
     np.testing.assert_allclose(estimate.values, x, rtol=1e-9)
     covariance = rest[0] / (500 - 6) * np.linalg.inv(W.T @ W)
@@ -82,7 +82,7 @@ def test_weighted_least_squares_finds_the_noise_of_each_motor():
     groups = []
     for s in sigma:
         W = rng.normal(size=(4000, 4))
-        groups.append(fold(empty(4), W, W @ truth + s * rng.normal(size=4000)))
+        groups.append(fold_rows(empty(4), W, W @ truth + s * rng.normal(size=4000)))
     estimate = weighted_least_squares(groups)
     np.testing.assert_allclose(estimate.sigma, sigma, rtol=0.05)  # 4000 samples give sigma to 1.1 %
     assert np.abs((estimate.values - truth) / estimate.deviations).max() < 4
@@ -93,7 +93,7 @@ def test_weighted_least_squares_finds_the_noise_of_each_motor():
 def test_fewer_rows_than_parameters_is_said():
     W, y = random_rows(np.random.default_rng(7), n=6)
     with pytest.raises(RobodynError, match="6 rows for 6 base parameters"):
-        weighted_least_squares([fold(empty(6), W, y)])
+        weighted_least_squares([fold_rows(empty(6), W, y)])
 
 
 LAYOUT = Layout(("a", "b"), ("viscous(j)",), (True,))
@@ -103,7 +103,7 @@ PRIOR = Prior(np.array([ball(5.0, 0.1)] * 2), 1e-4)
 
 def body_rows(rng, truth, noise, n=2000):
     W = rng.normal(size=(n, 21))
-    return [fold(empty(21), W, W @ truth + noise * rng.normal(size=n))]
+    return [fold_rows(empty(21), W, W @ truth + noise * rng.normal(size=n))]
 
 
 def test_feasible_fit_returns_a_truth_that_can_exist():

@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.regressor import columns, regressor
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.identification.base_parameters import base_set
-from robodyn_pin.identification.fold import empty, fold, weighted
+from robodyn_pin.identification.fold import empty, fold_rows, weighted
 from robodyn_pin.identification.identical_bodies import compare_copies
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
@@ -65,7 +65,7 @@ def test_dualv_legs_differ_where_their_published_parameters_do():
     W = regressor(robot, c, rng.normal(size=c.shape) * [2, 2, 8], rng.normal(size=c.shape) * [50, 50, 200])
     layout, values = columns(robot).layout, columns(robot).values
     y = W @ values + rng.normal(size=c.shape) * [3.0, 3.0, 0.3]  # simulated [N, N, N m]
-    factors = [fold(empty(layout.size), W[:, j], y[:, j]) for j in range(3)]
+    factors = [fold_rows(empty(layout.size), W[:, j], y[:, j]) for j in range(3)]
     base = base_set(weighted(factors, np.ones(3))[:, :-1], layout.order)
     found = {c.label.split("(")[0]: c for c in compare_copies(layout, weighted_least_squares(factors, base))}
     assert {kind: c.significant for kind, c in found.items()} == {"Izz": True, "mx": False, "my": False}
@@ -161,7 +161,7 @@ def test_equal_bodies_are_called_different_as_rarely_as_the_level_says():
     layout, rng, found = Layout(("a", "b", "c"), copies=((0, 1, 2),)), np.random.default_rng(3), []
     for _ in range(40):
         W = rng.normal(size=(300, 30))
-        factor = fold(empty(30), W, W @ np.tile(np.arange(10.0), 3) + 0.3 * rng.normal(size=300))
+        factor = fold_rows(empty(30), W, W @ np.tile(np.arange(10.0), 3) + 0.3 * rng.normal(size=300))
         found += compare_copies(layout, weighted_least_squares([factor]))
     assert len(found) == 400
     assert np.mean([c.chi_square for c in found]) == pytest.approx(2.0, abs=3 * 2 / np.sqrt(len(found)))

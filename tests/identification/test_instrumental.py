@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robodyn_pin.identification.fold import empty, fold, merge
+from robodyn_pin.identification.fold import empty, fold_rows, merge_factors
 from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
 from robodyn_pin.log_to_robot.instruments import band
 from robodyn_pin.logs.log import Log
@@ -17,8 +17,8 @@ def estimate(rng: np.random.Generator, noise: float, n: int = 4000) -> tuple[Ins
     W = exact + noise * rng.normal(size=(n, 3)) * [1, 0, 0]
     Z = exact + 0.1 * rng.normal(size=(n, 3))
     y = exact @ TRUTH + 0.5 * rng.normal(size=n)
-    parts = [fold(empty(6), np.hstack([Z, W])[part], y[part]) for part in (slice(0, 1500), slice(1500, n))]
-    return instrumental([merge(parts)], np.array([0.5])), (Z, W, y)
+    parts = [fold_rows(empty(6), np.hstack([Z, W])[part], y[part]) for part in (slice(0, 1500), slice(1500, n))]
+    return instrumental([merge_factors(parts)], np.array([0.5])), (Z, W, y)
 
 
 def test_folded_instruments_are_the_normal_equations():
@@ -36,7 +36,7 @@ def test_folded_instruments_are_the_normal_equations():
 
 def test_noise_shared_by_four_rows_doubles_the_deviations():
     _, (Z, W, y) = estimate(np.random.default_rng(0), 0.5)
-    groups = [fold(empty(6), np.hstack([Z, W]), y)]
+    groups = [fold_rows(empty(6), np.hstack([Z, W]), y)]
     every, fourth = (instrumental(groups, np.array([0.5]), share) for share in (1.0, 0.25))
     np.testing.assert_allclose(fourth.deviations, 2 * every.deviations, rtol=1e-12)
     np.testing.assert_allclose(fourth.least_squares_deviations, 2 * every.least_squares_deviations, rtol=1e-12)

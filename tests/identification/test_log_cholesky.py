@@ -7,7 +7,7 @@ import pytest
 from robodyn_pin.errors import NotPhysical, RobodynError
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.log_cholesky import curvature, from_log_cholesky, to_log_cholesky
 from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.identification.parameters import Layout, smallest_eigenvalues
@@ -53,7 +53,7 @@ BOUNDS = Bounds(np.array([[0.1, 50.0], [0.1, 12.0]]))
 def rows(rng, truth, noise=1e-2, n=2000, rank=16):
     """Rows that show `rank` combinations of the parameters, so that the prior has something to say."""
     W = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, len(truth)))
-    return W, [fold(empty(len(truth)), W, W @ truth + noise * rng.normal(size=n))]
+    return W, [fold_rows(empty(len(truth)), W, W @ truth + noise * rng.normal(size=n))]
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "relative"])

@@ -5,7 +5,7 @@ import pytest
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.essential import essential
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.gauss_markov import fold_joint, gauss_markov, whitened_factor
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, noise_of_poses
 
@@ -22,7 +22,7 @@ def correlated(rng, n=N):
 
 
 def motors(W, y):
-    return [fold(empty(W.shape[2]), W[:, j], y[:, j]) for j in range(W.shape[1])]
+    return [fold_rows(empty(W.shape[2]), W[:, j], y[:, j]) for j in range(W.shape[1])]
 
 
 def test_given_noise_weights_rows_as_the_formula_says():
@@ -121,4 +121,4 @@ def test_a_parameter_that_is_exactly_zero_goes_first():
     y = W @ [1.0, 2.0, 0.0, 1.0]
     y[:2] += [0.01, -0.01]
     y[2:4] += [0.01, -0.01]
-    assert essential([fold(empty(4), W, y)], ratio=100.0).removed[0] == 2
+    assert essential([fold_rows(empty(4), W, y)], ratio=100.0).removed[0] == 2

@@ -7,7 +7,7 @@ from robodyn_pin.errors import NotPhysical, RobodynError, SolverFailed, UnknownN
 from robodyn_pin.identification import feasible
 from robodyn_pin.identification.bounds import Bounds, equalities
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.simple_bodies import ball, cylinder, moved, nearest_body
@@ -54,10 +54,10 @@ TRUTH = np.concatenate(
 def rows(rank=21, noise=1e-3, n=1000):
     rng = np.random.default_rng(2)
     W = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, 21)) * 10
-    return [fold(empty(21), W, W @ TRUTH + noise * rng.normal(size=n))]
+    return [fold_rows(empty(21), W, W @ TRUTH + noise * rng.normal(size=n))]
 
 
-NOTHING = [fold(empty(21), np.zeros((1, 21)), np.zeros(1))]
+NOTHING = [fold_rows(empty(21), np.zeros((1, 21)), np.zeros(1))]
 PRIOR = np.array([moved(ball(4.0, 0.2), [0.1, 0, 0]), cylinder(1.0, 0.05, 0.3)])
 
 
@@ -75,7 +75,7 @@ def two_entries(distance, weights=None):
     W = np.zeros((1, 21))
     W[0, 0] = 1.0
     prior = Prior(np.array([ball(4.0, 0.2), PRIOR[1]]), 1.0, distance, factors=weights)
-    return fit_feasible([fold(empty(21), W, np.array([2.0]))], np.ones(1), LAYOUT, WIDE, prior).values
+    return fit_feasible([fold_rows(empty(21), W, np.array([2.0]))], np.ones(1), LAYOUT, WIDE, prior).values
 
 
 def test_relative_distance_is_equation_11():
@@ -89,7 +89,7 @@ def test_relative_distance_where_the_prior_is_zero_takes_the_floor():
     W, radius = np.zeros((1, 21)), np.sqrt(0.6) * 0.2  # r^2 = 3/5 R^2
     W[0, 2] = 1.0
     bodies = np.array([ball(4.0, 0.2), PRIOR[1]])
-    groups = [fold(empty(21), W, np.array([0.02]))]
+    groups = [fold_rows(empty(21), W, np.array([0.02]))]
     found = fit_feasible(groups, np.ones(1), LAYOUT, WIDE, Prior(bodies, 1.0, "relative", floor=0.1)).values
     u = 0.1 * 4.0 * radius
     assert found[2] == pytest.approx(0.02 / (1 + 1 / u**2), rel=1e-4)

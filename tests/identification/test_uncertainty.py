@@ -11,7 +11,7 @@ from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.constraints import still_met
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.least_squares import known_noise, ordinary, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
@@ -26,7 +26,7 @@ def test_intervals_of_a_line_are_those_of_scipy():
     rng = np.random.default_rng(0)
     x = rng.normal(size=8)
     y = 2 * x - 1 + 0.3 * rng.normal(size=8)
-    estimate = ordinary([fold(empty(2), np.column_stack([x, np.ones(8)]), y)])
+    estimate = ordinary([fold_rows(empty(2), np.column_stack([x, np.ones(8)]), y)])
     line = linregress(x, y)
     reach = t.ppf(0.975, 6) * np.array([line.stderr, line.intercept_stderr])
     middle = np.array([line.slope, line.intercept])
@@ -50,7 +50,7 @@ def test_filtered_rows_promise_what_they_keep(every):
     share, held = independent_share(run, 1000.0), []
     for column in noise.T:
         rows = slice(200, -200, every)
-        estimate = weighted_least_squares([fold(empty(6), W[rows], W[rows] @ truth + column[rows])], None, share)
+        estimate = weighted_least_squares([fold_rows(empty(6), W[rows], W[rows] @ truth + column[rows])], None, share)
         low, high = intervals(estimate, freedom(estimate, len(W[rows]), share)).T
         held.append((low < truth) & (truth < high))
     assert np.mean(held) == pytest.approx(0.95, abs=0.016)  # three deviations of 1800 draws
@@ -64,7 +64,7 @@ def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations(reading):
     """
     W = np.zeros((100, 10))
     W[:, 0] = 1.0
-    groups, sigma = [fold(empty(10), W, np.full(100, reading))], np.array([0.5])
+    groups, sigma = [fold_rows(empty(10), W, np.full(100, reading))], np.array([0.5])
     layout, bounds = Layout(("a",)), Bounds(np.array([[0.01, 5.0]]))
     estimate = known_noise(groups, sigma, base_set(W))
     feasible = fit_feasible(groups, sigma, layout, bounds, Prior(np.array([ball(0.02, 0.1)]), 1e-3))
@@ -85,7 +85,7 @@ def test_parameters_that_are_known_by_their_sum_alone_have_intervals():
     W = np.zeros((100, 10))
     W[:, :2] = rng.normal(size=(100, 2))
     truth = np.r_[1.0, 0.1, np.zeros(8)]
-    groups, sigma = [fold(empty(10), W, W @ truth)], np.array([0.1])
+    groups, sigma = [fold_rows(empty(10), W, W @ truth)], np.array([0.1])
     layout, bounds = Layout(("a",)), Bounds(np.array([[0.01, 5.0]]))
     estimate = known_noise(groups, sigma, base_set(W))
     estimate = replace(estimate, covariance=np.outer(estimate.deviations, estimate.deviations))

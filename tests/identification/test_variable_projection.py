@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import least_squares
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.identification.fold import Factor, empty, fold
+from robodyn_pin.identification.fold import Factor, empty, fold_rows
 from robodyn_pin.identification.least_squares import known_noise, weighted_least_squares
 from robodyn_pin.identification.variable_projection import Slopes, fit_shapes, with_unknown_shapes
 
@@ -33,7 +33,7 @@ def rows(y):
         for j in range(2):
             tanh = curve(theta, j)
             bend = -RATES[:, j, None] / theta**2 * (1 - tanh**2)
-            found.append(fold(empty(6), np.column_stack([INERTIA[:, j], tanh, bend]), y[:, j]))
+            found.append(fold_rows(empty(6), np.column_stack([INERTIA[:, j], tanh, bend]), y[:, j]))
         return found
 
     return at

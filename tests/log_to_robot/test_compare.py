@@ -12,7 +12,7 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.block_jackknife import without_each
 from robodyn_pin.identification.comparison import Known, changes, holm
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.motions.fourier import FourierMotion
@@ -27,9 +27,9 @@ def known(rng, truth, columns=None, errors=None):
 
 
 def estimate(W, y, columns=None):
-    found = ordinary([fold(empty(6), W, y)], base_set(W, columns))
+    found = ordinary([fold_rows(empty(6), W, y)], base_set(W, columns))
     pieces = np.array_split(np.arange(len(W)), 16)
-    without = without_each([fold(empty(found.base.size), W[k][:, found.base.columns], y[k]) for k in pieces])
+    without = without_each([fold_rows(empty(found.base.size), W[k][:, found.base.columns], y[k]) for k in pieces])
     return Known(found.base, found.values, without, found.covariance)
 
 

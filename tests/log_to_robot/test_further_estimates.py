@@ -9,7 +9,7 @@ from simulated import SHORT
 
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.validation import apart
 from robodyn_pin.log_to_robot.run import Selected, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -60,7 +60,7 @@ def test_correlation_of_the_noise_is_found(result):
 def test_distance_of_predictions_is_in_units_of_the_noise():
     rng = np.random.default_rng(2)
     W, x, y, sigma = rng.normal(size=(2, 50, 3)), rng.normal(size=3), rng.normal(size=3), np.array([0.5, 2.0])
-    groups = [fold(empty(3), w, w @ x) for w in W]
+    groups = [fold_rows(empty(3), w, w @ x) for w in W]
     assert apart(groups, sigma, x, y) == pytest.approx(np.sqrt(np.mean(((W @ (x - y)) / sigma[:, None]) ** 2)))
 
 

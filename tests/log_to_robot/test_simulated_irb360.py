@@ -10,7 +10,7 @@ from workspaces import WORKSPACES
 
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold
+from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.least_squares import known_noise, known_ratios, ordinary, weighted_least_squares
 from robodyn_pin.identification.log_cholesky_fit import fit_log_cholesky
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
@@ -34,7 +34,7 @@ def test_seeds_folded_together_are_each_folded_alone(seeds):
     noise = noise_of([7], SAMPLES)[:, :, 0]
     alone = [empty(len(TRUTH))] * 4
     for index, W, y in exact_rows(ROBOT, end=FIT):
-        alone = [fold(f, W[:, j], (y + noise[index])[:, j]) for j, f in enumerate(alone)]
+        alone = [fold_rows(f, W[:, j], (y + noise[index])[:, j]) for j, f in enumerate(alone)]
     for together, single in zip(seeds[7], alone, strict=True):
         np.testing.assert_allclose(together.R.T @ together.R, single.R.T @ single.R, rtol=1e-9, atol=1e-7)
         assert (together.rows, together.energy) == (single.rows, pytest.approx(single.energy))

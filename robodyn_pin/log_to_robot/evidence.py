@@ -1,0 +1,136 @@
+"""What logs say of the parameters: triangular factors that merge, and what they were made of.
+
+    log ─► leaf ┐
+    log ─► leaf ┴─► Evidence ─► estimates
+
+The leaves are added in the order of their logs' contents, whatever the order in which they came: the same logs give the
+same bits.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial, reduce
+from itertools import pairwise
+from pathlib import Path
+
+from robodyn_pin.errors import BadLog, RobodynError
+from robodyn_pin.files import json_text
+from robodyn_pin.log_to_robot.leaf import Leaf, keep, kept, kept_in, leaf_path
+from robodyn_pin.log_to_robot.noise import motor_noise
+from robodyn_pin.log_to_robot.rows import Folded, add, fold_log
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
+from robodyn_pin.logs.fourier_series import period_of
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.numbers_hash import numbers_hash
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence:
+    """What logs of one robot say of its parameters, with what it was made of; it can be pickled, stored and sent."""
+
+    robot: str  # its name
+    made_with: str  # SHA-256 of the robot's numbers, the settings and the package's code
+    leaves: tuple[Leaf, ...]  # in the order of their contents
+
+    def __repr__(self) -> str:
+        return f"Evidence({self.robot}: {len(self.leaves)} logs, {sum(leaf.size for leaf in self.leaves)} samples)"
+
+    @property
+    def rows(self) -> Folded:
+        """Rows as fitted, [segment][coordinate]."""
+        return reduce(add, (leaf.rows for leaf in self.leaves))
+
+    @property
+    def scored(self) -> Folded:
+        """Rows as scored, [segment][coordinate]."""
+        return reduce(add, (leaf.scored for leaf in self.leaves))
+
+    @property
+    def whole(self) -> Folded:
+        """Rows with torques at full bandwidth, [segment][coordinate]."""
+        return reduce(add, (leaf.whole for leaf in self.leaves))
+
+
+def merge(*parts: Evidence) -> Evidence:
+    """All logs together, in whatever order and grouping they come: the same bits.
+
+    Raises:
+        RobodynError: made with different robots, settings or versions. BadLog: a log is in two of them.
+    """
+    first = parts[0]
+    for part in parts[1:]:
+        if part.made_with != first.made_with:
+            raise RobodynError(
+                f"evidence on {first.robot!r} and on {part.robot!r} was made with different robots, settings or versions of the "
+                "package and does not add up; fold all logs with the same ones"
+            )
+    leaves = sorted((leaf for part in parts for leaf in part.leaves), key=lambda leaf: leaf.content)
+    for leaf, following in pairwise(leaves):
+        if leaf.content == following.content:
+            raise BadLog(f"{leaf.log} and {following.log} have the same samples and would count twice; leave one out")
+    return Evidence(first.robot, first.made_with, tuple(leaves))
+
+
+def evidence_of(robot: Robot, run: RunFile, logs: Sequence[AnyLog], by_phase: bool = False) -> Evidence:
+    """What logs on uniform clocks say; leaves that are kept in a folder are taken from there.
+
+    Args:
+        by_phase: segments are those of the motion's period, where a log repeats.
+
+    Raises:
+        BadLog: too few samples, no torques. ClosureFailed: a log that the loops cannot follow.
+    """
+    folder = kept_in()
+    made = made_with(robot, run, by_phase) if folder else ""
+    places = [leaf_path(folder, made, log.content) if folder else None for log in logs]
+    found = [kept(path) if path else None for path in places]
+    missing = [(log, path) for log, path, leaf in zip(logs, places, found, strict=True) if leaf is None]
+    new = iter(each(partial(_leaf, robot, run, by_phase), missing))
+    leaves = [leaf or next(new) for leaf in found]
+    return Evidence(robot.name, made, tuple(sorted(leaves, key=lambda leaf: leaf.content)))
+
+
+def _leaf(robot: Robot, run: RunFile, by_phase: bool, asked: tuple[AnyLog, Path | None]) -> Leaf:
+    """Fold a log, and keep what comes out."""
+    log, path = asked
+    if log.size - 2 * run.rows.cut < run.choose.folds:
+        raise BadLog(f"{log.name}: {log.size} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
+    period = period_of(log) if by_phase else None
+    jobs = [fitted_rows(robot, run, log, period), segmented(robot, run, log, run.score.filter, 1, period)]
+    jobs += [segmented(robot, run, log, None, 1, period)] if run.score.filter else []
+    folded = fold_log(robot, log, run.preparation, jobs)
+    leaf = Leaf(log.name, log.content, log.rate, log.size, folded[0], folded[1], folded[-1])
+    if path:
+        keep(path, leaf)
+    return leaf
+
+
+def made_with(robot: Robot, run: RunFile, by_phase: bool = False) -> str:
+    """SHA-256 of all that decides what a log says of the parameters, the log aside."""
+    noise = motor_noise(run, robot)
+    said = {
+        "preparation": run.preparation.model_dump(mode="json"), "rows": run.rows.model_dump(mode="json"),
+        "score": run.score.model_dump(mode="json"), "folds": run.choose.folds, "by_phase": by_phase,
+        "noise": None if noise is None else noise.tolist(), "robot": numbers_hash(robot), "code": _code(),
+        "bodies": robot.body_groups,
+    }  # fmt: skip
+    return hashlib.sha256(json_text(said, None).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """SHA-256 of the package's code: another version folds anew."""
+    root = (
+        Path(__file__).parents[2]
+        if Path(__file__).parents[2].joinpath("closures").is_dir()
+        else Path(__file__).parents[1]
+    )
+    rooms = ("closures", "identification", "dynamics", "robot", "logs", "log_to_robot")
+    sources = (
+        path for room in rooms for path in sorted((*root.glob(f"{room}/*.py"), *root.glob(f"robodyn_pin/{room}/*.py")))
+    )
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

@@ -1,0 +1,101 @@
+"""Evidence of one log after the other, and the parameters from the evidence alone: no log is read again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.dynamics.base_parameters import bodies_base
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.files import of_schema
+from robodyn_pin.identification.base_parameters import base_set
+from robodyn_pin.identification.feasible import FeasibleEstimate, fit_feasible
+from robodyn_pin.identification.fold import weighted
+from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.validation import Errors, errors, pooled
+from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of, made_with
+from robodyn_pin.log_to_robot.fit_data import independent_share
+from robodyn_pin.log_to_robot.from_memory import all_samples
+from robodyn_pin.log_to_robot.held_out import windows
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
+from robodyn_pin.log_to_robot.run import as_asked
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.shapes_by_rates import with_widths
+from robodyn_pin.logs.log import Log
+from robodyn_pin.robot.friction_models import WIDTH
+from robodyn_pin.robot.payload import carrying
+from robodyn_pin.robot.robot import Robot
+
+OF_ALL_LOGS = ("delay", "gains", "gravity", "robust", "coulomb_width")  # what is found or decided by all logs together
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Parameters from evidence alone."""
+
+    layout: Layout  # labels of the parameters
+    wls: BaseEstimate  # base parameters by weighted least squares
+    feasible: FeasibleEstimate  # parameters (p,) of bodies that can exist
+    fit: Errors  # of the feasible fit on the rows as scored
+
+
+def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
+    """Return what a log says of the robot's parameters: all of its samples, as the run's settings say.
+
+    Args:
+        run: a run file, or the keys of one that decide how rows are made: `preparation`, `rows`, `score`, `payload`, `noise`.
+
+    Raises:
+        BadFile: a setting that all logs together decide: a delay, gains, gravity, robust weights, choices.
+        BadLog, ClosureFailed: what is wrong in the log, in one sentence.
+    """
+    robot, settings = _settled(robot, run)
+    return evidence_of(robot, settings, windows([all_samples(robot, log)]))
+
+
+def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evidence) -> Estimated:
+    """Return the parameters that the evidence's logs show together, with bodies that can exist.
+
+    Args:
+        run: the one that the logs were folded with; its `bounds`, `prior` and `symmetry` may be others.
+
+    Raises:
+        RobodynError: made with another robot, other settings or another version. SolverFailed: no trustworthy parameters.
+    """
+    robot, settings = _settled(robot, run)
+    if made_with(robot, settings) != evidence.made_with:
+        raise RobodynError(
+            f"the evidence on {evidence.robot!r} was made with another robot, other settings or another version of the package; "
+            "fold the logs again"
+        )
+    layout, groups, rate = columns(robot).layout, pooled(evidence.rows), evidence.leaves[0].rate
+    rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
+    base = ordinary(groups, base_set(rows, layout.order)).base
+    wls = weighting(settings, robot, rate)(groups, base, independent_share(settings, rate))
+    feasible = fit_feasible(groups, wls.sigma, layout, bounds_of(settings, robot), prior_of(settings, robot))
+    return Estimated(layout, wls, feasible, errors(pooled(evidence.scored), feasible.values))
+
+
+def _settled(robot: Robot, run: RunFile | Mapping[str, Any]) -> tuple[Robot, RunFile]:
+    """Robot and settings that leave nothing to be found from all logs; raises as `fold`."""
+    if not isinstance(run, RunFile):
+        asked = {"robot": robot.name, "fit": [{"file": "in memory"}], **run}
+        if "payload" in run:  # evidence of loaded logs and of others is merged
+            asked["fit"] = [{"file": "in memory"}, {"file": "in memory", "loaded": True}]
+        run = of_schema(asked, RunFile, "rp.fold")
+    found = [key for key in OF_ALL_LOGS if getattr(run, key) not in (None, 0.0)]
+    found += ["choose"] if run.choose.model_fields_set - {"folds", "use"} else []
+    robot, run = as_asked(robot, run, Path())
+    if run.payload:
+        robot = carrying(robot, run.payload.name, run.payload.link)
+    open_shapes = [f"fit: [{shape}] of {e.name}" for e in robot.efforts for shape in e.spec.fit]
+    if found or open_shapes:
+        raise BadFile(
+            f"{(found + open_shapes)[0]!r} is decided by all logs together, so that a log cannot be folded alone; give the value "
+            "that an identification found"
+        )
+    return with_widths(robot, np.full(len(robot.efforts), WIDTH)), run

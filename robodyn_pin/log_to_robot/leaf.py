@@ -1,0 +1,93 @@
+"""What one log says of the parameters, and a folder in which finished ones stay."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from robodyn_pin.errors import BadFile
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.log_to_robot.rows import Folded
+
+PARTS = ("rows", "scored", "whole")
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One log, folded."""
+
+    log: str  # its name
+    content: str  # SHA-256 of its samples
+    rate: float  # [Hz]
+    size: int  # samples
+    rows: Folded  # [segment][coordinate], as fitted
+    scored: Folded  # [segment][coordinate], as scored
+    whole: Folded  # [segment][coordinate], torques at full bandwidth
+
+
+@contextmanager
+def keeping(folder: Path | None) -> Iterator[None]:
+    """Keep finished leaves in a folder, and take from there what is ready, within a `with` block.
+
+    Raises:
+        BadFile: the folder cannot be made.
+    """
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadFile(f"cannot keep what is folded in {folder}: {error.strerror}; name another folder") from None
+    before = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(before)
+
+
+def kept_in() -> Path | None:
+    """The folder of finished leaves; None: none are kept."""
+    return _folder.get()
+
+
+def leaf_path(folder: Path, made_with: str, content: str) -> Path:
+    """Where the leaf of a log lies: robot, settings and samples decide."""
+    return folder / f"{hashlib.sha256(f'{made_with} {content}'.encode()).hexdigest()}.npz"
+
+
+def keep(path: Path, leaf: Leaf) -> None:
+    """Write a leaf, whole or not at all, and at once: it outlives a command that is interrupted."""
+
+    arrays = {"about": np.array([leaf.log, leaf.content]), "clock": np.array([leaf.rate, leaf.size])}
+    for part in PARTS:
+        factors = [f for each in getattr(leaf, part) for f in each]
+        arrays[part] = np.array([f.R[np.triu_indices(len(f.R))] for f in factors])
+        arrays[f"{part}_counts"] = np.array([(f.rows, f.energy) for f in factors])
+    arrays["shape"] = np.array([len(leaf.rows), len(leaf.rows[0]), len(leaf.rows[0][0].R)])
+    made = path.with_suffix(f".{os.getpid()}")
+    with made.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    made.rename(path)
+
+
+def kept(path: Path) -> Leaf | None:
+    """A leaf from its file; None: there is none, or it cannot be read, so that it is made again."""
+    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(path) as found:
+        segments, d, size = found["shape"].tolist()
+        folded = {}
+        for part in PARTS:
+            triangles, counts = found[part], found[f"{part}_counts"].tolist()
+            R = np.zeros((len(triangles), size, size))
+            R[:, *np.triu_indices(size)] = triangles
+            factors = [Factor(r, int(rows), energy) for r, (rows, energy) in zip(R, counts, strict=True)]
+            folded[part] = [factors[k * d : (k + 1) * d] for k in range(segments)]
+        name, content = found["about"].tolist()
+        rate, samples = found["clock"].tolist()
+        return Leaf(name, content, rate, int(samples), **folded)
+    return None
