@@ -5,9 +5,11 @@ What is found stands in the order of the items, and one thread computes each of 
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -21,7 +23,16 @@ LOST = (
 
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
-_shared: ContextVar[int] = ContextVar("shared", default=0)  # how many items go to other processes; 0: none ever do
+
+@dataclass(frozen=True)
+class _Others:
+    """Processes that work, too."""
+
+    least: int  # items from which they are asked
+    run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]  # a function over items, in their order
+
+
+_others: ContextVar[_Others | None] = ContextVar("others", default=None)
 
 
 @contextmanager
@@ -43,32 +54,35 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if count == 1 and scheduler is None:
         yield
         return
-    from joblib import parallel_config
+    from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    before = _shared.set(MANY * count if workers is None and scheduler is None else 2)
-    try:
+    def here(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return pool(delayed(work)(item) for item in items)
+
+    with ExitStack() as stack:
         if scheduler is None:
-            with parallel_config("loky", n_jobs=count):
-                yield
+            pool = stack.enter_context(Parallel(n_jobs=count))
+            others = _Others(2 if workers else MANY * count, here)
         else:
-            with _client(scheduler), parallel_config("dask"):
-                yield
-    except BrokenProcessPool:
-        raise RobodynError(LOST) from None
-    finally:
-        _shared.reset(before)
+            client = stack.enter_context(_client(scheduler))
+            others = _Others(2, lambda work, items: client.gather(client.map(work, items, pure=False)))
+        before = _others.set(others)
+        try:
+            yield
+        except BrokenProcessPool:
+            raise RobodynError(LOST) from None
+        finally:
+            _others.reset(before)
 
 
 def each(work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
     """What the work finds for each item, in the order of the items; what it raises, of the first that does."""
-    if not 0 < _shared.get() <= len(items):
+    others = _others.get()
+    if others is None or len(items) < others.least:
         with threadpool_limits(1):
             return [work(item) for item in items]
-    from joblib import Parallel, delayed
-
-    found = Parallel()(delayed(_alone)(work, item) for item in items)
-    return [_result(one) for one in found]
+    return [_result(one) for one in others.run(partial(_alone, work), items)]
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> tuple[Found | None, RobodynError | None]:
@@ -88,7 +102,7 @@ def _result(one: tuple[Found | None, RobodynError | None]) -> Found:
 
 
 @contextmanager
-def _client(address: str) -> Iterator[None]:
+def _client(address: str) -> Iterator[Any]:
     """A connection to a Dask scheduler; raises as `working`."""
     try:
         from distributed import Client
@@ -102,4 +116,4 @@ def _client(address: str) -> Iterator[None]:
             "address, tcp://HOST:8786"
         ) from None
     with client:
-        yield
+        yield client

@@ -33,7 +33,7 @@ class Evidence:
     """What logs of one robot say of its parameters, with what it was made of; it can be pickled, stored and sent."""
 
     robot: str  # its name
-    made_with: str  # SHA-256 of the robot's numbers, the settings and the package's code
+    made_with: str  # SHA-256 of the robot's numbers, the settings and the package's code; empty where nobody asks
     leaves: tuple[Leaf, ...]  # in the order of their contents
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """Evidence of one log after the other, and the parameters from the evidence alone: no log is read again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
         BadLog, ClosureFailed: what is wrong in the log, in one sentence.
     """
     robot, settings = _settled(robot, run)
-    return evidence_of(robot, settings, windows([all_samples(robot, log)]))
+    found = evidence_of(robot, settings, windows([all_samples(robot, log)]))
+    return replace(found, made_with=made_with(robot, settings))
 
 
 def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evidence) -> Estimated:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.errors import BadFile, BadLog, ClosureFailed, RobodynError, UnknownName
+from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.leaf import keeping
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -52,7 +52,7 @@ def _log(robot, seed, seconds=6.0):
         rates[0, :, k] = np.cos(turns) @ (w * a) - np.sin(turns) @ (w * b)
         rates[1, :, k] = -np.sin(turns) @ (w**2 * a) - np.cos(turns) @ (w**2 * b)
     state = robot.close(c, *rates)
-    tau = rp.nearest_torques(robot, c, *rates)
+    tau = rp.inverse_dynamics(robot, c, *rates)
     q = state.q @ robot.motors.S.T + robot.motors.offset
     return rp.Log(f"motion {seed}", t, q, tau + rng.normal(0, 0.2, tau.shape), simulated=True)
 
@@ -81,7 +81,7 @@ def test_parameters_from_evidence_are_those_of_all_rows_at_once(robot, logs):
     sigma = np.repeat(found.wls.sigma, len(R) // 3)
     expected = np.linalg.lstsq(W / sigma[:, None], y / sigma, rcond=None)[0]
     np.testing.assert_allclose(found.wls.values, expected, rtol=1e-6, atol=1e-9)
-    assert found.fit.mean_percent < 30
+    np.testing.assert_allclose(found.fit.rmse, whole.scored["feasible"].fit.rmse, rtol=0.1)
 
 
 def _pooled(evidence):
@@ -94,25 +94,31 @@ def test_every_number_of_processes_finds_the_same_bits(robot, logs):
     def bits():
         found = rp.identify(robot, logs, **SETTINGS)
         d = found.check.diagnosis
-        of = (found.feasible.values, found.wls.values, found.estimates.pieces.without, d.intervals, d.instruments.values)
+        of = (
+            found.feasible.values,
+            found.wls.values,
+            found.estimates.pieces.without,
+            d.intervals,
+            d.instruments.values,
+        )
         return b"".join(np.ascontiguousarray(x).tobytes() for x in of)
 
     alone = bits()
     with rp.working(2):
-        assert bits() == alone
-    with rp.working(3):
         assert bits() == alone
 
 
 def test_a_dask_cluster_finds_the_same_bits(robot, logs):
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
     alone = rp.identify(robot, logs, **SETTINGS).feasible.values
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        with rp.working(scheduler=cluster.scheduler_address):
-            np.testing.assert_array_equal(rp.identify(robot, logs, **SETTINGS).feasible.values, alone)
-            with pytest.raises(ClosureFailed, match="motion 0"):  # an error comes back from the cluster as it is
-                far = [replace(log, q=log.q + 3.0 * (k == 0)) for k, log in enumerate(logs)]
-                rp.identify(robot, far, **SETTINGS)
+    short = [*logs[:4], logs[4].section(0, 60)]
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        rp.working(scheduler=cluster.scheduler_address),
+    ):
+        np.testing.assert_array_equal(rp.identify(robot, logs, **SETTINGS).feasible.values, alone)
+        with pytest.raises(BadLog, match="motion 4: 60 rows are used"):  # an error comes back from the cluster as it is
+            rp.identify(robot, short, logs[0], **SETTINGS)
 
 
 def test_finished_leaves_are_taken_from_their_folder_and_a_changed_setting_folds_anew(robot, logs, tmp_path):
@@ -188,20 +194,23 @@ def test_logs_of_a_pattern_are_found_counted_and_left_out_where_they_cannot_be_u
     run = RunFile(robot="dualv", fit=[{"file": "logs/log*.csv"}], instruments=False, **SETTINGS)
     whole = rp.execute(run, tmp_path)
     assert [record.name for record in whole.logs if record.use == "fit"] == [f"log{k}.csv" for k in (1, 4, 7, 10, 13)]
-    of_folder = rp.execute(run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs")})]}), tmp_path)
+    of_folder = rp.execute(
+        run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs")})]}), tmp_path
+    )
     np.testing.assert_array_equal(of_folder.feasible.values, whole.feasible.values)
     (folder / "log5.csv").write_text("t,angle\n0,1\n")
     found = rp.execute(run, tmp_path)
     np.testing.assert_array_equal(found.feasible.values, whole.feasible.values)
     assert any("1 of 6 logs" in text for text in found.verdict.cautions)
     assert any("log5.csv" in text for text in found.verdict.cautions)
-    with pytest.raises(UnknownName, match="log5.csv"):
+    with pytest.raises(UnknownName, match=r"log5\.csv"):
         rp.execute(run, tmp_path, strict=True)
-    with pytest.raises(UnknownName, match="log5.csv"):  # a log that is named must be one
-        named = [*run.fit, run.fit[0].model_copy(update={"file": Path("logs/log5.csv")})]
+    named = [*run.fit, run.fit[0].model_copy(update={"file": Path("logs/log5.csv")})]
+    with pytest.raises(UnknownName, match=r"log5\.csv"):  # a log that is named must be one
         rp.execute(run.model_copy(update={"fit": named}), tmp_path)
+    none = run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs/x*.csv")})]})
     with pytest.raises(BadFile, match="found no log"):
-        rp.execute(run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs/x*.csv")})]}), tmp_path)
+        rp.execute(none, tmp_path)
 
 
 def test_what_processes_cannot_do_is_said():
