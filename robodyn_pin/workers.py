@@ -5,10 +5,11 @@ What is found stands in the order of the items, and one thread computes each of 
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -54,26 +55,32 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if count == 1 and scheduler is None:
         yield
         return
+    if scheduler is None:
+        with _shared(_Others(2 if workers else MANY * count, partial(_here, count))):
+            yield
+        return
+    with _cluster(scheduler) as others, _shared(others):
+        yield
+
+
+@contextmanager
+def _shared(others: _Others) -> Iterator[None]:
+    before = _others.set(others)
+    try:
+        yield
+    finally:
+        _others.reset(before)
+
+
+def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """The work by processes of this machine; they start when they are first needed."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    def here(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        return pool(delayed(work)(item) for item in items)
-
-    with ExitStack() as stack:
-        if scheduler is None:
-            pool = stack.enter_context(Parallel(n_jobs=count))
-            others = _Others(2 if workers else MANY * count, here)
-        else:
-            client = stack.enter_context(_client(scheduler))
-            others = _Others(2, lambda work, items: client.gather(client.map(work, items, pure=False)))
-        before = _others.set(others)
-        try:
-            yield
-        except BrokenProcessPool:
-            raise RobodynError(LOST) from None
-        finally:
-            _others.reset(before)
+    try:
+        return list(Parallel(n_jobs=count)(delayed(work)(item) for item in items))
+    except BrokenProcessPool:
+        raise RobodynError(LOST) from None
 
 
 def each(work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
@@ -102,10 +109,10 @@ def _result(one: tuple[Found | None, RobodynError | None]) -> Found:
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """A connection to a Dask scheduler; raises as `working`."""
+def _cluster(address: str) -> Iterator[_Others]:
+    """The workers of a Dask cluster; raises as `working`."""
     try:
-        from distributed import Client
+        from distributed import CancelledError, Client, KilledWorker
     except ImportError:
         raise RobodynError("a scheduler needs Dask: pip install 'robodyn_pin[scale]'") from None
     try:
@@ -116,4 +123,36 @@ def _client(address: str) -> Iterator[Any]:
             "address, tcp://HOST:8786"
         ) from None
     with client:
-        yield client
+        _check_workers(client, address)
+        try:
+            yield _Others(2, lambda work, items: client.gather(client.map(work, items, pure=False)))
+        except KilledWorker:
+            raise RobodynError(LOST) from None
+        except (CancelledError, OSError) as error:
+            raise RobodynError(
+                f"the connection to the scheduler at {address!r} was lost ({error}); run again"
+            ) from None
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """See that there are workers, each with this version of the package and one thread."""
+    threads, ours = client.nthreads(), _version()
+    if not threads:
+        raise RobodynError(
+            f"the scheduler at {address!r} has no workers; start some with 'dask worker {address} --nthreads 1'"
+        )
+    if shared := [worker for worker, count in threads.items() if count > 1]:
+        raise RobodynError(
+            f"the worker {shared[0]} has {threads[shared[0]]} threads, which would share what one thread needs; start workers with "
+            "--nthreads 1, as many as there are cores"
+        )
+    for worker, found in client.run(_version, on_error="return").items():
+        if found != ours:
+            raise RobodynError(
+                f"the worker {worker} has robodyn_pin {found if isinstance(found, str) else 'not installed'}, expected {ours}; "
+                "install the same version there"
+            )
+
+
+def _version() -> str:
+    return version("robodyn_pin")

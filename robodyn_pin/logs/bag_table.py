@@ -68,7 +68,8 @@ class BagTable:
             for header in numbers
         }
 
-    def line(self, row: int) -> int:
+    @staticmethod
+    def line(row: int) -> int:
         """What a message calls a row: messages count from 0."""
         return row
 

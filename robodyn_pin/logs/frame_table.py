@@ -27,7 +27,8 @@ class FrameTable:
         """Names of the columns."""
         return tuple(self.cells.columns)
 
-    def line(self, row: int) -> int:
+    @staticmethod
+    def line(row: int) -> int:
         """What a message calls a row, counted from 0: data frames count like this."""
         return row
 

@@ -25,6 +25,9 @@ class ParquetTable:
     _last: dict[tuple[int, tuple[str, ...]], "pl.DataFrame"] = field(default_factory=dict, repr=False)
     has_header = True
 
+    def __reduce__(self) -> tuple[type["ParquetTable"], tuple[Path]]:  # an open file cannot go to another process
+        return ParquetTable, (self.path,)
+
     @cached_property
     def _file(self) -> Any:
         import pyarrow.parquet as pq
@@ -59,7 +62,8 @@ class ParquetTable:
         """How many there are."""
         return int(self._ends[-1])
 
-    def line(self, row: int) -> int:
+    @staticmethod
+    def line(row: int) -> int:
         """What a message calls a row, counted from 0: the first is row 1, since there is no line with a header."""
         return row + 1
 

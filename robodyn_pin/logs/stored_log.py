@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -78,10 +77,7 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
     layout = LogColumns(table, robot, keys, torque=True)
     wanted = layout.needed()
     layout = layout.counted_from(table.part(0, 1, wanted))
-
-    def read(begin: int, end: int) -> Log:
-        return layout.take(table.part(begin, end, wanted), begin)
-
+    read = _Rows(layout, table, tuple(wanted))
     start, last = (float(read(i, i + 1).t[0]) for i in (0, rows - 1))
     check_rate(path.name, rows - 1, last - start)
     mean = (rows - 1) / (last - start)
@@ -103,7 +99,7 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
     section: Callable[[int, int], Log] = read
     if not whole.regular:
         at = np.concatenate([np.arange(begin, min(begin + size, rows - 1), MARK) for begin in range(0, rows - 1, size)])
-        section = _evened(read, clock, at, np.concatenate(marks), rows)
+        section = _Evened(read, clock, at, np.concatenate(marks), rows)
     simulated = "simulated" in table.notes.lower()
     source = f"{content_hash(path)} {keys.model_dump(include=set(LogKeys.model_fields))}"
     found = StoredLog(path.name, mean, whole, simulated, 0, rows, section, apart=not whole.regular, source=source)
@@ -116,41 +112,68 @@ def late(log: AnyLog, delay: float) -> AnyLog:
         return log
     if isinstance(log, Log):
         return late_log(log, delay)
-    stored, rate, reach = log, log.rate, abs(round(delay * log.rate))
-    paired(log.name, log.size, rate, delay)
-
-    def read(begin: int, end: int) -> Log:
-        low, high = max(stored.begin, begin - reach), min(end + reach, stored.end)
-        return late_rows(stored.read(low, high), rate, delay, begin - low, end - low)
-
-    return replace(stored, read=read, apart=True, source=f"{stored.source}, late by {delay!r} s")
+    paired(log.name, log.size, log.rate, delay)
+    return replace(log, read=_Late(log, delay), apart=True, source=f"{log.source}, late by {delay!r} s")
 
 
-def _evened(
-    read: Callable[[int, int], Log], clock: Clock, at: np.ndarray, t: np.ndarray, size: int
-) -> Callable[[int, int], Log]:
-    """A log in its file on a uniform clock, as `uniform` makes it of one in memory.
+@dataclass(frozen=True)
+class _Rows:
+    """Rows as they are in the file; what reads them can go to another process."""
 
-    Args:
-        read: rows as they are in the file. at, t: some row numbers, from 0, and their times, ascending.
-    """
-    first, start = read(0, 1).begin, float(t[0])
+    layout: LogColumns
+    table: ParquetTable
+    wanted: tuple[str, ...]
 
-    @lru_cache(maxsize=KEPT)
-    def block(begin: int) -> Log:
-        end = min(begin + BLOCK, size)
-        near = start + np.array([begin - clock.margin, end + clock.margin]) / clock.rate
-        low = int(at[max(0, int(np.searchsorted(t, near[0])) - 1)])
-        after = int(np.searchsorted(t, near[1]))
-        rows = read(low, int(at[after]) if after < len(at) else size)
-        rows = rows.section(*rows_around(rows.t, clock, start, begin, end))
-        return evened(rows, clock, start, begin, end, first)
+    def __call__(self, begin: int, end: int) -> Log:
+        return self.layout.take(self.table.part(begin, end, self.wanted), begin)
 
-    def section(begin: int, end: int) -> Log:
-        whole = joined([block(b) for b in range(begin - begin % BLOCK, end, BLOCK)])
+
+@dataclass(frozen=True)
+class _Late:
+    """A log in its file, each torque beside the motion that it belongs to."""
+
+    stored: StoredLog
+    delay: float  # [s]
+
+    def __call__(self, begin: int, end: int) -> Log:
+        rate, reach = self.stored.rate, abs(round(self.delay * self.stored.rate))
+        low, high = max(self.stored.begin, begin - reach), min(end + reach, self.stored.end)
+        return late_rows(self.stored.read(low, high), rate, self.delay, begin - low, end - low)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evened:
+    """A log in its file on a uniform clock, as `uniform` makes it of one in memory; a few blocks are remembered."""
+
+    read: _Rows
+    clock: Clock
+    at: np.ndarray  # some row numbers, from 0
+    t: np.ndarray  # [s] their times, ascending
+    size: int
+    _blocks: dict[int, Log] = field(default_factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[type["_Evened"], tuple[object, ...]]:
+        return _Evened, (self.read, self.clock, self.at, self.t, self.size)
+
+    def __call__(self, begin: int, end: int) -> Log:
+        whole = joined([self._block(b) for b in range(begin - begin % BLOCK, end, BLOCK)])
         return whole.section(begin % BLOCK, begin % BLOCK + end - begin)
 
-    return section
+    def _block(self, begin: int) -> Log:
+        found = self._blocks.pop(begin, None) or self._computed(begin)
+        while len(self._blocks) >= KEPT:
+            self._blocks.pop(next(iter(self._blocks)))
+        self._blocks[begin] = found  # the latest one stands last
+        return found
+
+    def _computed(self, begin: int) -> Log:
+        end, start = min(begin + BLOCK, self.size), float(self.t[0])
+        near = start + np.array([begin - self.clock.margin, end + self.clock.margin]) / self.clock.rate
+        low = int(self.at[max(0, int(np.searchsorted(self.t, near[0])) - 1)])
+        after = int(np.searchsorted(self.t, near[1]))
+        rows = self.read(low, int(self.at[after]) if after < len(self.at) else self.size)
+        rows = rows.section(*rows_around(rows.t, self.clock, start, begin, end))
+        return evened(rows, self.clock, start, begin, end, self.read(0, 1).begin)
 
 
 def log_pieces(keys: LogKeys, path: Path, robot: Robot) -> Iterator[Log]:

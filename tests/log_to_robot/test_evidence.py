@@ -121,6 +121,18 @@ def test_a_dask_cluster_finds_the_same_bits(robot, logs):
             rp.identify(robot, short, logs[0], **SETTINGS)
 
 
+def test_clusters_that_would_not_find_the_same_bits_are_refused():
+    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    with cluster, pytest.raises(RobodynError, match="has 2 threads"), rp.working(scheduler=cluster.scheduler_address):
+        pass
+    cluster = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None)
+    with cluster, pytest.raises(RobodynError, match="has no workers"), rp.working(scheduler=cluster.scheduler_address):
+        pass
+    with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
+        pass
+
+
 def test_finished_leaves_are_taken_from_their_folder_and_a_changed_setting_folds_anew(robot, logs, tmp_path):
     def kept():
         return {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.npz")}
