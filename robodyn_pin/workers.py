@@ -18,9 +18,7 @@ from robodyn_pin.errors import RobodynError
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-LOST = (
-    "a worker process ended before its work, killed or out of memory; run again, with fewer workers if it happens again"
-)
+LOST = "a worker process ended before its work, killed or out of memory; run again, with fewer workers if need be"
 
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 

@@ -61,8 +61,9 @@ def identify_command(
 ) -> None:
     """Estimate a robot's parameters from logs, as the run file says.
 
-    Many logs are shared among processes; how many they are changes no digit. Ends with exit code 3 if the verdict is
-    negative.
+    Many logs are shared among processes; how many they are changes no digit.
+
+    Ends with exit code 3 if the verdict is negative.
 
     Example: robodyn identify examples/irb360.yaml --out results/irb360
     """

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial, reduce
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each
+
+# Whose code decides what a log says.
+ROOMS = ("closures", "identification", "dynamics", "robot", "logs", "log_to_robot")
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,14 +127,7 @@ def made_with(robot: Robot, run: RunFile, by_phase: bool = False) -> str:
 
 @cache
 def _code() -> str:
-    """SHA-256 of the package's code: another version folds anew."""
-    root = (
-        Path(__file__).parents[2]
-        if Path(__file__).parents[2].joinpath("closures").is_dir()
-        else Path(__file__).parents[1]
-    )
-    rooms = ("closures", "identification", "dynamics", "robot", "logs", "log_to_robot")
-    sources = (
-        path for room in rooms for path in sorted((*root.glob(f"{room}/*.py"), *root.glob(f"robodyn_pin/{room}/*.py")))
-    )
+    """SHA-256 of the code that decides what a log says: another version folds anew."""
+    rooms = (import_module(f"robodyn_pin.{room}").__path__[0] for room in ROOMS)
+    sources = (path for room in rooms for path in sorted(Path(room).glob("*.py")))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
