@@ -16,6 +16,7 @@ SETTLED = 1e-10  # [rad or m] a step as short as this ends it
 STEPS = 30  # the miss of real encoders makes each step shorten the next one a hundredfold at least
 DETERMINED = 1e3  # condition number at home up to which some axes are tried as coordinates
 SMALL_MISS = 0.1  # [rad or m] at which a guess from fewer axes is still in the right assembly mode
+RESTLESS = 1e-3  # [rad or m] a step that is still as long after so many is on its way nowhere
 FAR_STEPS = 200  # from home to the first sample, no more than SMALL_MOVE of a measured axis at once
 
 
@@ -42,7 +43,7 @@ def nearest(
     task = _Task(loops, S, offset, *measured)
     _check_near(task, x, start, label)
     guess = _by_some(task, x, start)
-    c = _followed(task, x, start) if guess is None else guess
+    c = _followed(task, x, start, label) if guess is None else guess
     for _ in range(STEPS):
         q = close(loops, S, offset, c, start, label)
         step = _step(task, x, q)
@@ -106,8 +107,12 @@ def _by_some(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray | None
     return None
 
 
-def _followed(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Coordinates (N, d), a sample every now and then found from the one before it in bounded steps, the others between."""
+def _followed(task: _Task, x: np.ndarray, start: np.ndarray, label: Callable[[int], str]) -> np.ndarray:
+    """Coordinates (N, d), a sample every now and then found from the one before it in bounded steps, the others between.
+
+    Raises:
+        ClosureFailed: at the first sample that the steps do not come to rest at; those after it would be sought in vain, too.
+    """
     fastest = np.abs(np.diff(x, axis=0)).max(initial=1e-300)
     stride = int(np.clip(SMALL_MOVE / fastest, 1, COARSE))
     coarse = np.unique(np.append(np.arange(0, len(x), stride), len(x) - 1))
@@ -118,6 +123,16 @@ def _followed(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray:
             q = newton(task.loops, task.S, task.offset, q @ task.S.T + task.offset + step, q, steps=8)
             if np.abs(step).max() <= 1e-6:
                 break
+        else:
+            if (last := float(np.abs(step).max())) > RESTLESS:
+                i = int(coarse[k])
+                raise ClosureFailed(
+                    f"the loops come to no rest near the measured positions at {label(i)}; check the motors' order, signs, offsets "
+                    "and units",
+                    i,
+                    task.loops.row_owner[0],
+                    last,
+                )
         c[k] = q[0] @ task.S.T + task.offset
     return np.stack([np.interp(np.arange(len(x)), coarse, column) for column in c.T], axis=1)
 
