@@ -10,7 +10,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(wildcard pyproject.toml */*.py */*/*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
-.PHONY: demo campaign test fuzz faults figures bench docs clean
+.PHONY: demo campaign test fuzz faults figures bench cluster docs clean
 
 demo: $(VENV)/.installed
 	@echo "Simulating an IRB 360 log (called simulated everywhere) and identifying it; results lie in results/irb360."
@@ -42,6 +42,12 @@ docs: $(VENV)/.installed
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
+
+# A Dask scheduler and two workers on this machine, until Ctrl-C: robodyn identify RUN.yaml --scheduler tcp://127.0.0.1:8786
+cluster: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[scale]'
+	@trap 'kill 0' EXIT; $(BIN)/dask scheduler --host 127.0.0.1 --port 8786 & sleep 3; \
+	    $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 --memory-limit 4GiB
 
 $(VENV)/.installed: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
