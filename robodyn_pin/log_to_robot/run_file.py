@@ -131,7 +131,7 @@ class RunFile(LogKeys):
         None  # joints or motors that torques are projected onto; default: as the robot file says
     )
     separate: bool | None = None  # identical bodies have parameters of their own; default: as the robot file says
-    fit: list[LogSpec] = Field(min_length=1)
+    fit: list[LogSpec] = Field(min_length=1)  # a file may be a pattern or a folder: all logs that are found there
     held_out: Annotated[list[LogSpec], Field(min_length=1)] | None = None  # default: the last 30 % of every fit log
     payload: PayloadSpec | None = None
     preparation: Preparation = Preparation()
