@@ -76,7 +76,7 @@ def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> list[
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     try:
-        return list(Parallel(n_jobs=count)(delayed(work)(item) for item in items))
+        return list(Parallel(n_jobs=min(count, len(items)))(delayed(work)(item) for item in items))
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
 
