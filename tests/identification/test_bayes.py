@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robodyn_pin.identification.bayes import Evidence, Gaussian, infer, sampling_check
+from robodyn_pin.identification.bayes import Gaussian, Observed, infer, sampling_check
 
 
 def problem(seed: int = 1) -> tuple[np.ndarray, np.ndarray, Gaussian]:
@@ -17,7 +17,7 @@ def problem(seed: int = 1) -> tuple[np.ndarray, np.ndarray, Gaussian]:
 def test_linear_measurements_condition_the_joint_normal_distribution(gamma):
     A, sigma, prior = problem()
     z = A @ [2.5, 4.5, 2.2] + 0.1
-    found = infer(lambda x: (A @ x, A), Evidence(z, sigma, prior, gamma))
+    found = infer(lambda x: (A @ x, A), Observed(z, sigma, prior, gamma))
     # Conditioning of the joint distribution of parameters and measurements: no inverse of a sum of precisions.
     C = prior.covariance / gamma
     gain = C @ A.T @ np.linalg.inv(A @ C @ A.T + np.diag(sigma**2))
@@ -33,7 +33,7 @@ def test_ellipsoid_holds_the_truth_as_often_as_it_says():
     root = np.linalg.cholesky(prior.covariance)
     for _ in range(n):
         truth = prior.mean + root @ rng.normal(size=3)
-        evidence = Evidence(A @ truth + sigma * rng.normal(size=8), sigma, prior)
+        evidence = Observed(A @ truth + sigma * rng.normal(size=8), sigma, prior)
         inside += bool(infer(lambda x: (A @ x, A), evidence).inside(truth))
     assert abs(inside / n - 0.95) < 3 * np.sqrt(0.95 * 0.05 / n)
 
@@ -49,7 +49,7 @@ def test_half_axes_end_on_the_ellipsoid():
 
 def test_samples_find_the_moments_of_a_bent_posterior_that_quadrature_finds():
     prior, z, sigma = Gaussian(np.array([1.0]), np.array([[0.25]])), np.array([0.7]), np.array([0.15])
-    evidence = Evidence(z, sigma, prior)
+    evidence = Observed(z, sigma, prior)
     found = infer(lambda x: (1 / x, np.array([[-1 / x[0] ** 2]])), evidence)
     check = sampling_check(lambda x: 1 / x, evidence, found, size=40000, seed=0)
     x = np.linspace(1e-3, 4, 400001)
@@ -64,6 +64,6 @@ def test_samples_find_the_moments_of_a_bent_posterior_that_quadrature_finds():
 
 def test_parameters_stay_positive_and_a_bound_is_told():
     A, prior = np.eye(1), Gaussian(np.array([1.0]), np.array([[0.25]]))
-    found = infer(lambda x: (A @ x, A), Evidence(np.array([-3.0]), np.array([0.1]), prior))
+    found = infer(lambda x: (A @ x, A), Observed(np.array([-3.0]), np.array([0.1]), prior))
     assert found.mean[0] > 0
     assert found.at_bound.all()
