@@ -45,7 +45,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
     Raises:
         RobodynError: fewer than one worker; no scheduler answers; a process was killed.
     """
-    count = len(os.sched_getaffinity(0)) if workers is None else workers
+    count = _cores() if workers is None else workers
     if count < 1:
         raise RobodynError(f"{workers} workers cannot work; give 1 or more")
     if workers and scheduler:
@@ -75,35 +75,38 @@ def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> list[
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    shared = Parallel(
+        n_jobs=min(count, len(items)), max_nbytes=None
+    )  # arrays go as they are: in files they could not be written
     try:
-        return list(Parallel(n_jobs=min(count, len(items)))(delayed(work)(item) for item in items))
+        return list(shared(delayed(work)(item) for item in items))
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
 
 
 def each(work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
     """What the work finds for each item, in the order of the items; what it raises, of the first that does."""
-    others = _others.get()
-    if others is None or len(items) < others.least:
-        with threadpool_limits(1):
-            return [work(item) for item in items]
-    return [_result(one) for one in others.run(partial(_alone, work), items)]
+    return [_raised(found) for found in tried(work, items)]
 
 
-def _alone(work: Callable[[Item], Found], item: Item) -> tuple[Found | None, RobodynError | None]:
-    """An error that a user's input causes comes back as it is, as a cluster wraps what is raised there."""
+def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found | RobodynError]:
+    """The same, with the error in place of what an item would have given."""
+    others, alone = _others.get(), partial(_alone, work)
+    yield from map(alone, items) if others is None or len(items) < others.least else others.run(alone, items)
+
+
+def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
     with threadpool_limits(1):
         try:
-            return work(item), None
+            return work(item)
         except RobodynError as error:
-            return None, error
+            return error
 
 
-def _result(one: tuple[Found | None, RobodynError | None]) -> Found:
-    found, error = one
-    if error is not None:
-        raise error
-    return found  # type: ignore[return-value]
+def _raised(found: Found | RobodynError) -> Found:
+    if isinstance(found, RobodynError):
+        raise found
+    return found
 
 
 @contextmanager
@@ -120,16 +123,20 @@ def _cluster(address: str) -> Iterator[_Others]:
             f"no Dask scheduler answers at {address!r} ({type(error).__name__}); start one with 'dask scheduler' and name its "
             "address, tcp://HOST:8786"
         ) from None
-    with client:
-        _check_workers(client, address)
+
+    def run(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         try:
-            yield _Others(2, lambda work, items: client.gather(client.map(work, items, pure=False)))
+            return list(client.gather(client.map(work, items, pure=False)))
         except KilledWorker:
             raise RobodynError(LOST) from None
         except (CancelledError, OSError) as error:
             raise RobodynError(
                 f"the connection to the scheduler at {address!r} was lost ({error}); run again"
             ) from None
+
+    with client:
+        _check_workers(client, address)
+        yield _Others(2, run)
 
 
 def _check_workers(client: Any, address: str) -> None:
@@ -150,6 +157,11 @@ def _check_workers(client: Any, address: str) -> None:
                 f"the worker {worker} has robodyn_pin {found if isinstance(found, str) else 'not installed'}, expected {ours}; "
                 "install the same version there"
             )
+
+
+def _cores() -> int:
+    """How many of them this process may use; macOS does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version() -> str:

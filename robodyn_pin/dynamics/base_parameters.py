@@ -1,13 +1,15 @@
 """Which combinations of the bodies' parameters a robot can show at all, whatever its motion: the same for every command."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics.memory import anyhow
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.identification.base_parameters import BaseSet, bodies_base_set
-from robodyn_pin.identification.fold import triangle
+from robodyn_pin.identification.base_parameters import BaseSet, base_set, bodies_base_set
+from robodyn_pin.identification.fold import Factor, triangle, weighted
 from robodyn_pin.robot.robot import Robot
 
 STATES = 400  # random states that show which parameters can be told apart
@@ -28,6 +30,11 @@ def bodies_base(robot: Robot, rows: np.ndarray | None = None) -> BaseSet:
     empty = bodies.copy()
     empty[:, robot.payload_columns] = 0.0
     return bodies_base_set(triangle(np.concatenate([bodies, empty]) if robot.payload else bodies))
+
+
+def shown_base(robot: Robot, groups: Sequence[Factor], order: np.ndarray | None = None) -> BaseSet:
+    """Base set of what a log's folded rows, one group for each coordinate, show; `order` as in `base_set`."""
+    return base_set(bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1]), order)
 
 
 def random_rows(robot: Robot, rng: np.random.Generator) -> np.ndarray:

@@ -24,6 +24,7 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.logs.uniform import check_rates
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each
@@ -41,7 +42,13 @@ class Evidence:
     leaves: tuple[Leaf, ...]  # in the order of their contents
 
     def __repr__(self) -> str:
-        return f"Evidence({self.robot}: {len(self.leaves)} logs, {sum(leaf.size for leaf in self.leaves)} samples)"
+        simulated = "SIMULATED, " if self.simulated else ""
+        return f"Evidence({self.robot}: {simulated}{len(self.leaves)} logs, {sum(leaf.size for leaf in self.leaves)} samples)"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether one of the logs says so."""
+        return any(leaf.simulated for leaf in self.leaves)
 
     @property
     def rows(self) -> Folded:
@@ -56,23 +63,25 @@ class Evidence:
     @property
     def whole(self) -> Folded:
         """Rows with torques at full bandwidth, [segment][coordinate]."""
-        return reduce(add, (leaf.whole for leaf in self.leaves))
+        wholes = [leaf.whole for leaf in self.leaves if leaf.whole is not None]
+        return reduce(add, wholes) if wholes else self.scored
 
 
-def merge(*parts: Evidence) -> Evidence:
+def merge(first: Evidence, *others: Evidence) -> Evidence:
     """All logs together, in whatever order and grouping they come: the same bits.
 
     Raises:
-        RobodynError: made with different robots, settings or versions. BadLog: a log is in two of them.
+        RobodynError: made with different robots, settings or versions.
+        BadLog: a log is in two of them; logs of different sampling rates.
     """
-    first = parts[0]
-    for part in parts[1:]:
+    for part in others:
         if part.made_with != first.made_with:
             raise RobodynError(
                 f"evidence on {first.robot!r} and on {part.robot!r} was made with different robots, settings or versions of the "
                 "package and does not add up; fold all logs with the same ones"
             )
-    leaves = sorted((leaf for part in parts for leaf in part.leaves), key=lambda leaf: leaf.content)
+    leaves = sorted((leaf for part in (first, *others) for leaf in part.leaves), key=lambda leaf: leaf.content)
+    check_rates((leaf.log, leaf.rate) for leaf in leaves)
     for leaf, following in pairwise(leaves):
         if leaf.content == following.content:
             raise BadLog(f"{leaf.log} and {following.log} have the same samples and would count twice; leave one out")
@@ -106,8 +115,9 @@ def _leaf(robot: Robot, run: RunFile, by_phase: bool, asked: tuple[AnyLog, Path 
     period = period_of(log) if by_phase else None
     jobs = [fitted_rows(robot, run, log, period), segmented(robot, run, log, run.score.filter, 1, period)]
     jobs += [segmented(robot, run, log, None, 1, period)] if run.score.filter else []
-    folded = fold_log(robot, log, run.preparation, jobs)
-    leaf = Leaf(log.name, log.content, log.rate, log.size, folded[0], folded[1], folded[-1])
+    rows, scored, *whole = fold_log(robot, log, run.preparation, jobs)
+    about = (log.name, log.content, log.rate, log.size, log.loaded, log.simulated)
+    leaf = Leaf(*about, rows, scored, whole[0] if whole else None)
     if path:
         keep(path, leaf)
     return leaf

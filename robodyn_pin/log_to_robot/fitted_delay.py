@@ -11,10 +11,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import bracket, minimize_scalar
 
-from robodyn_pin.dynamics.base_parameters import bodies_base
+from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.errors import BadLog
-from robodyn_pin.identification.base_parameters import base_set
-from robodyn_pin.identification.fold import Factor, weighted
+from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import residual_squares
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
@@ -86,8 +85,7 @@ def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progre
         )
     robot = fitted.settings.robot
     first_rows = _rows(fitted, late(log, start).window(begin, end))[0]
-    shown = bodies_base(robot).cleaned(weighted(first_rows, np.ones(len(first_rows)))[:, :-1])
-    here = fitted.weigh(first_rows, base_set(shown), 1.0)
+    here = fitted.weigh(first_rows, shown_base(robot, first_rows), 1.0)
     known: dict[float, np.ndarray] = {}
 
     def cost(delay: float) -> float:

@@ -2,78 +2,89 @@
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TypeVar
 
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.files import resolve
+from robodyn_pin.log_to_robot.held_out import Selected
 from robodyn_pin.logs.bag_table import is_bag
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.table import SUFFIXES
-from robodyn_pin.workers import each
-
-Read = TypeVar("Read")
+from robodyn_pin.workers import tried
 
 
-def found_logs(specs: Sequence[LogSpec], folder: Path) -> list[tuple[LogSpec, bool]]:
-    """Every log that is meant, those of a pattern or folder in the order of their names' numbers and words, and whether
-    it was found so.
+@dataclass(frozen=True)
+class _Meant:
+    """A log that a run file means."""
+
+    spec: LogSpec
+    named: bool  # by itself, not by a pattern or a folder
+
+
+@dataclass(frozen=True)
+class Usable:
+    """Logs that can be used, and sentences about those that a pattern or folder brought and that cannot."""
+
+    specs: list[LogSpec]
+    logs: list[Selected]
+    left_out: list[str]
+
+
+def read_found(
+    read: Callable[[LogSpec], Selected], specs: Sequence[LogSpec], folder: Path, strict: bool,
+    judging: Sequence[Selected] = (),
+) -> Usable:  # fmt: skip
+    """Read all logs that are meant. One that a pattern or folder brought is left out where it cannot be read, where its
+    samples are those of a log before it, and where they judge the result.
+
+    Args:
+        read: opens a log. strict: one that cannot be read ends all, as one does that is named. judging: held-out logs.
 
     Raises:
-        BadFile: a pattern or folder without any.
+        as `read`. BadFile: a pattern or folder without any log; none can be used.
     """
-    found: list[tuple[LogSpec, bool]] = []
+    meant = _meant(specs, folder)
+    seen = {log.sha256: f"{log.log.name} judges the result" for log in judging}
+    usable, left_out = Usable([], [], []), []
+    for one, log in zip(meant, tried(read, [one.spec for one in meant]), strict=True):
+        if isinstance(log, RobodynError):
+            if one.named or strict:
+                raise log
+            left_out.append(str(log))
+        elif not one.named and log.sha256 in seen:
+            left_out.append(f"{one.spec.file}: {seen[log.sha256]} and has the same samples")
+        else:
+            seen.setdefault(log.sha256, f"{log.log.name} is there already")
+            usable.specs.append(one.spec)
+            usable.logs.append(log)
+    if not usable.logs:
+        raise BadFile(f"none of {len(meant)} logs can be used; the first: {left_out[0]}")
+    if left_out:
+        usable.left_out.extend([f"{len(left_out)} of {len(meant)} logs that were found are left out", *left_out])
+    return usable
+
+
+def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
+    """Every log that is meant, those of a pattern or folder in the order of the numbers and words in their names."""
+    found: list[_Meant] = []
     for spec in specs:
         path = resolve(folder, spec.file)
         if path.is_dir() and not is_bag(path):
-            paths = [p for p in path.iterdir() if p.suffix in SUFFIXES and p.is_file()]
+            paths = [p for p in path.iterdir() if is_bag(p) or (p.suffix in SUFFIXES and p.is_file())]
             expected = f"logs ({', '.join(SUFFIXES)}) in that folder"
         elif has_magic(str(path)) and not path.exists():
             paths = [Path(p) for p in glob(str(path), recursive=True)]
             expected = "files that fit the pattern"
         else:
-            found.append((spec, False))
+            found.append(_Meant(spec, named=True))
             continue
         if not paths:
             raise BadFile(f"{path}: found no log, expected {expected}")
-        found += [(spec.model_copy(update={"file": p.absolute()}), True) for p in sorted(paths, key=_natural)]
+        ordered = sorted((p.absolute() for p in paths), key=_natural)
+        found += [_Meant(spec.model_copy(update={"file": p}), named=False) for p in ordered]
     return found
-
-
-def read_found(
-    read: Callable[[LogSpec], Read], specs: Sequence[LogSpec], folder: Path, strict: bool
-) -> tuple[list[tuple[LogSpec, Read]], list[str]]:
-    """The logs as `read` gives them, and sentences about those that a pattern or folder brought and that cannot be used.
-
-    Args:
-        strict: one that cannot be used ends all, as one does that is named.
-
-    Raises:
-        as `read` and `found_logs`. BadFile: none can be used.
-    """
-    found = found_logs(specs, folder)
-    kept, wrong = [], []
-    for (spec, by_pattern), (log, error) in zip(found, each(partial(_tried, read), [s for s, _ in found]), strict=True):
-        if log is not None:
-            kept.append((spec, log))
-        elif error and by_pattern and not strict:
-            wrong.append(str(error))
-        elif error:
-            raise error
-    if not kept:
-        raise BadFile(f"none of {len(found)} logs can be used; the first: {wrong[0]}")
-    if not wrong:
-        return kept, []
-    return kept, [f"{len(wrong)} of {len(found)} logs that were found cannot be used and are left out", *wrong]
-
-
-def _tried(read: Callable[[LogSpec], Read], spec: LogSpec) -> tuple[Read | None, RobodynError | None]:
-    try:
-        return read(spec), None
-    except RobodynError as error:
-        return None, error
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_pin.dynamics.base_parameters import bodies_base
+from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import of_schema
-from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.feasible import FeasibleEstimate, fit_feasible
-from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import Errors, errors, pooled
@@ -21,6 +19,7 @@ from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of, made_with
 from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
+from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
 from robodyn_pin.log_to_robot.run import as_asked
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -41,6 +40,7 @@ class Estimated:
     wls: BaseEstimate  # base parameters by weighted least squares
     feasible: FeasibleEstimate  # parameters (p,) of bodies that can exist
     fit: Errors  # of the feasible fit on the rows as scored
+    simulated: bool  # one of the logs says so
 
 
 def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
@@ -54,6 +54,8 @@ def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
         BadLog, ClosureFailed: what is wrong in the log, in one sentence.
     """
     robot, settings = _settled(robot, run)
+    if log.loaded and not robot.payload:
+        raise BadLog(f"{log.name} is loaded, but no payload is named; give 'payload: {{link: LINK}}'")
     found = evidence_of(robot, settings, windows([all_samples(robot, log)]))
     return replace(found, made_with=made_with(robot, settings))
 
@@ -66,6 +68,7 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
 
     Raises:
         RobodynError: made with another robot, other settings or another version. SolverFailed: no trustworthy parameters.
+        BadLog: a payload, and logs of one kind only.
     """
     robot, settings = _settled(robot, run)
     if made_with(robot, settings) != evidence.made_with:
@@ -73,12 +76,20 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
             f"the evidence on {evidence.robot!r} was made with another robot, other settings or another version of the package; "
             "fold the logs again"
         )
+    kinds = {leaf.loaded for leaf in evidence.leaves}
+    if robot.payload and len(kinds) == 1:
+        raise BadLog(
+            f"all logs of the evidence are {'loaded' if kinds.pop() else 'unloaded'}, so that the payload cannot be told from the "
+            f"body of {robot.payload.link!r}; merge evidence of both kinds"
+        )
     layout, groups, rate = columns(robot).layout, pooled(evidence.rows), evidence.leaves[0].rate
-    rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
-    base = ordinary(groups, base_set(rows, layout.order)).base
+    base = ordinary(groups, shown_base(robot, groups, layout.order)).base
     wls = weighting(settings, robot, rate)(groups, base, independent_share(settings, rate))
     feasible = fit_feasible(groups, wls.sigma, layout, bounds_of(settings, robot), prior_of(settings, robot))
-    return Estimated(layout, wls, feasible, errors(pooled(evidence.scored), feasible.values))
+    if robot.payload:
+        check_sign(robot.payload, robot.payload_columns.start, wls)
+    fit = errors(pooled(evidence.scored), feasible.values)
+    return Estimated(layout, wls, feasible, fit, evidence.simulated)
 
 
 def _settled(robot: Robot, run: RunFile | Mapping[str, Any]) -> tuple[Robot, RunFile]:

@@ -11,10 +11,10 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import of_schema
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, split_last, within_torques
 from robodyn_pin.log_to_robot.result import Result
-from robodyn_pin.log_to_robot.run import as_asked, check_rates, estimate
+from robodyn_pin.log_to_robot.run import as_asked, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.uniform import quality_of, uniform
+from robodyn_pin.logs.uniform import check_rates, quality_of, uniform
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
 
@@ -50,7 +50,7 @@ def identify(
     if "delay" in settings:
         fit, judges = ([replace(log, delay=run.known_delay) for log in logs] for logs in (fit, judges))
     chosen = [all_samples(robot, log) for log in fit]
-    check_rates(chosen)
+    check_rates((s.log.name, s.log.rate) for s in chosen)
     if held_out is None:
         chosen, rest = split_last(chosen, run.rows.cut)
     else:

@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from zipfile import BadZipFile
 
 import numpy as np
@@ -27,9 +29,11 @@ class Leaf:
     content: str  # SHA-256 of its samples
     rate: float  # [Hz]
     size: int  # samples
+    loaded: bool  # the robot carried the payload
+    simulated: bool  # the log says so
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
-    whole: Folded  # [segment][coordinate], torques at full bandwidth
+    whole: Folded | None  # [segment][coordinate], torques at full bandwidth; None: they are scored so
 
 
 @contextmanager
@@ -62,32 +66,43 @@ def leaf_path(folder: Path, made_with: str, content: str) -> Path:
 
 
 def keep(path: Path, leaf: Leaf) -> None:
-    """Write a leaf, whole or not at all, and at once: it outlives a command that is interrupted."""
+    """Write a leaf, whole or not at all, and at once: it outlives a command that is interrupted.
 
-    arrays = {"about": np.array([leaf.log, leaf.content]), "clock": np.array([leaf.rate, leaf.size])}
+    Raises:
+        BadFile: it cannot be written.
+    """
+    arrays = {
+        "about": np.array([leaf.log, leaf.content]), "clock": np.array([leaf.rate, leaf.size, leaf.loaded, leaf.simulated]),
+        "shape": np.array([len(leaf.rows), len(leaf.rows[0]), len(leaf.rows[0][0].R)]),
+    }  # fmt: skip
     for part in PARTS:
-        factors = [f for each in getattr(leaf, part) for f in each]
+        factors = [factor for segment in getattr(leaf, part) or [] for factor in segment]
         arrays[part] = np.array([f.R[np.triu_indices(len(f.R))] for f in factors])
         arrays[f"{part}_counts"] = np.array([(f.rows, f.energy) for f in factors])
-    arrays["shape"] = np.array([len(leaf.rows), len(leaf.rows[0]), len(leaf.rows[0][0].R)])
-    made = path.with_suffix(f".{os.getpid()}")
-    with made.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-    made.rename(path)
+    try:
+        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise BadFile(
+            f"cannot keep what is folded of {leaf.log} in {path.parent}: {error.strerror}; make room there, or leave 'cache' out"
+        ) from None
 
 
 def kept(path: Path) -> Leaf | None:
     """A leaf from its file; None: there is none, or it cannot be read, so that it is made again."""
-    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(path) as found:
+    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error), np.load(path) as found:
         segments, d, size = found["shape"].tolist()
         folded = {}
         for part in PARTS:
             triangles, counts = found[part], found[f"{part}_counts"].tolist()
             R = np.zeros((len(triangles), size, size))
-            R[:, *np.triu_indices(size)] = triangles
+            R[:, *np.triu_indices(size)] = triangles if len(triangles) else 0.0
             factors = [Factor(r, int(rows), energy) for r, (rows, energy) in zip(R, counts, strict=True)]
             folded[part] = [factors[k * d : (k + 1) * d] for k in range(segments)]
         name, content = found["about"].tolist()
-        rate, samples = found["clock"].tolist()
-        return Leaf(name, content, rate, int(samples), **folded)
+        rate, samples, loaded, simulated = found["clock"].tolist()
+        whole = folded["whole"] if len(found["whole"]) else None
+        about = (name, content, rate, int(samples), bool(loaded), bool(simulated))
+        return Leaf(*about, folded["rows"], folded["scored"], whole)
     return None

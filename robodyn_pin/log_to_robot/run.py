@@ -5,15 +5,11 @@ from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
-import numpy as np
-
-from robodyn_pin.dynamics.base_parameters import bodies_base
-from robodyn_pin.errors import BadLog, ClosureFailed, WrongMobility
+from robodyn_pin.dynamics.base_parameters import shown_base
+from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
-from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import weighted
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
@@ -53,6 +49,7 @@ from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
 from robodyn_pin.logs.table import content_hash
+from robodyn_pin.logs.uniform import check_rates
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
@@ -60,7 +57,6 @@ from robodyn_pin.telling import tell
 from robodyn_pin.workers import each
 
 TURNS = 3  # of settings chosen for a direction of gravity, and the direction for these settings
-SAME_RATE = 0.01  # relative
 BAD = 30.0  # [%] held-out error from which other rates are tried
 
 Progress = Callable[[str], None]
@@ -89,16 +85,15 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool 
     robot = load_named(run.robot, folder)
     robot, run = as_asked(robot, run, folder)
     read = partial(select, robot, run, folder)
-    found, wrong = read_found(read, run.fit, folder, strict)
-    run, fit = run.model_copy(update={"fit": [spec for spec, _ in found]}), [log for _, log in found]
-    check_rates(fit)
-    if run.held_out is None:
-        fit, held_out = split_last(fit, run.rows.cut)
+    judges = read_found(read, run.held_out, folder, strict) if run.held_out else None
+    found = read_found(read, run.fit, folder, strict, judges.logs if judges else ())
+    run = run.model_copy(update={"fit": found.specs, "held_out": judges.specs if judges else None})
+    check_rates((s.log.name, s.log.rate) for s in found.logs)
+    if judges is None:
+        fit, held_out = split_last(found.logs, run.rows.cut)
     else:
-        judges, also = read_found(read, run.held_out, folder, strict)
-        run = run.model_copy(update={"held_out": [spec for spec, _ in judges]})
-        held_out, wrong = [clear(log, run.rows.cut) for _, log in judges], [*wrong, *also]
-    return estimate(robot, run, fit, held_out, progress, wrong)
+        fit, held_out = found.logs, [clear(log, run.rows.cut) for log in judges.logs]
+    return estimate(robot, run, fit, held_out, progress, [*found.left_out, *(judges.left_out if judges else ())])
 
 
 def as_asked(robot: Robot, run: RunFile, folder: Path) -> tuple[Robot, RunFile]:
@@ -130,17 +125,6 @@ def _projected(robot: Robot, names: list[str]) -> Robot:
             f"left side: coordinates {', '.join(names)} are too few; leave 'coordinates' out of the run file"
         )
     return robot.with_coordinates(names)
-
-
-def check_rates(fit: list[Selected]) -> None:
-    """Refuse fit logs of different sampling rates, since filters, decimation and deviations count samples."""
-    first = fit[0].log
-    for log in (s.log for s in fit):
-        if abs(log.rate / first.rate - 1) > SAME_RATE:
-            raise BadLog(
-                f"fit logs have different sampling rates, {first.name} {first.rate:.6g} Hz and {log.name} {log.rate:.6g} Hz; "
-                "resample them to one rate"
-            )
 
 
 def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
@@ -187,9 +171,7 @@ def estimate(
     settings, groups = replace(fitted.settings, delays=delays, gains=gains), pooled(fitted.rows)
     robot, run, layout = settings.robot, settings.run, settings.layout
     progress("least squares")
-    rows = bodies_base(robot).cleaned(weighted(groups, np.ones(len(groups)))[:, :-1])
-    base = base_set(rows, layout.order)
-    ols = ordinary(groups, base)
+    ols = ordinary(groups, shown_base(robot, groups, layout.order))
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,13 @@ def content_hash(path: Path) -> str:
     """SHA-256 of a log's file; of a folder, that of the hashes of its files in the order of their names."""
     if path.is_dir():
         return hashlib.sha256("".join(content_hash(part) for part in sorted(path.iterdir())).encode()).hexdigest()
+    found = path.stat()
+    return _file_hash(path, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=1000)
+def _file_hash(path: Path, size: int, changed: int) -> str:
+    """Of a file as it is at this size and time: one of gigabytes is read once."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,10 +1,12 @@
 """Logs on a uniform clock, and the oddities of their own."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.clock import (
     BLOCK,
     HEAD,
@@ -22,6 +24,8 @@ from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.quality import Quality, counted, merged
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
+
+SAME_RATE = 0.01  # relative
 
 
 def quality_of(log: Log, robot: Robot) -> Quality:
@@ -93,3 +97,13 @@ def at_rows(log: Log, x: np.ndarray) -> np.ndarray:
     t = even.t if even.after is None else even.t + even.after
     own = np.concatenate([[True], np.diff(np.maximum.accumulate(t)) > 0])
     return between(torque_times(log), t[own], x[own])
+
+
+def check_rates(logs: Iterable[tuple[str, float]]) -> None:
+    """Refuse logs, by name and rate [Hz], of different sampling rates, since filters, decimation and deviations count samples."""
+    (first, rate), *others = logs
+    for name, other in others:
+        if abs(other / rate - 1) > SAME_RATE:
+            raise BadLog(
+                f"fit logs have different sampling rates, {first} {rate:.6g} Hz and {name} {other:.6g} Hz; resample them to one rate"
+            )

@@ -67,7 +67,7 @@ def test_evidence_merges_to_the_same_bits_in_any_order_and_grouping(robot, logs)
     for a, b, c, d in list(permutations(parts))[::5]:
         assert _said(rp.merge(rp.merge(a, b), rp.merge(c, d))) == together
         assert _said(rp.merge(a, rp.merge(b, rp.merge(c, d)))) == together
-    assert repr(rp.merge(*parts)) == "Evidence(dualv: 4 logs, 4800 samples)"
+    assert repr(rp.merge(*parts)) == "Evidence(dualv: SIMULATED, 4 logs, 4800 samples)"
 
 
 def test_parameters_from_evidence_are_those_of_all_rows_at_once(robot, logs):
@@ -159,11 +159,12 @@ def test_a_killed_campaign_goes_on_from_finished_leaves(robot, logs, tmp_path):
     """The program is killed while it folds; the next one takes what is ready and finds the same bits."""
     program = f"""
 import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
+from pathlib import Path
 import robodyn_pin as rp
 from test_evidence import SETTINGS, _log
 from robodyn_pin.log_to_robot.leaf import keeping
 robot = rp.load("dualv")
-with keeping({str(tmp_path)!r} and __import__("pathlib").Path({str(tmp_path)!r})):
+with keeping(Path({str(tmp_path)!r})):
     for seed in range(1000):
         rp.fold(robot, SETTINGS, _log(robot, seed))
 """
@@ -191,11 +192,48 @@ def test_evidence_that_does_not_belong_together_is_refused(robot, logs):
     one = rp.fold(robot, SETTINGS, logs[0])
     with pytest.raises(BadLog, match="count twice"):
         rp.merge(one, rp.fold(robot, SETTINGS, replace(logs[0], name="a copy")))
+    slow = replace(logs[1], t=1.1 * logs[1].t)
+    with pytest.raises(BadLog, match="different sampling rates"):
+        rp.merge(one, rp.fold(robot, SETTINGS, slow))
     other = SETTINGS | {"rows": {"every": 2}}
     with pytest.raises(RobodynError, match="different robots, settings"):
         rp.merge(one, rp.fold(robot, other, logs[1]))
     with pytest.raises(RobodynError, match="fold the logs again"):
         rp.from_evidence(robot, other, one)
+
+
+def test_a_payload_needs_logs_with_and_without_it(robot, logs):
+    """A payload that is not there is found to weigh nothing; logs of one kind cannot tell."""
+    with pytest.raises(BadLog, match="no payload is named"):
+        rp.fold(robot, SETTINGS, replace(logs[0], loaded=True))
+    carried = SETTINGS | {"payload": {"link": robot.bodies[-1]}}
+    alone, loaded = (rp.fold(robot, carried, replace(log, loaded=k == 1)) for k, log in enumerate(logs[:2]))
+    with pytest.raises(BadLog, match="all logs of the evidence are loaded"):
+        rp.from_evidence(robot, carried, loaded)
+    found = rp.from_evidence(robot, carried, rp.merge(alone, loaded))
+    weighed = next(k for k, label in enumerate(found.wls.base.labels(found.layout.labels)) if label == "m(payload)")
+    assert abs(found.wls.values[weighed]) < 5 * found.wls.deviations[weighed]
+    assert found.simulated
+
+
+def test_full_bandwidth_is_kept_beside_a_filter_of_the_scores(robot, logs, tmp_path):
+    scored = SETTINGS | {"score": {"filter": {"order": 4, "cutoff": 5}}}
+    with keeping(tmp_path):
+        first, again = (rp.fold(robot, scored, logs[0]) for _ in range(2))
+    plain = rp.fold(robot, SETTINGS, logs[0])
+    for one in (first, again):
+        assert [f.R.tobytes() for x in one.whole for f in x] == [f.R.tobytes() for x in plain.scored for f in x]
+        assert _said(one) != _said(plain)
+    assert plain.whole is not None
+
+
+def test_a_folder_that_is_full_is_named(robot, logs, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    with keeping(tmp_path), pytest.raises(BadFile, match="No space left on device; make room there"):
+        rp.fold(robot, SETTINGS, logs[0])
 
 
 def test_logs_of_a_pattern_are_found_counted_and_left_out_where_they_cannot_be_used(robot, logs, tmp_path):
@@ -217,7 +255,15 @@ def test_logs_of_a_pattern_are_found_counted_and_left_out_where_they_cannot_be_u
     assert any("log5.csv" in text for text in found.verdict.cautions)
     with pytest.raises(UnknownName, match=r"log5\.csv"):
         rp.execute(run, tmp_path, strict=True)
+    (folder / "log5.csv").write_bytes((folder / "log1.csv").read_bytes())
+    judged = rp.execute(
+        run.model_copy(update={"held_out": [run.fit[0].model_copy(update={"file": Path("logs/log13.csv")})]}), tmp_path
+    )
+    assert [record.name for record in judged.logs] == ["log1.csv", "log4.csv", "log7.csv", "log10.csv", "log13.csv"]
+    assert any("log5.csv: log1.csv is there already" in text for text in judged.verdict.cautions)
+    assert any("log13.csv: log13.csv judges the result" in text for text in judged.verdict.cautions)
     named = [*run.fit, run.fit[0].model_copy(update={"file": Path("logs/log5.csv")})]
+    (folder / "log5.csv").write_text("t,angle\n0,1\n")
     with pytest.raises(UnknownName, match=r"log5\.csv"):  # a log that is named must be one
         rp.execute(run.model_copy(update={"fit": named}), tmp_path)
     none = run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs/x*.csv")})]})
