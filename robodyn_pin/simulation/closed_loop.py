@@ -1,7 +1,7 @@
 """A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from robodyn_pin.simulation.controllers import (
     filtered_rate,
     follow_motion,
 )
+from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
@@ -106,8 +107,10 @@ def controlled(
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
     model = model.with_coordinates(robot.coordinates.names)
     inner = by_motor(spec.internal, model, "internal")
+    known = parts(model, spec.friction_width)
+    fed = replace(known, whole=known.smooth) if spec.friction_at == "none" else known
     reference = follow_motion(
-        model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
+        fed, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
     )
     return Controller(spec, model, reference)
 
@@ -189,7 +192,7 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     if not spec.percent:
         return np.tile(constant, (len(ref.c), 1))
     # The robot's own needs, not those that the controller believes in.
-    asked = follow_motion(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
+    asked = follow_motion(parts(robot, None), ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
     most = np.abs(asked.nominal).max(axis=0)
     rng, t = np.random.default_rng(spec.seed), np.arange(len(ref.c)) * controller.step
     frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
