@@ -10,6 +10,8 @@ from robodyn_pin.dynamics.equations import driving, forward_dynamics
 from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.robot.elastic_drives import Drives
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.simulation.controllers import (
@@ -20,10 +22,12 @@ from robodyn_pin.simulation.controllers import (
     filtered_rate,
     follow_motion,
 )
+from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
 from robodyn_pin.simulation.model_torques import parts
-from robodyn_pin.simulation.schemes import Scheme, scheme_of
+from robodyn_pin.simulation.schemes import Scheme
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
+from robodyn_pin.simulation.stages import Stage, stages_of, start
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 SINES = 12  # of a disturbance
@@ -39,8 +43,9 @@ class Tracking:
     tau: np.ndarray  # (N, n) of the motors, within their limits, held until the next sample [N m or N]
     commanded: np.ndarray  # (N, n) what the controller asked of them, its delay over
     disturbance: np.ndarray  # (N, n) torques added to them
-    joints: np.ndarray  # (N, nv) positions of the tree
+    joints: np.ndarray  # (N, nv) positions of the tree, then of the rotors where drives yield
     rates: np.ndarray  # (N, nv)
+    stages: tuple[Stage, ...]  # what was simulated, from which sample on
     stability: Stability
     scheme: str  # of integration, and why
 
@@ -65,8 +70,13 @@ class Tracking:
         return np.asarray(np.sqrt((self.error**2).mean(axis=0)))
 
 
-def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) -> tuple[Robot, Controller]:
+def prepare(
+    robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, settings: TrackFile | None = None
+) -> tuple[Robot, Controller]:
     """The robot in the motion's coordinates, and its controller on the model that it knows.
+
+    Args:
+        settings: of the estimator of law adaptive.
 
     Raises:
         ClosureFailed: the motion leaves the workspace.
@@ -80,16 +90,18 @@ def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) ->
     asked = motion.coordinates if isinstance(motion, FourierMotion) else None
     robot = robot.with_coordinates(asked or robot.coordinates.names)
     finer = motion.model_copy(update={"rate": spec.rate})
-    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec)
+    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec, settings)
 
 
 def controlled(
-    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile
-) -> Controller:
+    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile,
+    settings: TrackFile | None = None,
+) -> Controller:  # fmt: skip
     """The robot's controller on the model that it knows.
 
     Args:
         samples: times (N,) at the controller's rate, and the robot's coordinates, rates, accelerations (N, d).
+        settings: of the estimator of law adaptive.
 
     Raises: as `prepare`.
     """
@@ -112,7 +124,11 @@ def controlled(
     reference = follow_motion(
         fed, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
     )
-    return Controller(spec, model, reference)
+    if spec.law != "adaptive":
+        return Controller(spec, model, reference)
+    followed = tracked_of(model, settings or TrackFile())
+    learner = Learner(followed, settings or TrackFile(), spec.rate, spec.every)
+    return Controller(spec, model, reference, learner, desired_rows(followed, c, cd, cdd))
 
 
 def track_motion(
@@ -120,8 +136,12 @@ def track_motion(
     controller: Controller,
     encoder_bits: int | None = None,
     progress: Callable[[float], None] = lambda share: None,
+    drives: Drives | None = None,
 ) -> Tracking:
     """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
+
+    With drives that yield the encoders are on the rotors, which start on the reference, and joints where the springs balance there. An
+    adaptive controller goes on learning: prepare a new one for each run.
 
     Torques are held between samples. Runge-Kutta of order 4 in the coordinates goes from one to the next, or, where friction is too
     steep for it, a scheme in which friction sticks.
@@ -132,15 +152,20 @@ def track_motion(
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
     limits, pushes = saturation(robot, spec), disturbances(robot, controller)
-    verdict, scheme = stability(robot, controller), scheme_along(robot, controller)
+    stages = stages_of(robot, controller, drives)
+    moved, scheme = stages[0].robot, stages[0].scheme
+    verdict = stability(moved, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        state = robot.close(ref.c[:1], ref.cd[:1], 0 * ref.c[:1])
+        state = start(robot, moved, ref, drives)
         for k in range(n):
-            q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
+            for stage in stages[1:]:
+                if stage.begin == k:
+                    moved, scheme = stage.robot, stage.scheme
+            q = encoded(robot, state.q @ moved.motors.S.T + moved.motors.offset, encoder_bits)[0]
             e = ref.q[k] - q
             if (off := ~(np.abs(e) < lost)).any():  # not a number counts
                 where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
@@ -152,14 +177,16 @@ def track_motion(
                 waiting.append(command)
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
+                controller.hear(k, q, tau)
                 kept.append((q, tau, wanted, state.q[0], state.v[0]))
-                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, scheme)
+                state = state if k == n - 1 else advance(moved, state, tau + pushes[k], controller.step, scheme)
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
     q, tau, commanded, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, commanded, pushes, joints, rates, verdict, scheme.why)
+    t = np.arange(n) / spec.rate
+    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, stages, verdict, scheme.why)
 
 
 def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:
@@ -198,12 +225,6 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
     waves = sum(np.sin(2 * np.pi * f * t[:, None] + p) for f, p in zip(frequency, phase, strict=True))
     return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
-
-
-def scheme_along(robot: Robot, controller: Controller) -> Scheme:
-    """How to integrate between two samples, after the steepest friction along the reference; raises as `scheme_of`."""
-    c = controller.reference.c[:: max(1, len(controller.reference.c) // 20)]
-    return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
 def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:

@@ -11,14 +11,17 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
-from robodyn_pin.files import NotNegative, Positive, Strict, resolve
+from robodyn_pin.files import NotNegative, Positive, Strict, read_yaml, resolve
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.robot.payload import LoadSpec
 from robodyn_pin.robot.robot import Robot, State, load
+from robodyn_pin.simulation.learning import Learner
 from robodyn_pin.simulation.model_torques import Parts, parts, skew_efforts
 
 LONGEST_DELAY = 50  # samples: who waits longer may sample less often
 
-Law = Literal["pd", "feedforward", "computed_torque", "augmented_pd", "passivity"]
-PASSIVE = ("passivity",)  # tau = M c_r'' + C c_r' + gravity + K (c_r' - c'), with c_r' = c_d' + L (c_d - c)
+Law = Literal["pd", "feedforward", "computed_torque", "augmented_pd", "passivity", "adaptive"]
+PASSIVE = ("passivity", "adaptive")  # tau = M c_r'' + C c_r' + gravity + K (c_r' - c'), with c_r' = c_d' + L (c_d - c)
 
 
 class Gains(Strict):
@@ -28,13 +31,27 @@ class Gains(Strict):
     d: NotNegative  # [N m s/rad or N s/m]
 
 
+class PickedSpec(LoadSpec):
+    """A body that comes onto a link or frame, moving with it."""
+
+    time: NotNegative  # [s] of the motion
+
+
 class DisturbanceSpec(Strict):
-    """Torques that nobody told the controller of."""
+    """Torques and a load that nobody told the controller of."""
 
     percent: NotNegative = 0  # largest one, of the largest torque that the motion asks of each motor
     up_to: Positive = 10  # [Hz] sines below it, added with random phases, make up those percent
     seed: int = 0
     torque: dict[str, float] = {}  # constant ones, by motor [N m or N]
+    payload: PickedSpec | None = None  # that comes on on the way
+
+
+class EstimatorSpec(Strict):
+    """The online estimator that closes the loop of law `adaptive`."""
+
+    settings: str  # file of `track`, with the noise of a torque sample
+    rate: Positive | None = None  # [Hz] at which it takes samples; default: that of the loop
 
 
 class ControllerFile(Strict):
@@ -57,6 +74,7 @@ class ControllerFile(Strict):
     projection: bool = True  # more motors than degrees of freedom: take torques out that move nothing
     internal: dict[str, float] = {}  # torques of which the part that moves nothing is added, by motor [N m or N]
     disturbance: DisturbanceSpec = DisturbanceSpec()
+    estimator: EstimatorSpec | None = None  # of law adaptive
 
     @model_validator(mode="after")
     def _has_gains(self) -> Self:
@@ -78,6 +96,11 @@ class ControllerFile(Strict):
             raise ValueError(
                 f"'derivative_filter' {self.derivative_filter:g} Hz must be below half the rate of {self.rate:g} Hz"
             )
+        if (self.law == "adaptive") != (self.estimator is not None):
+            raise ValueError("law 'adaptive' needs an 'estimator' with the settings of `track`, and no other law has one")
+        every = 1.0 if self.estimator is None or self.estimator.rate is None else self.rate / self.estimator.rate
+        if abs(every - round(every)) > 1e-9 or every < 1:
+            raise ValueError(f"the estimator's rate must divide that of the loop, {self.rate:g} Hz")
         if self.friction not in (None, "none") and self.law == "pd":
             raise ValueError("law 'pd' knows no model, so it compensates no friction; 'feedforward' is PD with a model")
         if self.friction == "measured" and self.law == "feedforward":
@@ -86,6 +109,11 @@ class ControllerFile(Strict):
                 "measured state"
             )
         return self
+
+    @property
+    def every(self) -> int:
+        """Samples of the loop between two of the estimator."""
+        return round(self.rate / self.estimator.rate) if self.estimator and self.estimator.rate else 1
 
     @property
     def friction_at(self) -> str:
@@ -150,6 +178,13 @@ class Controller:
     spec: ControllerFile
     model: Robot
     reference: Reference
+    learner: Learner | None = None  # of law adaptive: hears what the motors do
+    rows: np.ndarray | None = None  # (N, d, r) of the parameters that it follows, along the reference
+
+    def hear(self, k: int, q: np.ndarray, tau: np.ndarray) -> None:
+        """Take motor positions (n,) at sample k, and the torques (n,) that the motors give from there on."""
+        if self.learner is not None:
+            self.learner.hear(k, q, tau)
 
     @property
     def step(self) -> float:
@@ -264,7 +299,8 @@ class Controller:
             feedback = K @ (B @ (rates - rate))
         bodies = skew_efforts(self.parts.smooth, state.q, rate[None], rates[None], accelerations[None])[0]
         rubbing = self.parts.friction(state)[0] if at == "measured" else desired
-        return np.asarray(bodies + rubbing + B.T @ feedback)
+        learned = self.rows[k] @ self.learner.change if self.learner is not None and self.rows is not None else 0.0
+        return np.asarray(bodies + rubbing + learned + B.T @ feedback)
 
 
 def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:
@@ -323,3 +359,8 @@ def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
         return default
     path = resolve(folder, spec.model)
     return load(path if path.exists() else spec.model)
+
+
+def estimator_settings(spec: ControllerFile, folder: Path) -> TrackFile | None:
+    """The settings of the estimator, from their path from `folder`; raises BadFile as `read_yaml`."""
+    return None if spec.estimator is None else read_yaml(resolve(folder, spec.estimator.settings), TrackFile)
