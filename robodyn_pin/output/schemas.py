@@ -21,6 +21,7 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "stiffness": ("File of `stiffness`", ("elastic.stiffness_file.StiffnessFile",)),
     "design": ("File of `design`", ("elastic.design_file.DesignFile",)),
     "controller": ("Controller of `simulate` and `plan`", ("simulation.controllers.ControllerFile",)),
+    "drives": ("Drives of `simulate`", ("elastic.drives_file.DrivesFile",)),
     "tool": ("Tool", ("robot.tools.ToolFile",)),
     "payload": ("Payload", ("robot.payload.LoadSpec",)),
 }  # fmt: skip

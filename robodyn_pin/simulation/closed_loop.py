@@ -1,7 +1,7 @@
 """A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -48,6 +48,12 @@ class Tracking:
     stages: tuple[Stage, ...]  # what was simulated, from which sample on
     stability: Stability
     scheme: str  # of integration, and why
+
+    def between(self, begin: int, end: int) -> "Tracking":
+        """Return samples from `begin` to `end`, both included."""
+        part = slice(begin, end + 1)
+        arrays = {f.name: getattr(self, f.name)[part] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}
+        return replace(self, **arrays)
 
     @property
     def error(self) -> np.ndarray:

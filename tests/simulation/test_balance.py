@@ -31,7 +31,7 @@ def slide(folder: Path, push: float, amplitude: float) -> tuple[Tracking, Balanc
     )  # fmt: skip
     robot, controller = prepare(robot, robot, motion, spec)
     found = track_motion(robot, controller)
-    return found, balance(robot, found)
+    return found, balance(found)
 
 
 def test_works_of_a_mass_with_friction_on_a_spring_in_the_field_of_gravity(tmp_path):
