@@ -143,6 +143,7 @@ def track_motion(
     encoder_bits: int | None = None,
     progress: Callable[[float], None] = lambda share: None,
     drives: Drives | None = None,
+    pushes: np.ndarray | None = None,
 ) -> Tracking:
     """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
 
@@ -152,12 +153,16 @@ def track_motion(
     Torques are held between samples. Runge-Kutta of order 4 in the coordinates goes from one to the next, or, where friction is too
     steep for it, a scheme in which friction sticks.
 
+    Args:
+        pushes: torques (N, n) that disturb the motors besides those of the controller file [N m or N].
+
     Raises:
         Diverged: when, where, and what would be stable.
         ClosureFailed: the robot cannot be where the reference starts.
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
-    limits, pushes = saturation(robot, spec), disturbances(robot, controller)
+    limits, added = saturation(robot, spec), disturbances(robot, controller)
+    pushes = added if pushes is None else added + pushes
     stages = stages_of(robot, controller, drives)
     moved, scheme = stages[0].robot, stages[0].scheme
     verdict = stability(moved, controller)

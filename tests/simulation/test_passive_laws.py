@@ -134,15 +134,15 @@ def test_with_the_exact_model_hardly_any_error_is_left(law, name):
 
 def test_friction_at_desired_rates_does_not_chatter_at_standstill(rubbing, smooth):
     """A model with more friction than the robot pushes it on wherever the encoder's steps say that it goes, and back again."""
-    still = FourierMotion(rate=500, duration=0.4, period=0.4, centre={"j": 1.2})
+    still = FourierMotion(rate=500, duration=2, period=1, centre={"j": 1.2})
     changes = {}
     for at in ("desired", "measured"):
-        gains = {"rate": 2000, "bandwidth": 6, "damping": 1, "derivative_filter": 30, "friction": at}
-        found = run(smooth, still, rubbing, 16, law="passivity", disturbance={"torque": {"j": 0.05}}, **gains)
+        gains = {"rate": 1000, "bandwidth": 6, "damping": 1, "friction": at}
+        found = run(smooth, still, rubbing, 20, law="passivity", disturbance={"torque": {"j": 0.05}}, **gains)
         torque = found.commanded[:, 0] - MASS * 9.81 * ARM * np.cos(1.2)  # gravity, which the law compensates
         changes[at] = int((np.diff(np.sign(torque[np.abs(torque) > 0.3 * RUBS])) != 0).sum())
     assert changes["desired"] == 0
-    assert changes["measured"] > 10
+    assert changes["measured"] > 8  # it never comes to rest
 
 
 def test_friction_compensation_helps_and_its_width_makes_it_gentle(rubbing):
