@@ -17,7 +17,7 @@ from robodyn_pin.robot.elastic_drives import Drives, twists
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMES, SETTLED = 1.0, 2.0  # [s] when the load comes on, and from when errors count afterwards
@@ -56,7 +56,9 @@ def off(robot: Robot, share: float, rng: np.random.Generator) -> Robot:
         if values.any():  # one factor a body: it still can exist
             model.inertias[j] = pin.Inertia.FromDynamicParameters(values * (1 + share * rng.choice([-1.0, 1.0])))
     efforts = tuple(
-        replace(e, spec=e.spec.model_copy(update={"initial": (e.initial * (1 + share * rng.choice([-1.0, 1.0]))).tolist()}))
+        replace(
+            e, spec=e.spec.model_copy(update={"initial": (e.initial * (1 + share * rng.choice([-1.0, 1.0]))).tolist()})
+        )
         for e in robot.efforts
     )
     return replace(robot, model=model, efforts=efforts)
@@ -71,7 +73,11 @@ def payload_rows() -> Iterator[Row]:
         found = {law: delta(law, model, bits) for law in LAWS}
         before = {law: largest(x, 0.5, COMES) for law, x in found.items()}
         after = {law: largest(x, SETTLED, 4.0) for law, x in found.items()}
-        yield Row(f"{told}: PD before; after the load [mrad]", "reported", f"{many(1e3 * before['pd'])}; {many(1e3 * after['pd'])}")
+        yield Row(
+            f"{told}: PD before; after the load [mrad]",
+            "reported",
+            f"{many(1e3 * before['pd'])}; {many(1e3 * after['pd'])}",
+        )
         for law in LAWS[1:]:
             less = [100 * (1 - x[law] / x["pd"]) for x in (before, after)]
             asked, met = "reported", None
@@ -97,11 +103,21 @@ def chatter_rows() -> Iterator[Row]:
     """The Delta held at rest, its controller's friction 30 % above its own, encoders of 18 bits."""
     robot = load("delta3")
     model = replace(
-        robot, efforts=tuple(replace(e, spec=e.spec.model_copy(update={"initial": (1.3 * e.initial).tolist()})) for e in robot.efforts)
+        robot,
+        efforts=tuple(
+            replace(e, spec=e.spec.model_copy(update={"initial": (1.3 * e.initial).tolist()})) for e in robot.efforts
+        ),
     )
     still = FourierMotion(rate=500, duration=0.5, period=1, centre=dict.fromkeys(robot.coordinates.names, 0.3))
     for at in ("desired", "measured"):
-        given = {"law": "passivity", "rate": 2000, "bandwidth": 10, "damping": 1, "friction": at, "friction_width": 0.002}
+        given = {
+            "law": "passivity",
+            "rate": 2000,
+            "bandwidth": 10,
+            "damping": 1,
+            "friction": at,
+            "friction_width": 0.002,
+        }
         given["disturbance"] = {"torque": {"phi1": 0.1}}
         found = track_motion(*prepare(robot, model, still, ControllerFile.model_validate(given)), 18)
         away = found.commanded - np.median(found.commanded, axis=0)
@@ -132,7 +148,9 @@ def resonance_rows() -> Iterator[Row]:
 class Chirp:
     """The response of a robot with elastic drives to chirps of torque about a pose, one motor after the other."""
 
-    def __init__(self, robot: Robot, drives: Drives, spec: ControllerFile, pose: dict[str, float], seconds: float = 2.0):
+    def __init__(
+        self, robot: Robot, drives: Drives, spec: ControllerFile, pose: dict[str, float], seconds: float = 2.0
+    ):
         self.robot, self.drives, self.spec, self.pose = robot, drives, spec, pose
         still = FourierMotion(rate=500, duration=seconds, period=1, centre=pose)
         self.pair = prepare(robot, robot, still, spec)
@@ -145,7 +163,11 @@ class Chirp:
         n, h = len(c), 1 / self.spec.rate
         k, d, rotors = (np.diag(x) for x in (self.drives.stiffness, self.drives.damping, self.drives.rotors))
         Z = np.zeros((n, n))
-        mass, stiff, damp = np.block([[M, Z], [Z, rotors]]), np.block([[k + K, -k], [-k, k]]), np.block([[d, -d], [-d, d]])
+        mass, stiff, damp = (
+            np.block([[M, Z], [Z, rotors]]),
+            np.block([[k + K, -k], [-k, k]]),
+            np.block([[d, -d], [-d, d]]),
+        )
         A = np.zeros((5 * n, 5 * n))
         A[: 2 * n, 2 * n : 4 * n] = np.eye(2 * n)
         A[2 * n : 4 * n] = np.linalg.solve(mass, np.hstack([-stiff, -damp, np.vstack([Z, np.eye(n)])]))
@@ -160,7 +182,9 @@ class Chirp:
         tau = self.gains.P @ error + self.gains.D @ (error - x[4 * n :]) / h
         values = np.linalg.eigvals(np.vstack([F @ x[: 4 * n] + G @ tau, error]))
         poles = np.log(values[np.abs(values) > 1e-6].astype(complex)) / h
-        return np.array(sorted((p for p in poles if p.imag > 2 * np.pi * FAR and p.imag < 0.999 * np.pi / h), key=lambda p: p.imag))
+        return np.array(
+            sorted((p for p in poles if p.imag > 2 * np.pi * FAR and p.imag < 0.999 * np.pi / h), key=lambda p: p.imag)
+        )
 
     def _linear(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mass matrix and stiffness of gravity along the motors (6, 6), by Pinocchio's tree and differences, where the springs hold the pose."""
@@ -198,7 +222,9 @@ class Chirp:
             pushes[:, i] = 2 * size * wave
             found = track_motion(robot, controller, drives=self.drives, pushes=pushes)
             twist = twists(robot, found.joints)
-            columns.append(np.fft.rfft(twist - twist[0], axis=0, n=4 * len(t)) / np.fft.rfft(pushes[:, i], n=4 * len(t))[:, None])
+            columns.append(
+                np.fft.rfft(twist - twist[0], axis=0, n=4 * len(t)) / np.fft.rfft(pushes[:, i], n=4 * len(t))[:, None]
+            )
         frequency = np.fft.rfftfreq(4 * len(t), 1 / self.spec.rate)
         part = (frequency > FAR) & (frequency < top / 1.05)
         sizes = np.linalg.svd(np.stack(columns, axis=2)[part], compute_uv=False)

@@ -33,7 +33,8 @@ def plan_command(
     from robodyn_pin.output.plan import write_infeasible, write_plan
     from robodyn_pin.planning.plan_file import PlanFile
     from robodyn_pin.planning.task import plan_task, read_task
-    from robodyn_pin.simulation.controllers import ControllerFile, estimator_settings, known_model
+    from robodyn_pin.simulation.controller_file import ControllerFile
+    from robodyn_pin.simulation.controllers import estimator_settings, known_model
     from robodyn_pin.simulation.following import simulate_planned
 
     settings = read_yaml(run, PlanFile)

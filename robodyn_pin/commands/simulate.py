@@ -87,7 +87,8 @@ def simulate_command(
     from robodyn_pin.motions.motion_file import read_motion
     from robodyn_pin.output.simulation import Trial, controlled_log
     from robodyn_pin.robot.units import motor_units
-    from robodyn_pin.simulation.controllers import ControllerFile, estimator_settings, known_model
+    from robodyn_pin.simulation.controller_file import ControllerFile
+    from robodyn_pin.simulation.controllers import estimator_settings, known_model
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
@@ -105,7 +106,9 @@ def simulate_command(
     )
     if controller is None:
         if drives is not None:
-            raise RobodynError("--drives yield under a controller; give one with --controller, or leave the springs out")
+            raise RobodynError(
+                "--drives yield under a controller; give one with --controller, or leave the springs out"
+            )
         with bar("simulating") as step:
             log = run_simulation(model, course, disturbed, step, ignore_limits)
         write_log(out, log, model, note)

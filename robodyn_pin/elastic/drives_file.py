@@ -17,7 +17,9 @@ class DrivesFile(Strict):
 
     # by motor [N m/rad or N/m]; or a stiffness file, whose prior counts, or the result folder of `stiffness`
     stiffness: dict[str, Positive] | str
-    damping: dict[str, NotNegative] | NotNegative = 0.0  # by motor [N m s/rad or N s/m]; or one share of critical damping, rotor held
+    damping: dict[str, NotNegative] | NotNegative = (
+        0.0  # by motor [N m s/rad or N s/m]; or one share of critical damping, rotor held
+    )
     rotors: dict[str, Positive] = {}  # inertias of motors [kg m^2 or kg]; default: `armature` of the robot file
 
 
@@ -28,7 +30,9 @@ def read_drives(path: Path, robot: Robot) -> Drives:
         BadFile: a motor without spring or rotor; springs that are not on the motors. UnknownName: no such motor.
     """
     file = read_yaml(path, DrivesFile)
-    given, source = (file.stiffness, path) if isinstance(file.stiffness, dict) else _of(resolve(path.parent, file.stiffness))
+    given, source = (
+        (file.stiffness, path) if isinstance(file.stiffness, dict) else _of(resolve(path.parent, file.stiffness))
+    )
     stiffness = _by_motor(given, robot, f"'stiffness' of {source}", "a spring")
     inertias = rotor_inertias(robot) if not file.rotors else np.zeros(len(robot.motors.names))
     own = {name: value for name, value in zip(robot.motors.names, inertias.tolist(), strict=True) if value > 0}
@@ -50,7 +54,9 @@ def _of(path: Path) -> tuple[dict[str, float], Path]:
         file = read_yaml(path, StiffnessFile)
         layout, found = file.springs, dict(file.prior.stiffness)
     if layout != "motors":
-        raise BadFile(f"{path} has springs on the relative angles of the joints; drives need them on the motors, 'springs: motors'")
+        raise BadFile(
+            f"{path} has springs on the relative angles of the joints; drives need them on the motors, 'springs: motors'"
+        )
     return found, path
 
 
@@ -61,7 +67,9 @@ def _result(path: Path) -> dict:  # type: ignore[type-arg]
             return dict(content)
     except (json.JSONDecodeError, ValueError, TypeError):
         pass
-    raise BadFile(f"{path} is no result of 'robodyn stiffness'; name its result folder, its run file, or the stiffness by motor")
+    raise BadFile(
+        f"{path} is no result of 'robodyn stiffness'; name its result folder, its run file, or the stiffness by motor"
+    )
 
 
 def _by_motor(given: dict[str, float], robot: Robot, where: str, what: str) -> np.ndarray:
@@ -69,5 +77,7 @@ def _by_motor(given: dict[str, float], robot: Robot, where: str, what: str) -> n
         if name not in robot.motors.names:
             raise UnknownName("motor", name, where, robot.motors.names)
     if missing := [name for name in robot.motors.names if name not in given]:
-        raise BadFile(f"{where} gives no value for {', '.join(missing)}; every motor of robot {robot.name!r} needs {what}")
+        raise BadFile(
+            f"{where} gives no value for {', '.join(missing)}; every motor of robot {robot.name!r} needs {what}"
+        )
     return np.array([given[name] for name in robot.motors.names])

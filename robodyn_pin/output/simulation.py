@@ -20,7 +20,8 @@ from robodyn_pin.robot.limits import MOTION, limits_of
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.balance import Balance, balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import Controller, ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
+from robodyn_pin.simulation.controllers import Controller
 from robodyn_pin.simulation.learning import Learner
 from robodyn_pin.simulation.simulated_log import Noise, check_noise, leaving
 
@@ -156,7 +157,10 @@ def _write(
     if found.joints.shape[1] > robot.model.nv:
         S, offset, nv = robot.motors.S, robot.motors.offset, robot.model.nv
         named |= {f"motor_{m}": found.joints[kept, nv + k] + offset[k] for k, m in enumerate(robot.motors.names)}
-        named |= {f"joint_{m}": x for m, x in zip(robot.motors.names, S @ found.joints[kept, :nv].T + offset[:, None], strict=True)}
+        named |= {
+            f"joint_{m}": x
+            for m, x in zip(robot.motors.names, S @ found.joints[kept, :nv].T + offset[:, None], strict=True)
+        }
     named |= {f"stuck_{axis}": spent.stuck[kept, k].astype(int) for k, axis in enumerate(spent.axes)}
     works = {"energy": spent.energy, "work_motors": spent.motors, "work_disturbance": spent.disturbance}
     works |= {"work_load": spent.brought} if spent.brought.any() else {}

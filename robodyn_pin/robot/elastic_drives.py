@@ -19,7 +19,12 @@ from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import LOAD, RUBBING, EffortSpec
 from robodyn_pin.robot.robot import Robot
 
-OF_ROTORS = (*RUBBING, "armature", "cogging", "offset")  # efforts on a motor's axis that are on the rotor's side of its spring
+OF_ROTORS = (
+    *RUBBING,
+    "armature",
+    "cogging",
+    "offset",
+)  # efforts on a motor's axis that are on the rotor's side of its spring
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ def _on_motors(effort: Effort, robot: Robot) -> np.ndarray:
     """Which rows (r,) of an effort belong to rotors."""
     if effort.spec.model not in OF_ROTORS:
         return np.zeros(len(effort.rows), bool)
-    return np.array([(robot.motors.S == row).all(axis=1).any() for row in effort.rows], bool)
+    return np.array([(row == robot.motors.S).all(axis=1).any() for row in effort.rows], bool)
 
 
 def _is_rotor(effort: Effort, robot: Robot) -> bool:
@@ -113,7 +118,7 @@ def _is_rotor(effort: Effort, robot: Robot) -> bool:
 
 
 def _number(row: np.ndarray, robot: Robot) -> int:
-    return int((robot.motors.S == row).all(axis=1).argmax())
+    return int((row == robot.motors.S).all(axis=1).argmax())
 
 
 def _wider(rows: np.ndarray, more: int) -> np.ndarray:
@@ -124,4 +129,3 @@ def twists(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Return how far the springs are twisted (N, n) [rad or m] at joint positions q (N, nv + n) of a robot from `with_springs`; robot: the rigid one."""
     nv = robot.model.nv
     return np.asarray(q[:, nv:] - q[:, :nv] @ robot.motors.S.T)
-

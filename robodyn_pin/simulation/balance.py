@@ -28,7 +28,9 @@ class Balance:
     @property
     def missing(self) -> np.ndarray:
         """Work that is nowhere (N,): the error of the integration, and of works summed from sample to sample."""
-        return self.motors + self.disturbance + self.brought - self.friction - self.other - (self.energy - self.energy[0])
+        return (
+            self.motors + self.disturbance + self.brought - self.friction - self.other - (self.energy - self.energy[0])
+        )
 
 
 def balance(found: Tracking) -> Balance:

@@ -14,14 +14,8 @@ from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.elastic_drives import Drives
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot, State
-from robodyn_pin.simulation.controllers import (
-    Controller,
-    ControllerFile,
-    DisturbanceSpec,
-    by_motor,
-    filtered_rate,
-    follow_motion,
-)
+from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSpec
+from robodyn_pin.simulation.controllers import Controller, by_motor, filtered_rate, follow_motion
 from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
 from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.schemes import Scheme
@@ -52,7 +46,9 @@ class Tracking:
     def between(self, begin: int, end: int) -> "Tracking":
         """Return samples from `begin` to `end`, both included."""
         part = slice(begin, end + 1)
-        arrays = {f.name: getattr(self, f.name)[part] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)}
+        arrays = {
+            f.name: getattr(self, f.name)[part] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
+        }
         return replace(self, **arrays)
 
     @property
@@ -127,9 +123,7 @@ def controlled(
     inner = by_motor(spec.internal, model, "internal")
     known = parts(model, spec.friction_width)
     fed = replace(known, whole=known.smooth) if spec.friction_at == "none" else known
-    reference = follow_motion(
-        fed, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
-    )
+    reference = follow_motion(fed, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
     if spec.law != "adaptive":
         return Controller(spec, model, reference)
     followed = tracked_of(model, settings or TrackFile())

@@ -11,7 +11,7 @@ from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.kinematics import end_effector, frame_accelerations
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.closed_loop import Tracking, controlled, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ def simulate_planned(
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c, cd = tracking.joints @ S.T + offset, tracking.rates @ S.T
     ends = [*(stage.begin for stage in tracking.stages[1:]), len(c)]
-    cdd = np.concatenate([_accelerations(tracking, slice(x.begin, end), c, cd) for x, end in zip(tracking.stages, ends, strict=True)])
+    cdd = np.concatenate(
+        [_accelerations(tracking, slice(x.begin, end), c, cd) for x, end in zip(tracking.stages, ends, strict=True)]
+    )
     names = robot.coordinates.names
     units = tuple("m/s²" if slides else "rad/s²" for slides in robot.slides(S))
     frame = end_effector(robot)

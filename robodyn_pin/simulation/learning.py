@@ -58,7 +58,9 @@ def noise_of(robot: Robot, settings: TrackFile) -> np.ndarray:
     """
     given = settings.noise
     if given is None:
-        raise BadFile("law 'adaptive' hears no log before it begins: its estimator's settings must give 'noise' [N m or N] of a torque sample")
+        raise BadFile(
+            "law 'adaptive' hears no log before it begins: its estimator's settings must give 'noise' [N m or N] of a torque sample"
+        )
     by_motor = given if isinstance(given, dict) else dict.fromkeys(robot.motors.names, given)
     if missing := [m for m in robot.motors.names if m not in by_motor]:
         raise BadFile(f"the estimator's settings give no 'noise' for motor {', '.join(missing)}")

@@ -13,7 +13,9 @@ from robodyn_pin.simulation.sticking import Sticking, sticking
 
 STIFFEST = 2.0  # Friction's decay rate times one step: Runge-Kutta of order 4 is unstable above 2.78, the middle of a step above 2
 SLOW = 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
-RESOLVED = 0.5  # [rad] of its own oscillation that a spring is let go in a step of order 4; half as much in one of order 2
+RESOLVED = (
+    0.5  # [rad] of its own oscillation that a spring is let go in a step of order 4; half as much in one of order 2
+)
 MOST_STEPS = 200  # of integration between two samples
 
 

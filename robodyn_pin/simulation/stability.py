@@ -7,14 +7,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.simulation.controllers import (
-    LONGEST_DELAY,
-    Controller,
-    ControllerFile,
-    Feedback,
-    at_home,
-    filtered_rate,
-)
+from robodyn_pin.simulation.controller_file import LONGEST_DELAY, ControllerFile
+from robodyn_pin.simulation.controllers import Controller, Feedback, at_home, filtered_rate
 from robodyn_pin.simulation.schemes import spring_stiffness
 
 STABLE = 1 + 1e-9  # largest growth a sample

@@ -41,9 +41,7 @@ def stages_of(robot: Robot, controller: Controller, drives: Drives | None) -> tu
         heavier = loaded(robot, spec).with_coordinates(robot.coordinates.names)
         begins, robots = ([0], [heavier]) if begin == 0 else ([0, begin], [robot, heavier])
     moved = [one if drives is None else with_springs(one, drives) for one in robots]
-    return tuple(
-        Stage(begin, one, _scheme_along(one, controller)) for begin, one in zip(begins, moved, strict=True)
-    )
+    return tuple(Stage(begin, one, _scheme_along(one, controller)) for begin, one in zip(begins, moved, strict=True))
 
 
 def _scheme_along(robot: Robot, controller: Controller) -> Scheme:

@@ -19,7 +19,7 @@ from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.balance import balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WORK = FourierMotion(
@@ -33,7 +33,9 @@ GAINS = {"rate": 500, "bandwidth": 8, "damping": 1, "disturbance": {"payload": L
 def run(law: str) -> tuple[Tracking, object]:
     robot, settings = load("delta3"), read_yaml(EXAMPLES / "delta3_track.yaml", TrackFile)
     more = {"estimator": {"settings": "delta3_track.yaml"}} if law == "adaptive" else {}
-    robot, controller = prepare(robot, robot, WORK, ControllerFile.model_validate(GAINS | {"law": law} | more), settings)
+    robot, controller = prepare(
+        robot, robot, WORK, ControllerFile.model_validate(GAINS | {"law": law} | more), settings
+    )
     return track_motion(robot, controller), controller.learner
 
 
@@ -84,7 +86,9 @@ def test_what_cannot_learn_is_told_in_one_sentence(monkeypatch, capsys, tmp_path
     (tmp_path / "track.yaml").write_text("noise: 0.05\n")
     (tmp_path / "silent.yaml").write_text("forgetting: 0.99\n")
     (tmp_path / "controller.yaml").write_text("rate: 500\nbandwidth: 8\ndamping: 1\n" + controller)
-    (tmp_path / "motion.yaml").write_text("rate: 500\nduration: 0.2\nperiod: 1\ncentre: {phi1: 0.3, phi2: 0.3, phi3: 0.3}\n")
+    (tmp_path / "motion.yaml").write_text(
+        "rate: 500\nduration: 0.2\nperiod: 1\ncentre: {phi1: 0.3, phi2: 0.3, phi3: 0.3}\n"
+    )
     words = ["simulate", "delta3", "--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml"]
     monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
     with pytest.raises(SystemExit) as ended:
@@ -98,7 +102,9 @@ def test_what_cannot_learn_is_told_in_one_sentence(monkeypatch, capsys, tmp_path
 
 def test_a_robot_whose_friction_the_estimator_cannot_follow_is_refused():
     robot = load("delta3")
-    effort = resolve_effort(EffortSpec(of="phi1", model="load", initial=0.1), robot.model, robot.motors, robot.loops, "test")
+    effort = resolve_effort(
+        EffortSpec(of="phi1", model="load", initial=0.1), robot.model, robot.motors, robot.loops, "test"
+    )
     bearing = replace(robot, efforts=(*robot.efforts, effort))
     given = {"law": "adaptive", "rate": 500, "bandwidth": 5, "damping": 1, "estimator": {"settings": "x"}}
     still = FourierMotion(rate=500, duration=0.1, period=1, centre=dict.fromkeys(robot.coordinates.names, 0.3))

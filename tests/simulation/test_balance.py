@@ -9,7 +9,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.balance import Balance, balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 
 MASS, COULOMB, SPRING = 2.0, 3.0, 40.0  # [kg], [N], [N/m]
 URDF = f"""<robot name="slider"><link name="base"/>

@@ -16,7 +16,7 @@ from robodyn_pin.errors import Diverged
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile, Gains
+from robodyn_pin.simulation.controller_file import ControllerFile, Gains
 from robodyn_pin.simulation.stability import stability
 
 INERTIA = 0.3  # [kg m^2] of the link about its joint, which is vertical

@@ -15,7 +15,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.elastic_drives import Drives, twists, with_springs
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 from robodyn_pin.simulation.forward import roll_out
 from robodyn_pin.simulation.schemes import spring_stiffness
 from robodyn_pin.simulation.stability import loop, plant
@@ -80,7 +80,9 @@ def test_friction_and_rotor_of_the_file_are_on_the_rotors_side(desk):
 def test_the_motor_is_where_it_should_be_and_the_joint_hangs_by_its_weight_over_the_stiffness():
     """IRB 6660 at rest: K twist = -gravity of the rigid robot along each motor, so far the tool hangs; encoders see nothing of it."""
     robot = load("irb6660")
-    motion = FourierMotion(rate=500, duration=0.01, period=1, centre={"m1": 0, "m2": 0.3, "m3": 0.1, "m4": 0, "m5": 0.5, "m6": 0})
+    motion = FourierMotion(
+        rate=500, duration=0.01, period=1, centre={"m1": 0, "m2": 0.3, "m3": 0.1, "m4": 0, "m5": 0.5, "m6": 0}
+    )
     drives = Drives(np.array([2e6, 3e6, 2.5e6, 8e5, 6e5, 4e5]), np.full(6, 500.0), np.array([60.0, 60, 40, 8, 6, 3]))
     found = run(robot, drives, motion, law="feedforward", rate=2000, bandwidth=4, damping=0.7, torque_limits=False)
     nv = robot.model.nv
@@ -123,7 +125,14 @@ def test_errors_grow_as_the_eigenvalues_of_rotor_and_joint_say(arm, delay):
 def test_resonances_of_the_loop_are_those_that_a_pulse_shows_in_the_simulation(arm):
     """Times between crossings of the decaying swing after a push, against the eigenvalue of the held loop."""
     spec = ControllerFile.model_validate(
-        {"law": "pd", "rate": 2000, "bandwidth": 1, "damping": 0.7, "torque_limits": False, "disturbance": {"torque": {"j": 0.01}}}
+        {
+            "law": "pd",
+            "rate": 2000,
+            "bandwidth": 1,
+            "damping": 0.7,
+            "torque_limits": False,
+            "disturbance": {"torque": {"j": 0.01}},
+        }
     )
     motion = STILL.model_copy(update={"duration": 0.4})
     robot, controller = prepare(arm, arm, motion, spec)
@@ -135,7 +144,9 @@ def test_resonances_of_the_loop_are_those_that_a_pulse_shows_in_the_simulation(a
     (ups,) = np.nonzero((rate[:-1] < 0) & (rate[1:] >= 0))
     crossings = found.t[ups] - rate[ups] / (rate[ups + 1] - rate[ups]) / spec.rate
     assert len(crossings) > 6
-    assert 2 * np.pi / np.diff(crossings[1:7]).mean() == pytest.approx(swing.imag, rel=0.005)  # the slow mode moves the crossings
+    assert 2 * np.pi / np.diff(crossings[1:7]).mean() == pytest.approx(
+        swing.imag, rel=0.005
+    )  # the slow mode moves the crossings
     assert swing.imag == pytest.approx(np.sqrt(SPRING * (1 / JOINT + 1 / ROTOR)), rel=0.05)
 
 
@@ -201,7 +212,14 @@ def test_the_command_writes_where_motors_and_joints_are(monkeypatch, capsys, des
 
 
 def _simulate(monkeypatch, desk: Path, folder: Path, drives: Path) -> int:
-    words = ["simulate", desk / "link.urdf", "--motion", folder / "motion.yaml", "--controller", folder / "controller.yaml"]
+    words = [
+        "simulate",
+        desk / "link.urdf",
+        "--motion",
+        folder / "motion.yaml",
+        "--controller",
+        folder / "controller.yaml",
+    ]
     monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--drives", drives, "--out", folder / "log.csv"])])
     with pytest.raises(SystemExit) as ended:
         main()

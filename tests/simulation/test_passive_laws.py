@@ -13,7 +13,7 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile, DisturbanceSpec
+from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSpec
 from robodyn_pin.simulation.model_torques import parts, skew_efforts
 from robodyn_pin.simulation.stability import stability
 
@@ -47,7 +47,9 @@ def smooth(desk) -> Robot:
     return load(desk / "pendulum.urdf")
 
 
-def run(robot: Robot, motion: FourierMotion = SWING, model: Robot | None = None, bits: int | None = None, **settings: object) -> Tracking:
+def run(
+    robot: Robot, motion: FourierMotion = SWING, model: Robot | None = None, bits: int | None = None, **settings: object
+) -> Tracking:
     return track_motion(*prepare(robot, model or robot, motion, ControllerFile.model_validate(settings)), bits)
 
 
@@ -124,9 +126,20 @@ def test_the_function_of_slotine_and_li_falls_along_a_fast_motion_of_a_delta():
 @pytest.mark.parametrize("name", ["dualv", "delta3"])
 def test_with_the_exact_model_hardly_any_error_is_left(law, name):
     robot = load(name)
-    centre = dict(zip(robot.coordinates.names, (robot.coordinates.S @ robot.home + robot.coordinates.offset).tolist(), strict=True))
+    centre = dict(
+        zip(
+            robot.coordinates.names, (robot.coordinates.S @ robot.home + robot.coordinates.offset).tolist(), strict=True
+        )
+    )
     size = 0.03 if name == "dualv" else 0.15
-    motion = FourierMotion(rate=500, duration=0.1, period=0.5, centre=centre, cos={robot.coordinates.names[0]: [size]}, sin={robot.coordinates.names[1]: [0, size]})
+    motion = FourierMotion(
+        rate=500,
+        duration=0.1,
+        period=0.5,
+        centre=centre,
+        cos={robot.coordinates.names[0]: [size]},
+        sin={robot.coordinates.names[1]: [0, size]},
+    )
     gains = {"rate": 2000, "bandwidth": 15, "damping": 1}
     left, without = (run(robot, motion, law=one, **gains).largest.max() for one in (law, "pd"))
     assert left < 0.05 * without
@@ -147,9 +160,7 @@ def test_friction_at_desired_rates_does_not_chatter_at_standstill(rubbing, smoot
 
 def test_friction_compensation_helps_and_its_width_makes_it_gentle(rubbing):
     gains = {"law": "augmented_pd", "rate": 2000, "bandwidth": 4, "damping": 1}
-    none, sharp, wide = (
-        run(rubbing, **gains, **more) for more in ({"friction": "none"}, {}, {"friction_width": 0.5})
-    )
+    none, sharp, wide = (run(rubbing, **gains, **more) for more in ({"friction": "none"}, {}, {"friction_width": 0.5}))
     assert sharp.rms < 0.1 * none.rms
     jump = {name: np.abs(np.diff(found.commanded[:, 0])).max() for name, found in (("sharp", sharp), ("wide", wide))}
     assert jump["wide"] < 0.2 * jump["sharp"]
@@ -182,7 +193,14 @@ def test_eigenvalues_of_the_loop_know_the_model_inside_the_law(smooth):
 def test_a_law_that_cannot_be_is_refused_in_one_sentence(monkeypatch, capsys, desk, tmp_path, controller, said):
     (tmp_path / "controller.yaml").write_text(controller)
     (tmp_path / "motion.yaml").write_text("rate: 500\nduration: 1\nperiod: 1\ncentre: {j: 0.2}\nsin: {j: [0.3]}\n")
-    words = ["simulate", desk / "pendulum.yaml", "--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml"]
+    words = [
+        "simulate",
+        desk / "pendulum.yaml",
+        "--motion",
+        tmp_path / "motion.yaml",
+        "--controller",
+        tmp_path / "controller.yaml",
+    ]
     monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
     with pytest.raises(SystemExit) as ended:
         main()
