@@ -1,6 +1,5 @@
 """What the file of `simulate --drives` (YAML) may say, and the springs that it means."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +14,8 @@ from robodyn_pin.robot.robot import Robot
 class DrivesFile(Strict):
     """Springs between motors and joints, all values behind the gears."""
 
-    # by motor [N m/rad or N/m]; or a stiffness file, whose prior counts, or the result folder of `stiffness`
-    stiffness: dict[str, Positive] | str
-    damping: dict[str, NotNegative] | NotNegative = (
-        0.0  # by motor [N m s/rad or N s/m]; or one share of critical damping, rotor held
-    )
+    stiffness: dict[str, Positive] | str  # by motor [N m/rad or N/m]; or file of `stiffness` (its prior) or its results
+    damping: dict[str, NotNegative] | NotNegative = 0.0  # by motor [N m s/rad or N s/m]; or a share of critical damping
     rotors: dict[str, Positive] = {}  # inertias of motors [kg m^2 or kg]; default: `armature` of the robot file
 
 
@@ -65,7 +61,7 @@ def _result(path: Path) -> dict:  # type: ignore[type-arg]
         content = parse_json(read_text(path))
         if {"springs", "stiffness"} <= set(content):
             return dict(content)
-    except (json.JSONDecodeError, ValueError, TypeError):
+    except (ValueError, TypeError):
         pass
     raise BadFile(
         f"{path} is no result of 'robodyn stiffness'; name its result folder, its run file, or the stiffness by motor"

@@ -15,7 +15,7 @@ from robodyn_pin.logs.writing import write_log, write_table
 from robodyn_pin.motions.motion_file import Motion
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.elastic_drives import Drives, twists
-from robodyn_pin.robot.kinematics import end_effector, positions
+from robodyn_pin.robot.kinematics import end_effector, frame_positions
 from robodyn_pin.robot.limits import MOTION, limits_of
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.balance import Balance, balance
@@ -99,9 +99,9 @@ def yielding(robot: Robot, controller: Controller, found: Tracking) -> dict[str,
     told: dict[str, Any] = {name: dict(zip(robot.motors.names, x.tolist(), strict=True)) for name, x in rows.items()}
     if frame := end_effector(robot):
         wanted = np.concatenate(
-            [positions(robot, state.q, frame) for _, state in robot.close_parts(ref.c, ref.cd, ref.cdd, str)]
+            [frame_positions(robot, state.q, frame) for _, state in robot.close_parts(ref.c, ref.cd, ref.cdd, str)]
         )
-        away = np.linalg.norm(positions(robot, joints, frame) - wanted, axis=1)
+        away = np.linalg.norm(frame_positions(robot, joints, frame) - wanted, axis=1)
         told[f"largest distance of {frame} from the reference [m]"] = float(away.max())
     return {"elastic drives": told}
 

@@ -32,7 +32,7 @@ def end_effector(robot: Robot) -> str | None:
     return next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
 
 
-def positions(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+def frame_positions(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     """Return where a frame's origin is, in the base frame (N, 3) [m], at joint positions q (N, nv).
 
     Raises:

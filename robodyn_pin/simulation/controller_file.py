@@ -53,11 +53,10 @@ class ControllerFile(Strict):
     gains: dict[str, Gains] = {}  # by motor, instead of bandwidth and damping; passivity: K = d, L = p / d
     derivative_filter: Positive | None = None  # [Hz] low-pass of first order over the errors' rates
     model: str | None = None  # robot or result folder that it knows; default: the simulated robot, unloaded
-    # of the model, at the desired rates (nothing at standstill), at the measured ones (chatters), none; default: desired, computed_torque measured
-    friction: Literal["desired", "measured", "none"] | None = None
-    friction_width: Positive | None = (
-        None  # [rad/s or m/s] rates over which the compensation changes its sign; default: the model's
+    friction: Literal["desired", "measured", "none"] | None = (
+        None  # whose rates; default desired, computed_torque measured
     )
+    friction_width: Positive | None = None  # [rad/s or m/s] over which compensation changes sign; default: the model's
     delay: int = Field(0, ge=0, le=LONGEST_DELAY)  # samples between measurement and torque
     torque_limits: bool | dict[str, Positive] = True  # the robot file's, none, or by motor [N m or N]
     projection: bool = True  # more motors than degrees of freedom: take torques out that move nothing
