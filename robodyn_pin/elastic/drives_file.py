@@ -1,6 +1,7 @@
 """What the file of `simulate --drives` (YAML) may say, and the springs that it means."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def _of(path: Path) -> tuple[dict[str, float], Path]:
     return found, path
 
 
-def _result(path: Path) -> dict:  # type: ignore[type-arg]
+def _result(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(read_text(path))
         if {"springs", "stiffness"} <= set(content):

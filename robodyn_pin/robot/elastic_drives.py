@@ -64,7 +64,7 @@ def with_springs(robot: Robot, drives: Drives) -> Robot:
         for kind, value, row in (
             ("armature", drives.rotors[i], rotors[i]), ("spring", drives.stiffness[i], twist), ("viscous", drives.damping[i], twist)
         ):  # fmt: skip
-            spec = EffortSpec(of=name, model=kind, initial=float(value), known=True)
+            spec = EffortSpec.model_validate({"of": name, "model": kind, "initial": float(value), "known": True})
             added.append(Effort(spec, f"{kind} of {name}", row[None], np.zeros(1), (), loops))
     own = robot.coordinates
     coordinates = Axes((*own.names, *names), np.vstack([_wider(own.S, n), rotors]), np.r_[own.offset, np.zeros(n)])

@@ -21,7 +21,7 @@ from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.schemes import Scheme
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
-from robodyn_pin.simulation.stages import Stage, stages_of, start
+from robodyn_pin.simulation.stages import Stage, stages_of, started
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 SINES = 12  # of a disturbance
@@ -165,7 +165,7 @@ def track_motion(
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        state = start(robot, moved, ref, drives)
+        state = started(robot, moved, ref, drives)
         for k in range(n):
             for stage in stages[1:]:
                 if stage.begin == k:

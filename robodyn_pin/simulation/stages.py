@@ -54,7 +54,7 @@ def _scheme_along(robot: Robot, controller: Controller) -> Scheme:
     return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
-def start(robot: Robot, moved: Robot, ref: Reference, drives: Drives | None) -> State:
+def started(robot: Robot, moved: Robot, ref: Reference, drives: Drives | None) -> State:
     """The state (one sample) at the start of the reference: of motors, from where springs hold the joints in balance.
 
     Args:

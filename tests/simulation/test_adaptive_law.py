@@ -116,10 +116,10 @@ def test_the_command_tells_of_the_load(monkeypatch, capsys, tmp_path):
     (tmp_path / "track.yaml").write_text((EXAMPLES / "delta3_track.yaml").read_text())
     (tmp_path / "controller.yaml").write_text(
         "law: adaptive\nrate: 500\nbandwidth: 8\ndamping: 1\nestimator: {settings: track.yaml}\n"
-        "disturbance: {payload: {link: platform, mass: 0.5, radius: 0.02, time: 0.2}}\n"
+        "disturbance: {payload: {link: platform, mass: 0.5, radius: 0.02, time: 0.4}}\n"
     )
     (tmp_path / "motion.yaml").write_text(
-        "rate: 500\nduration: 0.8\nperiod: 0.8\ncoordinates: [x, y, z]\ncentre: {x: 0, y: 0, z: -0.0954}\nsin: {z: [0.04]}\n"
+        "rate: 500\nduration: 1.6\nperiod: 0.8\ncoordinates: [x, y, z]\ncentre: {x: 0, y: 0, z: -0.0954}\nsin: {z: [0.04]}\n"
     )
     words = ["simulate", "delta3", "--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml"]
     monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
