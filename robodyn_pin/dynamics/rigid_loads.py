@@ -59,8 +59,8 @@ def with_loads(robot: Robot, state: State, loaded: bool = True, asked: np.ndarra
 def _along_bearing(robot: Robot, name: str, state: State, bodies: np.ndarray) -> np.ndarray:
     """What bodies (joints, 10) ask along the axis of a bearing (N,), as if there were no loops."""
     there = robot.bearings[name]
-    motion = (there.moved(x) for x in (state.q, state.v, state.a))
-    return _tree_efforts(there.loops, *motion, there.bodies(bodies))[:, there.slide]
+    q, v, a = (there.moved(x) for x in (state.q, state.v, state.a))
+    return _tree_efforts(there.loops, q, v, a, there.bodies(bodies))[:, there.slide]
 
 
 def _motor_loads(robot: Robot, state: State, tree: np.ndarray) -> np.ndarray:

@@ -37,7 +37,9 @@ def bearer(row: np.ndarray, motors: Axes, freedom: int, loops: Loops) -> Bearer 
 
 def can_bear(effort: Effort, motors: Axes, freedom: int, loops: Loops) -> bool:
     """Whether rigid bodies ask an effort along every axis of an effort."""
-    return not effort.carriers and not effort.closures and all(bearer(row, motors, freedom, loops) for row in effort.rows)
+    return (
+        not effort.carriers and not effort.closures and all(bearer(row, motors, freedom, loops) for row in effort.rows)
+    )
 
 
 def check_bearing(effort: Effort, motors: Axes, freedom: int, loops: Loops, where: str) -> None:
@@ -55,7 +57,9 @@ def check_bearing(effort: Effort, motors: Axes, freedom: int, loops: Loops, wher
     )
 
 
-def check_carriers(effort: Effort, struts: Mapping[str, tuple[str, str]], motors: Axes, freedom: int, redundant: int, where: str) -> None:
+def check_carriers(
+    effort: Effort, struts: Mapping[str, tuple[str, str]], motors: Axes, freedom: int, redundant: int, where: str
+) -> None:
     """Check what friction says of the strut or bearing whose force it grows with; `redundant`: closure equations that say nothing new.
 
     Raises:

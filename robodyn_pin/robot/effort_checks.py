@@ -34,7 +34,11 @@ def check_effort(spec: EffortSpec, where: str) -> None:
         if (named := getattr(spec, key)) is None:
             continue
         if spec.model != LOAD or (spec.strut is not None and spec.bearing is not None):
-            other = f"goes with the model {LOAD!r}" if spec.model != LOAD else "and 'bearing' are two loads; give each an entry"
+            other = (
+                f"goes with the model {LOAD!r}"
+                if spec.model != LOAD
+                else "and 'bearing' are two loads; give each an entry"
+            )
             raise BadFile(f"{where}: {what}: {key!r} {other}")
         count = len(spec.of) if isinstance(spec.of, list) else 1
         if isinstance(named, list) and len(named) != count:

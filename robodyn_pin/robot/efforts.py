@@ -42,7 +42,7 @@ class Effort:
     shifts: np.ndarray  # (r,) x = k'q + shift [rad or m]
     closures: tuple[str, ...]  # cut joints in which it rubs
     loops: Loops
-    carriers: tuple[str, ...] = ()  # strut or bearing that friction with load grows with, of each row, then of each closure
+    carriers: tuple[str, ...] = ()  # struts or bearings that friction with load grows with, of each row and closure
     slope: Shape | None = None  # columns are derivatives by this shape parameter
 
     @property
@@ -138,9 +138,7 @@ class Effort:
         found = self._moments(self.loops.axes(q), v, loads)
         return {name: moment @ self.initial for name, moment in zip(self.closures, found, strict=True)}
 
-    def _moments(
-        self, axes: np.ndarray, v: np.ndarray, loads: Mapping[bytes, np.ndarray] | None
-    ) -> list[np.ndarray]:
+    def _moments(self, axes: np.ndarray, v: np.ndarray, loads: Mapping[bytes, np.ndarray] | None) -> list[np.ndarray]:
         """Return w/|w| f(|w|) of each closure for coefficients of one (N, 3, k), times its load; axes (N, 3, nv)."""
         found = []
         for k, w in enumerate(self._turning(axes, v)):

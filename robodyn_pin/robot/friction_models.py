@@ -54,9 +54,9 @@ class EffortSpec(Strict):
     # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
     places: list[float] | None = Field(None, min_length=2)
     each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
-    # load: instead of the bodies' effort along the axis the force along this strut, or along the axis of this joint's bearing
-    strut: str | list[str] | None = None  # a list: one for each under `of`
-    bearing: str | list[str] | None = None
+    # load, instead of what the bodies ask of the axis; a list has one for each under `of`
+    strut: str | list[str] | None = None  # load: the strut along which it grows with the force
+    bearing: str | list[str] | None = None  # load: the joint, which turns, along whose axis it grows with the force
     waves: list[Positive] | None = Field(
         None, min_length=1
     )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]

@@ -45,7 +45,9 @@ class State:
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
     stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
-    loads: Mapping[bytes, np.ndarray] | None = None  # |load| (N, r + closures) of friction with load [N m or N]; None: not known
+    loads: Mapping[bytes, np.ndarray] | None = (
+        None  # |load| (N, axes) of friction with load [N m or N]; None: not known
+    )
     warmth: Mapping[WarmthSpec, np.ndarray] | None = None  # (N,) that efforts grow with; None: warm, at their reference
 
     def __getitem__(self, samples: slice) -> "State":

@@ -120,7 +120,9 @@ def sticking(robot: Robot) -> Sticking:
 
     rubs = [rub(x.spec, x.rows, x.shifts, x.values, None) for x in alike]
     for e in (rubbing[i] for i in alone):
-        rubs.append(rub(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1)), e.load_key if e.bears else None))
+        rubs.append(
+            rub(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1)), e.load_key if e.bears else None)
+        )
     others = tuple(e for e in robot.efforts if not any(e is r for r in rubbing))
     return Sticking(robot, replace(robot, efforts=others), axes, tuple(rubs))
 

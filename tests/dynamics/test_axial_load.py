@@ -77,16 +77,19 @@ def test_a_turntable_rubs_by_what_stands_on_its_bearing(lean, path, tmp_path):
     np.testing.assert_allclose(one, found[0], atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["irb360", "delta3", "hexapod", "h4", "irb2400", "fivebar"])
+@pytest.mark.parametrize("name", ["irb360", "delta3", "delta3 x y z", "hexapod", "h4", "irb2400", "fivebar"])
 @pytest.mark.parametrize("path", ["kernel", "pinocchio"])
 def test_struts_and_bearings_of_loops_carry_what_reactions_say(name, path):
     """Reactions go the other way: Pinocchio's recursion with each closure's force as a wrench from outside, sample by sample."""
+    name, *coordinates = name.split()
     smooth = bodies_only(rp.load(name))
     turning = [j for j, slides in zip(list(smooth.model.names)[1:], smooth.loops.sliding, strict=True) if not slides]
     struts = list(smooth.file.struts)
     efforts = [axial(turning, bearing=turning)] + ([axial([turning[0]] * 1, strut=s, name=s) for s in struts[:2]])
     robot = with_efforts(smooth, *efforts)
-    state = robot.close(*motions(robot, size=0.05))
+    if coordinates:
+        robot, smooth = (r.with_coordinates(coordinates) for r in (robot, smooth))
+    state = robot.close(*motions(robot, size=0.02 if coordinates else 0.05))
     with kernel_choice.forced(path):
         loads = with_loads(robot, state).loads
     assert loads is not None
@@ -135,7 +138,7 @@ def test_a_payload_is_borne_where_the_log_carries_it():
     bodies = columns(robot).values[: 10 * len(robot.body_groups)]
     bodies[robot.payload_columns] = [7 / G, *np.zeros(9)]
     robot = replace(robot, borne=tuple(bodies))
-    state = robot.close(*np.zeros((3, 1, 1)) + [[[0]], [[1e-3]], [[0]]])
+    state = robot.close(np.zeros((1, 1)), np.full((1, 1), 1e-3), np.zeros((1, 1)))
     empty, full = (state_regressor(robot, state, loaded)[0, 0, -1] for loaded in (False, True))
     assert full / empty == pytest.approx((PROP + 7 / 0.24) / PROP, rel=1e-6)  # 7 N a metre out
 
@@ -156,7 +159,9 @@ def test_friction_sticks_by_the_force_in_the_prop():
 
 def test_what_the_bodies_do_not_determine_is_refused():
     irb360, dualv = rp.load("irb360"), rp.load("dualv")
-    with pytest.raises(BadFile, match=r"force along bearing '.*', which the bodies alone do not determine, as it has 4 motors for 3"):
+    with pytest.raises(
+        BadFile, match=r"force along bearing '.*', which the bodies alone do not determine, as it has 4 motors for 3"
+    ):
         with_efforts(dualv, axial(dualv.motors.names[0], bearing=dualv.model.names[1]))
     with pytest.raises(UnknownName, match="strut"):
         with_efforts(irb360, axial("phi1", strut="strut_9"))
@@ -183,4 +188,8 @@ def irb360_with_a_strut_in_the_air(robot: Robot) -> Robot:
 
 def test_plan_track_and_excite_refuse_it_in_a_sentence(tmp_path: Path):
     robot = with_efforts(rp.load("irb360"), axial("phi1", strut="strut_1a"))
-    refused_by_everyone(robot, "friction 'load' of 'phi1' grows with the force along strut 'strut_1a', which {} does not follow", tmp_path)
+    refused_by_everyone(
+        robot,
+        "friction 'load' of 'phi1' grows with the force along strut 'strut_1a', which {} does not follow",
+        tmp_path,
+    )

@@ -201,7 +201,9 @@ def test_axes_that_nothing_drives_are_refused(tmp_path):
 
 def test_plan_track_and_excite_refuse_it_in_a_sentence(tmp_path):
     robot = robot_of(tmp_path, ARM, load_on("j1", 0.1))
-    refused_by_everyone(robot, "friction 'load' of 'j1' grows with what the bodies ask of its axis, which {} does not follow", tmp_path)
+    refused_by_everyone(
+        robot, "friction 'load' of 'j1' grows with what the bodies ask of its axis, which {} does not follow", tmp_path
+    )
 
 
 def refused_by_everyone(robot: Robot, sentence: str, folder: Path) -> None:
@@ -211,7 +213,9 @@ def refused_by_everyone(robot: Robot, sentence: str, folder: Path) -> None:
     with pytest.raises(BadFile, match=sentence.format("track")):
         tracked(robot)
     (folder / "r.urdf").write_text(robot.urdf_xml)
-    (folder / "r.yaml").write_text(yaml.safe_dump(robot.file.model_dump(mode="json", exclude_defaults=True) | {"urdf": "r.urdf"}))
+    (folder / "r.yaml").write_text(
+        yaml.safe_dump(robot.file.model_dump(mode="json", exclude_defaults=True) | {"urdf": "r.urdf"})
+    )
     run = ExcitationFile.model_validate({"robot": "r.yaml", "period": 5, "harmonics": 3, "rate": 100})
     with pytest.raises(BadFile, match=sentence.format("excite")):
         excite(run, folder)

@@ -138,7 +138,10 @@ def test_friction_by_the_force_in_struts_is_found_and_known_to_the_identified_ro
     def with_radii(*radii: float | None) -> Robot:
         plain = [{"of": m, "model": model, **width, "initial": 0.3} for m in names for model, width in (("coulomb", {"width": 0.05}), ("viscous", {}))]  # fmt: skip
         by_force = ({"of": balls, "name": "balls", "strut": rods}, {"of": "phi1", "strut": rods[0]})
-        efforts = [*plain, *({"model": "load", "width": 0.05, "initial": r, **x} for r, x in zip(radii, by_force, strict=True))]
+        efforts = [
+            *plain,
+            *({"model": "load", "width": 0.05, "initial": r, **x} for r, x in zip(radii, by_force, strict=True)),
+        ]
         return with_friction("delta3", *efforts)
 
     log = simulate(with_radii(0.01, 0.02), motion, Noise(np.full(3, 0.02), None, 0))
