@@ -11,7 +11,7 @@ while axes slide or stick, of order 1 across their changes; friction never gives
 Source: Moreau 1988, time stepping; Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
 from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.robot.efforts import stacks
-from robodyn_pin.robot.friction_models import LOAD, MEMORY, RUBBING, SHAPES, EffortSpec, basis
+from robodyn_pin.robot.friction_models import MEMORY, RUBBING, SHAPES, EffortSpec, basis
 from robodyn_pin.robot.robot import Robot, State
 
 SHARP, BLUNT = 1e-30, 1e30  # [rad/s or m/s] widths at which tanh(x' / width) is the sign of x', and nothing
@@ -41,7 +41,7 @@ class Rub:
     values: np.ndarray  # (r, k) coefficients
     sharp: EffortSpec  # its change of sign a jump
     blunt: EffortSpec  # without what changes sign
-    bears: bool  # grows with the loads of its axes
+    load: bytes | None  # what tells the loads that it grows with, if any
 
     def ends(self, q: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What changes sign and what does not (2, r), forward and back, at joint positions (nv,) and rates xd (r,) without sign."""
@@ -76,11 +76,12 @@ class Sticking:
         M, J = state_mass_matrix(self.rest, middle)[0], self.rows @ middle.T[0]
         after = mean = cd
         stuck = np.zeros(len(J), bool)
-        for turn in range(ROUNDS if any(rub.bears for rub in self.rubs) else 2):
+        for turn in range(ROUNDS if any(effort.bears for effort in self.robot.efforts) else 2):
             last = after
             state = middle if mean is cd else self.rest.state(middle.q, mean[None], 0 * cd[None])
-            low, high, damping = self._friction(state.accelerated(((after - cd) / h)[None]), J @ mean)
-            smooth = push(state, mean) - coordinate_efforts(self.rest, state)[0]
+            loads = with_loads(self.robot, state.accelerated(((after - cd) / h)[None])).loads
+            low, high, damping = self._friction(state.q[0], loads, J @ mean)
+            smooth = push(state, mean) - coordinate_efforts(self.rest, replace(state, loads=loads))[0]
             D = h / 2 * J.T @ (damping[:, None] * J)
             after, stuck = slowed(M + D, J, M @ cd + h * smooth - D @ cd, h * low, h * high)
             mean = (cd + after) / 2
@@ -88,15 +89,16 @@ class Sticking:
                 break  # loads that friction grows with have settled
         return c + h * mean, after, stuck
 
-    def _friction(self, state: State, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _friction(
+        self, q: np.ndarray, loads: Mapping[bytes, np.ndarray] | None, xd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ends of Coulomb friction low, high (A,), and the rest of friction over the rate (A,), at rates x' (A,)."""
         low, high, damping = np.zeros((3, len(xd)))
-        state = with_loads(self.robot, state)
         for rub in self.rubs:
             rate = np.maximum(np.abs(xd[rub.axes]), SLOWEST)
-            signed, smooth = rub.ends(state.q[0], rate)
-            if rub.bears and state.loads:
-                signed = signed * state.loads[rub.rows.tobytes()][0]
+            signed, smooth = rub.ends(q, rate)
+            if rub.load is not None and loads:
+                signed = signed * loads[rub.load][0]
             np.add.at(high, rub.axes, np.maximum(signed[0], 0))
             np.add.at(low, rub.axes, np.minimum(signed[1], 0))
             np.add.at(damping, rub.axes, np.where(xd[rub.axes] < 0, -smooth[1], smooth[0]) / rate)
@@ -108,19 +110,21 @@ def sticking(robot: Robot) -> Sticking:
     along = [e for e in robot.efforts if not e.closures and not e.spec.warmth]  # a simulated robot is warm
     rubbing = [e for e in along if e.spec.model in RUBBING and e.spec.model != MEMORY]
     alike, alone = stacks(rubbing)
-    rubs = [(x.spec, x.rows, x.shifts, x.values) for x in alike]
-    rubs += [(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1))) for e in (rubbing[i] for i in alone)]
-    rows = [row for _, own, _, _ in rubs for row in own]
-    axes = np.unique(np.array(rows).reshape(-1, robot.model.nv), axis=0)
+    axes = np.unique(np.array([row for e in rubbing for row in e.rows]).reshape(-1, robot.model.nv), axis=0)
 
-    def rub(spec: EffortSpec, own: np.ndarray, shifts: np.ndarray, values: np.ndarray) -> Rub:
+    def rub(spec: EffortSpec, own: np.ndarray, shifts: np.ndarray, values: np.ndarray, load: bytes | None) -> Rub:
         which = np.array([int((axes == row).all(axis=1).argmax()) for row in own], int)
         has = "width" in SHAPES.get(spec.model, ())
         sharp, blunt = (spec.model_copy(update={"width": width} if has else {}) for width in (SHARP, BLUNT))
-        return Rub(which, own, shifts, values, sharp, blunt, spec.model == LOAD)
+        return Rub(which, own, shifts, values, sharp, blunt, load)
 
+    rubs = [rub(x.spec, x.rows, x.shifts, x.values, None) for x in alike]
+    for e in (rubbing[i] for i in alone):
+        rubs.append(
+            rub(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1)), e.load_key if e.bears else None)
+        )
     others = tuple(e for e in robot.efforts if not any(e is r for r in rubbing))
-    return Sticking(robot, replace(robot, efforts=others), axes, tuple(rub(*x) for x in rubs))
+    return Sticking(robot, replace(robot, efforts=others), axes, tuple(rubs))
 
 
 def slowed(
