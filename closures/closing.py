@@ -37,6 +37,10 @@ def close(
         return np.empty((0, loops.model.nv))
     if loops.size == 0:
         return (c - offset) @ np.linalg.inv(S).T
+    if len(c) == 1 and not (kernel_choice.chosen(1) and loops.compiled(S)):
+        near = _nearby(loops, S, offset, c, start)
+        if near is not None:
+            return near
     scattered = np.abs(np.diff(c, axis=0)).max(initial=0.0) > SMALL_MOVE
     away, turned = _whole_turns(loops, S, offset, c if scattered else c[:1], start)
     c = c - away
@@ -59,6 +63,16 @@ def close(
         q[part], phi[part] = _newton(loops, S, offset, c[part], q[part], 30)
     _check_closed(loops, S, offset, c, q, phi, label)
     return q + turned
+
+
+def _nearby(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray) -> np.ndarray | None:
+    """One sample c (1, d) that a single stride reaches, closed (1, nv); None where it is further away, or does not close."""
+    limit = TOLERANCE * max(1.0, float(np.abs(c).max()))
+    if np.abs(S @ start + offset - c[0]).max() > SMALL_MOVE:
+        return None
+    q, phi = _newton(loops, S, offset, c, start[None], 30)
+    away = q @ S.T + offset - c
+    return q if np.abs(phi).max() <= limit and np.abs(away).max() <= limit else None
 
 
 def reachable(
