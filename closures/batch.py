@@ -25,11 +25,11 @@ class Group:
 
 
 class Batch:
-    """What is decided once for a robot."""
+    """What is decided once for a robot; not `whole`: only joints of the loops are placed."""
 
-    def __init__(self, tree: Tree, loops: LoopTable):
+    def __init__(self, tree: Tree, loops: LoopTable, whole: bool = False):
         self.tree, self.loops = tree, loops
-        needed, depth = np.zeros(len(tree.parent), bool), np.zeros(len(tree.parent), int)
+        needed, depth = np.full(len(tree.parent), whole), np.zeros(len(tree.parent), int)
         for joint in {*loops.a.tolist(), *loops.b.tolist()}:
             while joint and not needed[joint]:
                 needed[joint], joint = True, int(tree.parent[joint])
