@@ -42,6 +42,7 @@ _PUBLIC = {
     "damped_rates": "families.singular_poses",
     "constraint_forces": "dynamics.multipliers",
     "strut_loads": "dynamics.struts",
+    "strut_force_derivatives": "dynamics.strut_slopes",
     "strut_history": "forces.strut_history",
     "extremes": "forces.strut_history",
     "reduced_model": "families.reduced_delta",

@@ -117,7 +117,7 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
         )
     rigid, motors, loads = Asked(Moved(state, found), body_efforts(robot, state), bodies), robot.motors, {}
     state = with_loads(robot, state, asked=rigid.tree)
-    tau, tau_slopes = _torques(robot, rigid) if len(motors.S) == len(robot.coordinates.S) else (rigid.tree, bodies)
+    tau, tau_slopes = torque_slopes(robot, rigid) if len(motors.S) == len(robot.coordinates.S) else (rigid.tree, bodies)
     for effort in bearing:
         parts = []
         for row in effort.rows:
@@ -129,7 +129,7 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
     return Moved(state, found, loads)
 
 
-def _torques(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def torque_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
     """Motor torques (N, n_motors) and their derivatives (3, N, n_motors, d); of least norm where there are more than needed."""
     state = asked.moved.state
     tau = motor_torques(robot, state, asked.efforts)
@@ -162,7 +162,7 @@ def inverse_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cd
     Source: Carpentier & Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018, for the tree.
     """
     asked = asked_of(robot, robot.close(c, cd, cdd))
-    tau, slopes = _torques(robot, asked)
+    tau, slopes = torque_slopes(robot, asked)
     return Derivatives(tau, *slopes, lambda: _per_parameter(robot, asked.moved.state))
 
 
