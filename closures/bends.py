@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.closures.variations import acceleration_slopes, rate_slopes, varied
@@ -32,25 +33,31 @@ def bends(loops: Loops, S: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarr
     """
     n, nv, d = T.shape
     found = Bends(np.zeros((n, nv, d, d)), np.zeros((n, nv, d)), np.zeros((n, nv, d)))
-    if loops.size:
-        for begin in range(0, n, loops.chunk):
-            part = slice(begin, begin + loops.chunk)
-            _bend(loops, S, q[part], v[part], a[part], T[part], Bends(found.T[part], found.v[part], found.a[part]))
+    todo = np.arange(n if loops.size else 0)
+    if len(todo) and kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
+        regular, given = np.empty(n, bool), kernel_choice.ready(S, q, v, a, T)
+        kernel = kernel_choice.kernel("robodyn_pin.closures.kernel_bends")
+        kernel.bend_samples(*compiled, *given, found.T, found.v, found.a, regular)
+        todo = np.flatnonzero(~regular)
+    for begin in range(0, len(todo), loops.chunk):
+        part = todo[begin : begin + loops.chunk]
+        found.T[part], found.v[part], found.a[part] = _bent(loops, S, q[part], v[part], a[part], T[part])
     return found
 
 
-def _bend(
-    loops: Loops, S: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray, found: Bends
-) -> None:
-    at, J, d = loops.placed(q), loops.jacobian(q), T.shape[2]
-    still, cd = np.zeros_like(T), np.einsum("ij,nj->ni", S, v)
+def _bent(
+    loops: Loops, S: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, T: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, nv, d = T.shape
+    at, J, bent = loops.placed(q), loops.jacobian(q), np.empty((n, nv, d, d))
+    still, cd = np.zeros_like(T), v @ S.T
     first, second = np.triu_indices(d)
     right = [
         rate_slopes(at, varied(at, T[:, :, j], still[:, :, 0], T[:, :, j:], still[:, :, j:], still[:, :, j:]))
         for j in range(d)
     ]
-    pairs = solve_block(loops, J, S, -np.concatenate(right, axis=2), np.zeros((len(q), d, len(first))))
-    found.T[:, :, first, second] = found.T[:, :, second, first] = pairs
-    found.v[:] = np.einsum("nijk,nk->nij", found.T, cd)
-    right_of_a = acceleration_slopes(at, varied(at, v, a, T, found.v, still))
-    found.a[:] = solve_block(loops, J, S, -right_of_a, np.zeros((len(q), d, d)))
+    pairs = solve_block(loops, J, S, -np.concatenate(right, axis=2), np.zeros((n, d, len(first))))
+    bent[:, :, first, second] = bent[:, :, second, first] = pairs
+    dv = np.einsum("nijk,nk->nij", bent, cd)
+    right_of_a = acceleration_slopes(at, varied(at, v, a, T, dv, still))
+    return bent, dv, solve_block(loops, J, S, -right_of_a, np.zeros((n, d, d)))

@@ -3,9 +3,11 @@
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.batch import Batch, Placed, vector_product
 from robodyn_pin.closures.bends import Bends
 from robodyn_pin.closures.variations import Varied, varied
+from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot, State
 
@@ -15,6 +17,12 @@ ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of an inertia, in 
 def body_effort_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarray:
     """Derivatives (3, N, nv, d) by c, c', c'' of what bodies ask of the tree's joints."""
     model, data = robot.model, robot.model.createData()
+    if kernel_choice.chosen(len(state.q)) and (compiled := robot.loops.compiled()):
+        found = np.empty((3, *state.T.shape))
+        given = model.gravity.linear, body_parameters(robot), state.q, state.v, state.a, state.T, bends.v, bends.a
+        kernel = kernel_choice.kernel("robodyn_pin.dynamics.kernel_slopes")
+        kernel.effort_slopes(compiled[0], *kernel_choice.ready(*given), found)
+        return found
     by_q, by_v, M = np.empty((3, *state.q.shape, model.nv))
     for i, motion in enumerate(zip(state.q, state.v, state.a, strict=True)):
         by_q[i], by_v[i], M[i] = pin.computeRNEADerivatives(model, data, *motion)
