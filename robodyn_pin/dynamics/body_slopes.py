@@ -7,6 +7,7 @@ from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.batch import Batch, Placed, vector_product
 from robodyn_pin.closures.bends import Bends
 from robodyn_pin.closures.variations import Varied, varied
+from robodyn_pin.dynamics.regressor import body_table
 from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot, State
@@ -42,15 +43,21 @@ def body_regressor_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarra
     tables = robot.loops.compiled()
     if tables is None:
         raise RobodynError(f"{robot.model.name}: every joint of the tree must have one degree of freedom")
-    at, T, none = Batch(*tables, whole=True).at(state.q), state.T, np.zeros_like(state.T)
-    d = T.shape[2]
+    T, none = state.T, np.zeros_like(state.T)
+    n, _, d = T.shape
+    found = np.zeros((3, n, d, 10 * len(robot.body_groups), d))
+    if kernel_choice.chosen(n):
+        given = kernel_choice.ready(state.q, state.v, state.a, T, bends.T, bends.v, bends.a)
+        kernel = kernel_choice.kernel("robodyn_pin.dynamics.kernel_regressor_slopes")
+        kernel.regressor_slopes(tables[0], body_table(robot), *given, found)
+        return found
+    at = Batch(*tables, whole=True).at(state.q)
     g = robot.model.gravity.linear[:, None, None]
     along_c = varied(at, state.v, state.a, T, bends.v, bends.a)
     along_cd = varied(at, state.v, state.a, none, T, 2 * bends.v)
     along_cdd = varied(at, state.v, state.a, none, none, T)
     X = along_c.U  # (joints, 6, d, N)
     turned = [varied(at, T[:, :, j], none[:, :, 0], T, bends.T[:, :, j], none).dV for j in range(d)]
-    found = np.zeros((3, len(state.q), d, 10 * len(robot.body_groups), d))
     for joint, first in zip(*robot.body_columns, strict=True):
         felt = _felt(at, along_c, joint, g)
         R, columns = _ten(*felt), slice(first, first + 10)
