@@ -13,7 +13,7 @@ import numpy as np
 
 from robodyn_pin.closures.bends import Bends, bends
 from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
-from robodyn_pin.dynamics.effort_slopes import Loaded, Moved, column_slopes, stack_slopes
+from robodyn_pin.dynamics.effort_slopes import Moved, column_slopes, projected_slopes, stack_slopes
 from robodyn_pin.dynamics.equations import along, forward_dynamics, motor_map, motor_torques, tree_efforts
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
@@ -196,25 +196,23 @@ def regressor_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.n
 
 def regressor_slopes(robot: Robot, state: State) -> tuple[np.ndarray, np.ndarray]:
     """The projected regressor (N, d, p) of closed states, and its derivatives (3, N, d, p, d) by c, c', c''."""
-    found = bends(robot.loops, robot.coordinates.S, state.q, state.v, state.a, state.T)
-    begin, bodies = 10 * len(robot.body_groups), body_regressor_slopes(robot, state, found)
-    if robot.payload:  # its parameters count in its link's frame, as in `state_regressor`
-        turn = in_other_frame(robot.payload.placement.homogeneous)
-        bodies[:, :, :, robot.payload_columns] = np.einsum("xnjpk,pr->xnjrk", bodies[:, :, :, robot.payload_columns], turn)
-    moved = Moved(state, found)
-    if any(effort.bears for effort in robot.efforts):
-        moved = _with_load_slopes(robot, state, found, body_effort_slopes(robot, state, found))
-    W = state_regressor(robot, moved.state)
+    moved = moved_by(robot, state)
+    W, begin = state_regressor(robot, moved.state), 10 * len(robot.body_groups)
     slopes = np.zeros((3, *W.shape, len(robot.coordinates.S)))
-    slopes[:, :, :, :begin] = bodies
+    slopes[:, :, :, :begin] = body_regressor_slopes(robot, state, moved.bends)
+    if robot.payload:  # its parameters count in its link's frame, as in `state_regressor`
+        turn, own = in_other_frame(robot.payload.placement.homogeneous), robot.payload_columns
+        slopes[:, :, :, own] = np.einsum("xnjpk,pr->xnjrk", slopes[:, :, :, own], turn)
     for effort in robot.efforts:
-        if effort.spec.known:
-            continue
-        end = begin + len(effort.labels)
-        tree = column_slopes(robot, effort, moved)
-        slopes[:, :, :, begin:end] = np.einsum("nij,xnipk->xnjpk", state.T, tree)
-        s = moved.state
-        columns = effort.columns(s.q, s.v, s.a, s.stops, s.loads, s.warmth)
-        slopes[0, :, :, begin:end] += np.einsum("nijk,nip->njpk", found.T, columns)
-        begin = end
+        if not effort.spec.known:
+            slopes[:, :, :, begin : begin + len(effort.labels)] = projected_slopes(robot, effort, moved)
+            begin += len(effort.labels)
     return W, slopes
+
+
+def moved_by(robot: Robot, state: State) -> Moved:
+    """A closed motion with what its changes need before efforts are looked at."""
+    found = bends(robot.loops, robot.coordinates.S, state.q, state.v, state.a, state.T)
+    if not any(effort.bears for effort in robot.efforts):
+        return Moved(state, found)
+    return _with_load_slopes(robot, state, found, body_effort_slopes(robot, state, found))

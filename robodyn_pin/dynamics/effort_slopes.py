@@ -48,29 +48,59 @@ def column_slopes(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
     Raises:
         RobodynError: friction with memory.
     """
+    if _cold(effort, moved.state):
+        return np.zeros((3, *moved.state.q.shape, len(effort.labels), moved.state.T.shape[2]))
+    total = np.einsum("xnrkd,rj->xnjkd", _along_axes(robot, effort, moved)[1], effort.rows)
+    if effort.closures:
+        total += _in_closures(robot, effort, moved)
+    return _warmed(effort, moved.state, total)
+
+
+def projected_slopes(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
+    """As `column_slopes`, on the coordinates: (3, N, d, k, d)."""
+    state, rows, bent = moved.state, effort.rows, moved.bends.T
+    n, nv, d = state.T.shape
+    if effort.closures or _cold(effort, state):
+        total = np.einsum("nij,xnipk->xnjpk", state.T, column_slopes(robot, effort, moved))
+        columns = effort.columns(state.q, state.v, state.a, state.stops, state.loads, state.warmth)
+        total[0] += np.einsum("nijk,nip->njpk", bent, columns)
+        return total
+    f, slopes = _along_axes(robot, effort, moved)
+    rates, bends = rows @ state.T, (rows @ bent.reshape(n, nv, d * d)).reshape(n, len(rows), d, 1, d)
+    total = np.zeros((3, n, d, f.shape[2], d))
+    for r in range(len(rows)):
+        total += rates[:, r, :, None, None] * slopes[:, :, r, None]
+        total[0] += bends[:, r] * f[:, r, None, :, None]
+    return _warmed(effort, state, total)
+
+
+def _cold(effort: Effort, state: State) -> bool:
+    """Whether it counts for nothing, as it grows with a warmth that is not said."""
+    return effort.spec.warmth is not None and state.warmth is None
+
+
+def _warmed(effort: Effort, state: State, total: np.ndarray) -> np.ndarray:
+    if effort.spec.warmth and state.warmth is not None:
+        total *= state.warmth[effort.spec.warmth][:, None, None, None]
+    return total
+
+
+def _along_axes(robot: Robot, effort: Effort, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
+    """Columns (N, r, k) along the axes of an effort, and their derivatives (3, N, r, k, d)."""
     if effort.memory:
         raise RobodynError(
             f"friction {effort.spec.model!r} of {effort.name!r} depends on the motion before, so it has no derivatives by the motion now; "
             f"give robot {robot.name!r} 'coulomb' friction there instead"
         )
     state, rows = moved.state, effort.rows
-    n, nv, d = state.T.shape
-    if effort.spec.warmth and state.warmth is None:
-        return np.zeros((3, n, nv, len(effort.labels), d))
-    x, xd, xdd = state.q @ rows.T + effort.shifts, state.v @ rows.T, state.a @ rows.T
-    along = moved.along(rows, motion_slopes(effort.spec, x, xd, xdd))
+    motion = state.q @ rows.T + effort.shifts, state.v @ rows.T, state.a @ rows.T
+    f, slopes = basis(effort.spec, *motion), moved.along(rows, motion_slopes(effort.spec, *motion))
     if effort.bears:
-        assert moved.loads is not None  # `with_loads` is asked before
+        assert moved.loads is not None  # `asked_of` and `regressor_slopes` work them out before
         assert state.loads is not None
-        key = rows.tobytes()
-        shape = basis(effort.spec, x, xd, xdd)[..., None]
-        along = along * state.loads[key][:, :, None, None] + shape * moved.loads[key][:, :, :, None]
-    total = np.einsum("xnrkd,rj->xnjkd", along, rows)
-    if effort.closures:
-        total += _in_closures(robot, effort, moved)
-    if effort.spec.warmth and state.warmth is not None:
-        total *= state.warmth[effort.spec.warmth][:, None, None, None]
-    return total
+        load, key = state.loads[rows.tobytes()], rows.tobytes()
+        return f * load[:, :, None], slopes * load[:, :, None, None] + f[..., None] * moved.loads[key][:, :, :, None]
+    return f, slopes
 
 
 def _in_closures(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:

@@ -52,7 +52,9 @@ def multiplier_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarra
         right[0] -= _turned_forces(at, moved, lam[part])
         K = stacked(J, robot.coordinates.S).transpose(0, 2, 1)
         if K.shape[1] == K.shape[2]:
-            found[:, part] = np.linalg.solve(K, right)[:, :, : loops.size]
+            n, nv, d = T.shape
+            x = np.linalg.solve(K, right.transpose(1, 2, 0, 3).reshape(n, nv, 3 * d))[:, : loops.size]
+            found[:, part] = x.reshape(n, loops.size, 3, d).transpose(2, 0, 1, 3)
             continue
         inverse = np.linalg.pinv(J.transpose(0, 2, 1), rcond=1e-9)  # multipliers of least norm stay so
         found[:, part] = inverse @ right
