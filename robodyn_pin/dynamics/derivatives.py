@@ -189,17 +189,15 @@ def regressor_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.n
     Raises:
         ClosureFailed: as `regressor`. RobodynError: friction with memory.
     """
-    state = robot.close(c, cd, cdd)
-    W, slopes = regressor_slopes(robot, state)
+    W, slopes = regressor_slopes(robot, moved_by(robot, robot.close(c, cd, cdd)))
     return Derivatives(W, *slopes)
 
 
-def regressor_slopes(robot: Robot, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """The projected regressor (N, d, p) of closed states, and its derivatives (3, N, d, p, d) by c, c', c''."""
-    moved = moved_by(robot, state)
+def regressor_slopes(robot: Robot, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
+    """The projected regressor (N, d, p) of a closed motion, and its derivatives (3, N, d, p, d) by c, c', c''."""
     W, begin = state_regressor(robot, moved.state), 10 * len(robot.body_groups)
     slopes = np.zeros((3, *W.shape, len(robot.coordinates.S)))
-    slopes[:, :, :, :begin] = body_regressor_slopes(robot, state, moved.bends)
+    slopes[:, :, :, :begin] = body_regressor_slopes(robot, moved.state, moved.bends)
     if robot.payload:  # its parameters count in its link's frame, as in `state_regressor`
         turn, own = in_other_frame(robot.payload.placement.homogeneous), robot.payload_columns
         slopes[:, :, :, own] = np.einsum("xnjpk,pr->xnjrk", slopes[:, :, :, own], turn)

@@ -11,10 +11,12 @@ from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE, KINDS
 from robodyn_pin.closures.variations import Varied, rate_slopes, varied
 from robodyn_pin.dynamics.derivatives import Asked, Derivatives, asked_of, torque_slopes
+from robodyn_pin.dynamics.loads import quantities
 from robodyn_pin.dynamics.multipliers import closure_forces, multipliers
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
 from robodyn_pin.dynamics.struts import Held, held_struts, strut_loads
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot
 
 
@@ -34,6 +36,27 @@ def strut_force_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np
     forces = strut_loads(robot, state, closure_forces(robot, lam))
     found = strut_slopes(robot, asked, lam, slopes)
     return Derivatives(np.stack([forces.lower, forces.upper], axis=1), *found, lambda: strut_regressor(robot, state))
+
+
+def limited_slopes(robot: Robot, limits: Limits, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+    """The limited quantities (N, m) of a motion, and their derivatives (3, N, m, d) by c, c', c''; columns as `limits.labels`."""
+    state, bends = asked.moved.state, asked.moved.bends
+    zero = np.zeros_like(state.T)
+    values, slopes = {}, {
+        "position": np.stack([state.T, zero, zero]),
+        "velocity": np.stack([bends.v, state.T, zero]),
+        "acceleration": np.stack([bends.a, 2 * bends.v, state.T]),
+    }  # fmt: skip
+    if {"torque", "force"} & limits.kinds:
+        values["torque"], slopes["torque"] = torque_slopes(robot, asked)
+    if "force" in limits.kinds:
+        lam, found = multiplier_slopes(robot, asked)
+        forces = strut_loads(robot, state, closure_forces(robot, lam))
+        values["force"] = np.hstack([forces.lower, forces.upper])
+        slopes["force"] = strut_slopes(robot, asked, lam, found).reshape(3, *values["force"].shape, -1)
+    return quantities(limits, state, values), np.concatenate(
+        [zero[None, :, :0].repeat(3, axis=0), *(b.S @ slopes[b.kind] for b in limits.bounds)], axis=2
+    )
 
 
 def multiplier_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:

@@ -1,23 +1,23 @@
 """A robot as its excitation sees it: base columns in units of the noise, loads in units of the limits, and their slopes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
+from robodyn_pin.dynamics.derivatives import asked_of, regressor_slopes
+from robodyn_pin.dynamics.effort_slopes import Moved
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import limited
 from robodyn_pin.dynamics.regressor import state_regressor
+from robodyn_pin.dynamics.strut_slopes import limited_slopes
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.excitation import Sampled
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot, State
-
-STEP = 1e-5  # [rad, m or per s] of differences: the loops stay closed to 1e-15, slopes are right to about 1e-5
 
 
 def noisy(robot: Robot) -> Axes:
@@ -40,31 +40,29 @@ class ExcitationModel:
         return self._sampled(self.robot.state(self._closed(c), cd, cdd))
 
     def slopes(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> tuple[Sampled, Sampled]:
-        """Return the values, and their derivatives along c, c', c'' by forward differences on the loops."""
-        state, n = self.robot.state(self._closed(c), cd, cdd), len(c)
-        moved = list(self._moved(state, c, cd, cdd))
-        states = [state, *(m for m, _ in moved)]
-        q, v, a, T, g = (np.concatenate([getattr(s, key) for s in states]) for key in ("q", "v", "a", "T", "g"))
-        all_of = self._sampled(State(q, v, a, T, g))
-        steps = np.array([h for _, h in moved])
+        """Return the values, and their derivatives along c, c', c''."""
+        robot, state = self.robot, self.robot.state(self._closed(c), cd, cdd)
+        asked = asked_of(robot, state)
+        quantities, of_quantities = limited_slopes(robot, self.limits, asked)
+        rows, of_rows = self._row_slopes(asked.moved)
+        centre, half = self._scale
+        values = Sampled(rows[:, :, self.columns], (quantities - centre) / half)
+        return values, Sampled(
+            *(np.concatenate(list(x), axis=-1) for x in (of_rows[:, :, :, self.columns], of_quantities / half[:, None]))
+        )
 
-        def slope(x: np.ndarray) -> np.ndarray:
-            x = x.reshape(len(states), n, *x.shape[1:])
-            return np.moveaxis(x[1:] - x[0], 0, -1) / steps
-
-        values = Sampled(all_of.rows[:n], all_of.loads[:n])
-        return values, Sampled(slope(all_of.rows), slope(all_of.loads))
-
-    def _moved(self, state: State, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Iterator[tuple[State, float]]:
-        """Yield the state with each of c, c', c'' moved a little, and by how much it was moved."""
-        robot, axes, still = self.robot, np.eye(c.shape[1]), np.zeros_like(cdd)
-        for axis in axes:  # along the loops to second order: what is left open is below round-off
-            bend = robot.state(state.q, np.broadcast_to(axis, cd.shape), still).g
-            yield robot.state(state.q + STEP * state.T @ axis + STEP**2 / 2 * bend, cd, cdd), STEP
-        for axis in axes:
-            yield robot.state(state.q, cd + STEP * axis, cdd), STEP
-        for axis in axes:  # everything is affine in the accelerations
-            yield replace(state, a=state.a + state.T @ axis), 1.0
+    def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of all columns (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
+        (rows, slopes), identified = regressor_slopes(self.robot, moved), self.identified
+        if identified is not self.robot:  # on the coordinates that are fitted: B'rows there are those here
+            B, dB = (identified.coordinates.S @ x for x in (moved.state.T, _flat(moved.bends.T)))
+            inverse = np.linalg.inv(B.transpose(0, 2, 1))
+            rows = inverse @ rows
+            slopes[0] -= np.einsum("nijk,nip->njpk", dB.reshape(*B.shape, -1), rows)
+            slopes = np.einsum("nij,xnjpk->xnipk", inverse, slopes)
+        if noisy(identified) is identified.coordinates:
+            return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
+        raise NotImplementedError
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""
@@ -95,3 +93,8 @@ class ExcitationModel:
     @cached_property
     def _scale(self) -> tuple[np.ndarray, np.ndarray]:
         return self.limits.scale
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    """The last two axes as one."""
+    return x.reshape(*x.shape[:-2], -1)
