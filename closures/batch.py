@@ -1,12 +1,18 @@
-"""The closure equations of many samples in NumPy, by the formulas of kernel.py: samples last, joints of one depth at once."""
+"""The closure equations of many samples in NumPy, by the formulas of kernel.py: samples last, joints of one depth at once.
+
+Where kernels serve, they place and move the bodies.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
+
+KERNEL = "robodyn_pin.closures.kernel_placed"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,9 @@ class Batch:
             np.zeros((len(tree.parent), 6, n)),
         )
         R[0] = np.eye(3)[..., None]
+        if kernel_choice.chosen(n):
+            kernel_choice.kernel(KERNEL).place_samples(tree, *kernel_choice.ready(x), R, p, s)
+            return Placed(self, x, R, p, s)
         for joints in self.levels:
             parents, angle = tree.parent[joints], x[joints - 1][:, None]
             turn, turns = tree.turn[joints][..., None], tree.turns[joints]
@@ -168,6 +177,10 @@ class Placed:
     def motions(self, v: np.ndarray, a: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Spatial velocities and accelerations (joints, 6, N) at joint rates v and accelerations a (N, nv), None: zero."""
         s, V, A = self.s, np.zeros_like(self.s), np.zeros_like(self.s)
+        if kernel_choice.chosen(len(v)):
+            given = kernel_choice.ready(s, v, np.zeros_like(v) if a is None else a)
+            kernel_choice.kernel(KERNEL).move_samples(self.batch.tree, *given, V, A)
+            return V, A
         rates = np.ascontiguousarray(v.T)
         for joints in self.batch.levels:
             parents = self.batch.tree.parent[joints]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.closures.batch import Placed, vector_product, motion_product
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.batch import KERNEL, Placed, vector_product, motion_product
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 
@@ -30,6 +31,11 @@ class Varied:
 def varied(at: Placed, v: np.ndarray, a: np.ndarray, u: np.ndarray, dv: np.ndarray, da: np.ndarray) -> Varied:
     """Changes of the bodies' motion v, a (N, nv) along directions u, dv, da (N, nv, D)."""
     V, A = (x[:, :, None] for x in at.motions(v, a))
+    if kernel_choice.chosen(len(v)):
+        U, dV, dA = np.zeros((3, *V.shape[:2], u.shape[2], len(v)))
+        given = kernel_choice.ready(at.s, V[:, :, 0], A[:, :, 0], v, u, dv, da)
+        kernel_choice.kernel(KERNEL).vary_samples(at.batch.tree, *given, U, dV, dA)
+        return Varied(V, A, U, dV, dA)
     rates, toward = v.T[:, None, None], [x.transpose(1, 2, 0)[:, None] for x in (u, dv, da)]  # (nv, 1, D or 1, N)
     U, dV, dA = np.zeros((3, *V.shape[:2], u.shape[2], len(v)))
     for joints in at.batch.levels:
