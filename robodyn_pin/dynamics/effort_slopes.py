@@ -28,10 +28,18 @@ class Moved:
 
     def along(self, rows: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Derivatives (3, N, r, k, d) by c, c', c'' of columns along axes, rows (r, nv), whose slopes by x, x', x'' are (3, N, r, k)."""
-        T, v, a = (rows @ x for x in (self.state.T, self.bends.v, self.bends.a))
+        T, v, a = (onto(rows, x) for x in (self.state.T, self.bends.v, self.bends.a))
         by_x, by_xd, by_xdd = slopes[..., None]
         T, v, a = T[:, :, None], v[:, :, None], a[:, :, None]
         return np.stack([by_x * T + by_xd * v + by_xdd * a, by_xd * T + 2 * by_xdd * v, by_xdd * T])
+
+
+def onto(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """What joints' x (N, nv, ...) are along axes, rows (r, nv) with few entries: (N, r, ...)."""
+    found = np.zeros((len(x), len(rows), *x.shape[2:]))
+    for r, j in np.argwhere(rows):
+        found[:, r] += rows[r, j] * x[:, j]
+    return found
 
 
 def stack_slopes(stack: Stack, moved: Moved) -> np.ndarray:
@@ -39,7 +47,10 @@ def stack_slopes(stack: Stack, moved: Moved) -> np.ndarray:
     q, v, a, rows = moved.state.q, moved.state.v, moved.state.a, stack.rows
     slopes = motion_slopes(stack.spec, q @ rows.T + stack.shifts, v @ rows.T, a @ rows.T)
     force = moved.along(rows, (slopes * stack.values).sum(axis=-1)[..., None])[:, :, :, 0]
-    return rows.T @ force
+    found = np.zeros((3, *q.shape, force.shape[3]))
+    for r, j in np.argwhere(rows):
+        found[:, :, j] += rows[r, j] * force[:, :, r]
+    return found
 
 
 def column_slopes(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
@@ -59,14 +70,14 @@ def column_slopes(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
 def projected_slopes(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
     """As `column_slopes`, on the coordinates: (3, N, d, k, d)."""
     state, rows, bent = moved.state, effort.rows, moved.bends.T
-    n, nv, d = state.T.shape
+    n, _, d = state.T.shape
     if effort.closures or _cold(effort, state):
         total = np.einsum("nij,xnipk->xnjpk", state.T, column_slopes(robot, effort, moved))
         columns = effort.columns(state.q, state.v, state.a, state.stops, state.loads, state.warmth)
         total[0] += np.einsum("nijk,nip->njpk", bent, columns)
         return total
     f, slopes = _along_axes(robot, effort, moved)
-    rates, bends = rows @ state.T, (rows @ bent.reshape(n, nv, d * d)).reshape(n, len(rows), d, 1, d)
+    rates, bends = onto(rows, state.T), onto(rows, bent)[:, :, :, None]
     total = np.zeros((3, n, d, f.shape[2], d))
     for r in range(len(rows)):
         total += rates[:, r, :, None, None] * slopes[:, :, r, None]

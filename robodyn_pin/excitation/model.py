@@ -37,7 +37,16 @@ class ExcitationModel:
 
     def at(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Sampled:
         """Return the values for a motion of the coordinates (N, d)."""
-        return self._sampled(self.robot.state(self._closed(c), cd, cdd))
+        state = self.robot.state(self._closed(c), cd, cdd)
+        return Sampled(self._rows(state), self._loads(state))
+
+    def rows(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+        """Return the rows alone."""
+        return self._rows(self.robot.state(self._closed(c), cd, cdd))
+
+    def loads(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+        """Return the loads alone."""
+        return self._loads(self.robot.state(self._closed(c), cd, cdd))
 
     def slopes(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> tuple[Sampled, Sampled]:
         """Return the values, and their derivatives along c, c', c''."""
@@ -75,20 +84,28 @@ class ExcitationModel:
 
     def every(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of all columns (N, d, p) in units of the noise, and limited quantities (N, m) in their own units."""
-        robot = self.identified
-        if robot is not self.robot:  # T of the coordinates that are fitted
-            state = state.along(robot.coordinates.S)
+        return self._all_rows(state), self._quantities(state)
+
+    def _all_rows(self, state: State) -> np.ndarray:
+        robot, state = self.identified, self._on_identified(state)
         rows = state_regressor(robot, state)
         if noisy(robot) is robot.coordinates:
-            rows = rows / self.sigma[:, None]
-        else:
-            rows = whitened(rows, motor_map(robot, state), self.sigma)
-        return rows, limited(robot, self.limits, state)
+            return rows / self.sigma[:, None]
+        return whitened(rows, motor_map(robot, state), self.sigma)
 
-    def _sampled(self, state: State) -> Sampled:
-        rows, quantities = self.every(state)
+    def _quantities(self, state: State) -> np.ndarray:
+        return limited(self.identified, self.limits, self._on_identified(state))
+
+    def _on_identified(self, state: State) -> State:
+        """Return the state with T of the coordinates that are fitted."""
+        return state if self.identified is self.robot else state.along(self.identified.coordinates.S)
+
+    def _rows(self, state: State) -> np.ndarray:
+        return self._all_rows(state)[:, :, self.columns]
+
+    def _loads(self, state: State) -> np.ndarray:
         centre, half = self._scale
-        return Sampled(rows[:, :, self.columns], (quantities - centre) / half)
+        return (self._quantities(state) - centre) / half
 
     @cached_property
     def _scale(self) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,6 @@ from robodyn_pin.files import resolve
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
     ExcitingSeries,
-    highest,
     largest_amplitude,
     log_information,
     maximise,
@@ -94,18 +93,19 @@ class _Plan:
         return self.series.basis(self.series.clock(CHECK * self.run.harmonics))
 
     def information(self, X: np.ndarray) -> float:
-        return log_information(self.model.at(*(self.fine @ X)).rows)
+        return log_information(self.model.rows(*(self.fine @ X)))
 
     def fitted(self, X: np.ndarray, basis: np.ndarray, most: float) -> np.ndarray:
         """Return X with its amplitudes as large as the limits allow, at most `most` times as large."""
 
-        def load(Y: np.ndarray) -> float:
+        def load(factor: float) -> np.ndarray:
+            samples = basis if factor else basis[:, :1]  # at rest one says all
             try:
-                return highest(self.model.at(*(basis @ Y)).loads)
+                return self.model.loads(*(samples @ scaled(X, factor)))
             except ClosureFailed:
-                return np.inf
+                return np.array(np.inf)
 
-        return scaled(X, largest_amplitude(load, X, most))
+        return scaled(X, largest_amplitude(load, most))
 
     def written(self, X: np.ndarray, note: str) -> FourierMotion:
         run, names = self.run, self.model.robot.coordinates.names
@@ -210,7 +210,7 @@ def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | Non
     for default in (middle, {}):
         c = np.array([run.centre.get(n, default.get(n, h)) for n, h in zip(axes.names, home, strict=True)])
         try:
-            loads = np.abs(model.at(c[None], still, still).loads[0])
+            loads = np.abs(model.loads(c[None], still, still)[0])
         except ClosureFailed:
             continue
         if loads.max(initial=0.0) < 1:
