@@ -105,17 +105,17 @@ def highest(loads: np.ndarray) -> float:
     return float(np.abs(loads).max(initial=0.0))
 
 
-def largest_amplitude(load: Callable[[float], np.ndarray], most: float = 1e3) -> float:
+def largest_amplitude(load: Callable[[float], np.ndarray], most: float = 1e3, first: float = 1.0) -> float:
     """The factor up to which the amplitudes of a motion can grow about its centres until a limit is met; at most `most`.
 
     Each load is nearly quadratic in the factor, so a parabola through the last three says where the first of them meets its limit.
 
     Args:
         load: loads of the motion at a factor, in parts of their limits, any shape that goes with the others; infinite where the
-            robot cannot follow; at most 1 at zero, in the centres.
+            robot cannot follow; at most 1 at zero, in the centres. first: factor to begin with.
     """
     points = [(0.0, load(0.0))]
-    low, high, factor = 0.0, np.inf, min(1.0, most)
+    low, high, factor = 0.0, np.inf, min(first, most)
     while np.isinf(high) or high - low > PRECISE * high:
         values = load(factor)
         top = highest(values)

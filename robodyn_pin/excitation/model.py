@@ -76,7 +76,7 @@ class ExcitationModel:
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""
         robot, axes = self.robot, self.robot.coordinates
-        q, closed = reachable(robot.loops, axes.S, axes.offset, c, robot.home)
+        q, closed = reachable(robot.loops, axes.S, axes.offset, c, robot.home, searching=False)
         if not closed.all():
             sample = int(np.argmin(closed))
             raise ClosureFailed(f"the motion is out of reach at sample {sample}", sample, "", np.inf)
