@@ -7,14 +7,14 @@ import numpy as np
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.dynamics.derivatives import asked_of, regressor_slopes
-from robodyn_pin.dynamics.effort_slopes import Moved
+from robodyn_pin.dynamics.effort_slopes import Moved, onto
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import limited
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.dynamics.strut_slopes import limited_slopes
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.excitation import Sampled
-from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.identification.whitening import whitened, whitened_slopes
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot, State
@@ -63,15 +63,16 @@ class ExcitationModel:
     def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of all columns (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
         (rows, slopes), identified = regressor_slopes(self.robot, moved), self.identified
+        T, bent = moved.state.T, moved.bends.T
+        if noisy(identified) is identified.motors:  # white rows do not depend on the coordinates but for a rotation
+            B, dB = onto(identified.motors.S, T), onto(identified.motors.S, bent)
+            return whitened_slopes(rows, slopes, B, dB, self.sigma)
         if identified is not self.robot:  # on the coordinates that are fitted: B'rows there are those here
-            B, dB = (identified.coordinates.S @ x for x in (moved.state.T, _flat(moved.bends.T)))
-            inverse = np.linalg.inv(B.transpose(0, 2, 1))
-            rows = inverse @ rows
-            slopes[0] -= np.einsum("nijk,nip->njpk", dB.reshape(*B.shape, -1), rows)
-            slopes = np.einsum("nij,xnjpk->xnipk", inverse, slopes)
-        if noisy(identified) is identified.coordinates:
-            return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
-        raise NotImplementedError
+            inverse, dB = np.linalg.inv(onto(identified.coordinates.S, T)), onto(identified.coordinates.S, bent)
+            rows = inverse.transpose(0, 2, 1) @ rows
+            slopes[0] -= np.einsum("nijk,nip->njpk", dB, rows)
+            slopes = np.einsum("nji,xnjpk->xnipk", inverse, slopes)
+        return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""
@@ -87,11 +88,9 @@ class ExcitationModel:
         return self._all_rows(state), self._quantities(state)
 
     def _all_rows(self, state: State) -> np.ndarray:
-        robot, state = self.identified, self._on_identified(state)
-        rows = state_regressor(robot, state)
-        if noisy(robot) is robot.coordinates:
-            return rows / self.sigma[:, None]
-        return whitened(rows, motor_map(robot, state), self.sigma)
+        if noisy(self.identified) is self.identified.motors:  # white rows are the same along any coordinates but for a rotation
+            return whitened(state_regressor(self.robot, state), motor_map(self.robot, state), self.sigma)
+        return state_regressor(self.identified, self._on_identified(state)) / self.sigma[:, None]
 
     def _quantities(self, state: State) -> np.ndarray:
         return limited(self.identified, self.limits, self._on_identified(state))
@@ -111,7 +110,3 @@ class ExcitationModel:
     def _scale(self) -> tuple[np.ndarray, np.ndarray]:
         return self.limits.scale
 
-
-def _flat(x: np.ndarray) -> np.ndarray:
-    """The last two axes as one."""
-    return x.reshape(*x.shape[:-2], -1)
