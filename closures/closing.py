@@ -76,9 +76,11 @@ def _nearby(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, star
 
 
 def reachable(
-    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray, searching: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Joint positions (N, nv), and which samples of a sequence close (N,): the positions of the others mean nothing.
+
+    Unless `searching`, what comes after a sample that does not close may be left out: it does not count as closed either.
 
     For searches that often ask for what is out of reach. Neighbours may lie further apart than in a trajectory that
     `close` follows; what a search ends with must be closed by `close`, which names what is wrong.
@@ -88,7 +90,7 @@ def reachable(
     away, turned = _whole_turns(loops, S, offset, c[:1], start)
     c = c - away
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
-        q, closed = follow(compiled, S, offset, c, start, scattered=False, searching=True)
+        q, closed = follow(compiled, S, offset, c, start, scattered=False, searching=searching)
         return q + turned, closed
     q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
     for begin in range(0, len(c), loops.chunk):
