@@ -70,7 +70,7 @@ def worst_error(robot: Robot, other: Program) -> float:
 
 def _led(robot: Robot) -> Robot:
     """The same robot with a motor at every coordinate, and the efforts that other programs have."""
-    specs = [s for s in robot.file.coordinates or robot.file.motors or list(robot.model.names)[1:]]
+    specs = list(robot.file.coordinates or robot.file.motors or list(robot.model.names)[1:])
     driven = {m.name: m for m in robot.file.motors or [] if not isinstance(m, str)}
     specs = [driven.get(s, s) if isinstance(s, str) else s for s in specs]
     kept = [e.spec for e in robot.efforts if e.spec.model in KNOWN]
@@ -180,7 +180,9 @@ class Mujoco:
             at = int(self.model.jnt_dofadr[k])
             if self.model.jnt_type[k] == mujoco.mjtJoint.mjJNT_BALL:
                 y, z = (pin.exp3(np.eye(3)[i] * q[x + i]) for i in (1, 2))
-                E[at : at + 3, x : x + 3] = np.column_stack([z.T @ y.T @ np.eye(3)[0], z.T @ np.eye(3)[1], np.eye(3)[2]])
+                E[at : at + 3, x : x + 3] = np.column_stack(
+                    [z.T @ y.T @ np.eye(3)[0], z.T @ np.eye(3)[1], np.eye(3)[2]]
+                )
                 x += 3
             else:
                 E[at, x] = 1.0

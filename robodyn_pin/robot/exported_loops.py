@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
 from robodyn_pin.robot.cut_joints import Cut
@@ -57,7 +58,7 @@ def closing_frames(model: pin.Model, home: np.ndarray) -> list[Cut]:
                 f"the frame {first!r} says that a loop closes there, but {missing[0]!r} is missing; export both, or rename it"
             )
         if first == one:
-            z = data.oMf[model.getFrameId(one)].rotation[:, 2]
+            z = data.oMf[frame_id(model, one)].rotation[:, 2]
             cuts.append(Cut(one.removeprefix("closing_")[:-2], (one, two), axes=(z,)))
     return cuts
 
@@ -85,7 +86,7 @@ def hinges_beside(model: pin.Model, tree: Path) -> tuple[list[Cut], list[str], P
                 raise UnknownName("link", link, f"{tree.name}, which {path.name} names", links)
         if not any(hinge.axis):
             raise BadFile(f"{path}: the axis of the hinge of {hinge.link_a!r} and {hinge.link_b!r} is zero")
-        placed = [data.oMf[model.getFrameId(name)] for name in (hinge.link_a, hinge.link_b)]
+        placed = [data.oMf[frame_id(model, name)] for name in (hinge.link_a, hinge.link_b)]
         at = tuple(frame.actInv(np.array(hinge.point)) for frame in placed)
         axis = np.array(hinge.axis) / np.linalg.norm(hinge.axis)
         cuts.append(Cut(f"loop_{k + 1}", (hinge.link_a, hinge.link_b), (at[0], at[1]), (axis,)))
