@@ -1,6 +1,5 @@
 """The torques of a robot beside those of a program that read the same file by itself: Pinocchio (URDF), MuJoCo (MJCF, and SDF by the world's numbers)."""
 
-import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +10,15 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.dynamics.equations import inverse_dynamics
-from robodyn_pin.robot.robot import Robot, build
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.robot.robot import Robot, State, build
 
 STATES = 5
-REACH = 0.05  # [rad or m] of every coordinate, to both sides of home
+REACHES = (
+    0.05,
+    0.005,
+    5e-4,
+)  # [rad or m] of every coordinate, to both sides of home; less where the loops do not reach so far
 NO_FORCE = 1e-12  # [N m or N] a robot whose bodies weigh nothing asks for none
 KNOWN = ("viscous", "armature", "spring")  # efforts that the other programs have, too; their friction jumps at zero
 LOOSE = 1e-6  # of rates on the loops: their derivatives are differences here
@@ -49,10 +53,8 @@ def worst_error(robot: Robot, other: Program) -> float:
     names = list(led.model.names)[1:]
     assert set(other.joints) == set(names), f"joints {sorted(set(other.joints) ^ set(names))}"
     order = [names.index(name) for name in other.joints]
-    rng, S = np.random.default_rng(5), led.coordinates.S[:, order]
-    c = led.coordinates.S @ led.home + led.coordinates.offset + REACH * rng.uniform(-1, 1, (STATES, len(S)))
-    cd, cdd = rng.normal(size=c.shape), 10 * rng.normal(size=c.shape)
-    state, found = led.close(c, cd, cdd), inverse_dynamics(led, c, cd, cdd)
+    S = led.coordinates.S[:, order]
+    state, found = _moving(led)
     worst = 0.0
     for k in range(STATES):
         q, v, a = (x[k, order] for x in (state.q, state.v, state.a))
@@ -68,6 +70,21 @@ def worst_error(robot: Robot, other: Program) -> float:
     return worst
 
 
+def _moving(led: Robot) -> tuple[State, np.ndarray]:
+    """Return random states near home, and the torques (N, d) that they ask for."""
+    S = led.coordinates.S
+    for reach in REACHES:
+        rng = np.random.default_rng(5)
+        c = S @ led.home + led.coordinates.offset + reach * rng.uniform(-1, 1, (STATES, len(S)))
+        cd, cdd = rng.normal(size=c.shape), 10 * rng.normal(size=c.shape)
+        try:
+            return led.close(c, cd, cdd), inverse_dynamics(led, c, cd, cdd)
+        except ClosureFailed:
+            if reach == REACHES[-1]:
+                raise
+    raise AssertionError
+
+
 def _led(robot: Robot) -> Robot:
     """The same robot with a motor at every coordinate, and the efforts that other programs have."""
     specs = list(robot.file.coordinates or robot.file.motors or list(robot.model.names)[1:])
@@ -80,28 +97,16 @@ def _led(robot: Robot) -> Robot:
 
 
 class Pinocchio:
-    """A URDF as Pinocchio reads it, its mimic joints as their numbers say."""
+    """A tree as Pinocchio reads it; of a URDF also its mimic joints, as their numbers say."""
 
-    def __init__(self, text: str):
-        root = ET.fromstring(text)
-        root.set("name", root.get("name") or "robot")  # which Pinocchio asks for
-        self.model = pin.buildModelFromXML(ET.tostring(root, encoding="unicode"))
-        self.data = self.model.createData()
-        self.joints = list(self.model.names)[1:]
-        n = len(self.joints)
-        damping = {str(j.get("name")): j.find("dynamics") for j in root.findall("joint")}
-        self.damping = np.array([_number(damping[name], "damping") for name in self.joints])
-        rows, shifts = [], []
-        for joint in root.findall("joint"):
-            mimic = joint.find("mimic")
-            if mimic is None or joint.get("name") not in self.joints:
-                continue
-            row, other = np.zeros(n), self.joints.index(str(mimic.get("joint")))
-            row[self.joints.index(str(joint.get("name")))] = 1.0
-            row[other] -= _number(mimic, "multiplier", 1.0)
-            rows.append(row)
-            shifts.append(_number(mimic, "offset"))
-        self.J, self.shift = np.array(rows).reshape(-1, n), np.array(shifts)
+    def __init__(self, model: pin.Model, damping: dict[str, float], mimics: list[tuple[str, str, float, float]]):
+        self.model, self.data, self.joints = model, model.createData(), list(model.names)[1:]
+        self.damping = np.array([damping.get(name, 0.0) for name in self.joints])
+        self.J, self.shift = np.zeros((len(mimics), len(self.joints))), np.zeros(len(mimics))
+        for k, (joint, other, factor, offset) in enumerate(mimics):
+            self.J[k, self.joints.index(joint)] = 1.0
+            self.J[k, self.joints.index(other)] -= factor
+            self.shift[k] = offset
 
     def at(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Asked:
         """Return the recursive Newton-Euler efforts of the tree, and how far mimic joints are off."""
@@ -113,6 +118,40 @@ class Pinocchio:
             )
         efforts = pin.rnea(self.model, self.data, x, v, a) + self.damping * v
         return Asked(efforts, self.J @ q - self.shift, self.J, np.zeros(len(self.J)))
+
+
+def of_urdf(text: str) -> Pinocchio:
+    root = ET.fromstring(text)
+    root.set("name", root.get("name") or "robot")  # which Pinocchio asks for
+    joints = [j for j in root.findall("joint") if j.get("type") != "fixed"]
+    damping = {str(j.get("name")): _number(j.find("dynamics"), "damping") for j in joints}
+    mimics = [(str(j.get("name")), j.find("mimic")) for j in joints]
+    followed = [
+        (name, str(m.get("joint")), _number(m, "multiplier", 1.0), _number(m, "offset"))
+        for name, m in mimics
+        if m is not None
+    ]
+    return Pinocchio(pin.buildModelFromXML(ET.tostring(root, encoding="unicode")), damping, followed)
+
+
+def of_mjcf(path: Path) -> Program:
+    """Return MuJoCo's reading of a file, of one that MuJoCo refuses for what it looks like with that mended, else Pinocchio's."""
+    try:
+        return Mujoco(mujoco.MjModel.from_xml_path(str(path)))
+    except ValueError:
+        root = ET.parse(path).getroot()
+    for element in root.iter():
+        element.attrib.pop("material", None)
+        if element.tag == "default":
+            element.attrib.pop("group", None)
+        if element.tag == "inertial":
+            element.set("pos", element.get("pos", "0 0 0"))
+        if element.tag == "compiler":
+            element.set("meshdir", str(path.parent / element.get("meshdir", "")))
+    try:
+        return Mujoco(mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode")))
+    except ValueError:
+        return Pinocchio(pin.buildModelFromMJCF(str(path)), {}, [])
 
 
 def _number(element: ET.Element | None, key: str, usual: float = 0.0) -> float:
@@ -188,11 +227,3 @@ class Mujoco:
                 E[at, x] = 1.0
                 x += 1
         return E
-
-
-def program(path: Path, text: str) -> Program:
-    """Return the program that reads a file: Pinocchio for URDF, MuJoCo for MJCF."""
-    root = re.search(r"<(robot|mujoco|sdf)\b", text)
-    if root and root.group(1) == "mujoco":
-        return Mujoco(mujoco.MjModel.from_xml_path(str(path)))
-    return Pinocchio(text)

@@ -6,6 +6,7 @@ platform, a tree of its own with as many joints as there are struts, gives the s
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
@@ -45,7 +46,10 @@ class ArmForces:
     arms: np.ndarray  # (N, n) torques of the motors [N m]; without friction
 
 
-def strut_model(robot: Robot, bar: Lump) -> Callable[[np.ndarray, np.ndarray, np.ndarray], ReducedForces | ArmForces]:
+StrutModel = Callable[[np.ndarray, np.ndarray, np.ndarray], ReducedForces | ArmForces]  # q, v, a (N, nv), closed
+
+
+def strut_model(robot: Robot, bar: Lump = "U2") -> StrutModel:
     """Return what makes of a closed motion q, v, a (N, nv) the struts' forces `lower` and `upper` (N, k).
 
     A robot with three arms is a Delta, whose bar and end-effector `reduced_model` knows; others are `arm_model`s.
@@ -56,10 +60,8 @@ def strut_model(robot: Robot, bar: Lump) -> Callable[[np.ndarray, np.ndarray, np
     ends = [frame_id(robot.model, near) for near, _ in robot.file.struts.values()]
     arms = {_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}
     if len(arms) <= THREE:
-        delta = reduced_model(robot, bar)
-        return lambda q, v, a: tree_forces(delta, q, v, a)
-    parts = arm_model(robot)
-    return lambda q, v, a: arm_forces(parts, q, v, a)
+        return partial(tree_forces, reduced_model(robot, bar))
+    return partial(arm_forces, arm_model(robot))
 
 
 def arm_model(robot: Robot) -> ArmModel:

@@ -14,9 +14,9 @@ import pinocchio as pin
 from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
+from robodyn_pin.numbers import parsed
 from robodyn_pin.robot.cut_joints import Cut
 from robodyn_pin.robot.robot_file import Vector
-from robodyn_pin.robot.urdf_tree import number
 
 BESIDE = ("loop_closures.yaml", "../loop_closures.yaml", "../config/loop_closures.yaml", "config/loop_closures.yaml")
 MOTOR_WORDS = ("motor", "mot", "actuated", "actuator", "act", "drive", "servo", "active")
@@ -103,18 +103,19 @@ class Driven:
     gear: dict[str, float]
 
 
-def driven_joints(urdf: str, joints: list[str], path: Path) -> Driven | None:
+def driven_joints(urdf: str, joints: list[str]) -> Driven | None:
     """Return the joints that transmissions, ros2_control or their names say are driven; None where nothing does."""
     root = ET.fromstring(urdf)
     found: dict[str, float] = {}
+    why = "those with a <transmission>"
     for part in root.findall("transmission"):
-        ratio = part.find(".//mechanicalReduction")
-        value = 1.0 if ratio is None else number(_as_attribute(ratio), "value", 1.0, "transmission", path)
-        found |= {str(j.get("name")): value for j in part.findall("joint") if j.get("name") in joints}
+        said = (part.findtext(".//mechanicalReduction") or "").strip()
+        ratio = parsed(said) if said else 1.0
+        if ratio is None:  # the name of a macro that was not expanded
+            why = f"those with a <transmission>; {said!r} for <mechanicalReduction> is no number, left out: give 'gear' of the run file"
+        found |= {str(j.get("name")): ratio or 1.0 for j in part.findall("joint") if j.get("name") in joints}
     if found:
-        return Driven(
-            tuple(found), "those with a <transmission>", {j: r for j, r in found.items() if r not in (0.0, 1.0)}
-        )
+        return Driven(tuple(found), why, {j: r for j, r in found.items() if r != 1.0})
     commanded = [
         str(joint.get("name"))
         for joint in root.iterfind("ros2_control/joint")
@@ -129,11 +130,6 @@ def driven_joints(urdf: str, joints: list[str], path: Path) -> Driven | None:
     if active and len(active) < len(joints):
         return Driven(tuple(active), "those whose names do not say passive", {})
     return None
-
-
-def _as_attribute(element: ET.Element) -> ET.Element:
-    """Return an element whose number is an attribute."""
-    return ET.Element(element.tag, value=(element.text or "").strip())
 
 
 def _words(name: str) -> list[str]:

@@ -56,6 +56,10 @@ def _merged(path: Path) -> ET.Element:
     while (parent := root.find(".//include/..")) is not None:
         k, include = next((k, x) for k, x in enumerate(parent) if x.tag == "include")
         included = path.parent / include.get("file", "")
+        if not included.is_file():
+            raise BadFile(
+                f"{path} includes {include.get('file', '')!r}, which is not there; take the <include> out, or bring that file"
+            )
         parent[k : k + 1] = list(read_xml(read_text(included), included))
     for section in list(root):
         first = root.find(section.tag)

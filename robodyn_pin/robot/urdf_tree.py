@@ -218,8 +218,8 @@ def _check_inertial(link: ET.Element, path: Path) -> None:
         if lacking:
             what = f"no <{tag}>" if found is None else f"a <{tag}> without {', '.join(lacking)}"
             raise BadFile(
-                f"{path}: link {link.get('name')!r} has an <inertial> with {what}; an <inertial> says mass and inertia (ixx ... izz), or "
-                "is left out"
+                f"{path}: link {link.get('name')!r} has an <inertial> with {what}; give mass and inertia (ixx ... izz), or leave the "
+                "<inertial> out"
             )
 
 

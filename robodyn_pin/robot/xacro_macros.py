@@ -40,4 +40,6 @@ def expanded(path: Path) -> str:
                 f"{path}: it takes parts of the package {lost[0]!r}, which was not found in the folders above it, and in {places_said()}: "
                 "put the folder of that name there, or expand the file where ROS is, xacro FILE.xacro > FILE.urdf"
             ) from None
-        raise BadFile(f"{path}: xacro does not understand it: {' '.join(str(error).split())}") from None
+        raise BadFile(
+            f"{path}: xacro does not understand it: {' '.join(str(error).split())}; correct it there, or expand the file where ROS is, xacro FILE.xacro > FILE.urdf"
+        ) from None
