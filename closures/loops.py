@@ -12,6 +12,7 @@ from robodyn_pin.closures.batch import Batch, Placed
 from robodyn_pin.closures.elimination import EliminationPlan, elimination_plan, unreduced
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling, equations
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError, UnknownName
 
 
@@ -72,7 +73,7 @@ class Loops:
     def _frame(self, name: str) -> pin.Frame:
         if not self.model.existFrame(name):
             raise UnknownName("frame", name, self.model.name, [f.name for f in self.model.frames])
-        return self.model.frames[self.model.getFrameId(name)]
+        return self.model.frames[frame_id(self.model, name)]
 
     def evaluate(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
         """Residual, Jacobian and drift at q (N, nv) and v (N, nv); without v the drift is that of rest, zero."""

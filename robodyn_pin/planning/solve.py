@@ -58,7 +58,7 @@ def fastest(
             free.
         objective: "time"; or "speed", the integral of z over s, as in Gnad et al., eq. (43).
         jerk: False leaves the jerk limits out.
-        reduced: strut forces come from the reduced model of a Delta.
+        reduced: strut forces come from the reduced model.
         iterations: most iterations of each search; a motion of which the search ended before the optimum keeps the
             limits, too.
 
