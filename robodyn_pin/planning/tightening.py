@@ -102,10 +102,10 @@ class Tightening:
         for tries in range(1, TRIES + 1):
             x = origin + SHRINK**tries * (near.x - origin)
             usable = self.start or x.max() > grid.slow_y
-            if usable and strictly_feasible(grid.constraints, x) and np.isfinite(self.objective.value(x)):
-                warm = minimise(self.objective, grid.constraints, x, gap=WARM_GAP, iterations=self.iterations)
+            if usable and strictly_feasible(grid.search_limits, x) and np.isfinite(self.objective.value(x)):
+                warm = minimise(self.objective, grid.search_limits, x, gap=WARM_GAP, iterations=self.iterations)
                 break
-        if (warm and warm.converged) or not strictly_feasible(grid.constraints, cold_start):
+        if (warm and warm.converged) or not strictly_feasible(grid.search_limits, cold_start):
             return warm
-        cold = minimise(self.objective, grid.constraints, cold_start, iterations=self.iterations)
+        cold = minimise(self.objective, grid.search_limits, cold_start, iterations=self.iterations)
         return warm if warm and self.objective.value(warm.x) < self.objective.value(cold.x) else cold
