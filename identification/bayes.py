@@ -33,16 +33,12 @@ class Gaussian:
 
     def inside(self, theta: np.ndarray, level: float = 0.95) -> np.ndarray:
         """Which parameters (..., p) lie in the ellipsoid that holds `level` of the distribution, (15)."""
-        from scipy.stats import chi2
-
-        return np.asarray(self.distances(theta) <= chi2.ppf(level, len(self.mean)))
+        return np.asarray(self.distances(theta) <= _chi_squared(level, len(self.mean)))
 
     def ellipsoid(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Half axes (p,) of that ellipsoid, longest first, and their directions (p, p), one a column."""
-        from scipy.stats import chi2
-
         values, directions = np.linalg.eigh(self.covariance)
-        return np.sqrt(chi2.ppf(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
+        return np.sqrt(_chi_squared(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,13 @@ class Observed:
     gamma: float = 1.0
 
 
+def _chi_squared(level: float, freedom: int) -> float:
+    """What a chi-squared number stays below with probability `level`; without scipy.stats, which loads for half a second."""
+    from scipy.special import gammaincinv
+
+    return 2 * float(gammaincinv(freedom / 2, level))
+
+
 def infer(model: Model, evidence: Observed) -> Posterior:
     """The most probable parameters (12) and their covariance (13).
 
@@ -71,7 +74,7 @@ def infer(model: Model, evidence: Observed) -> Posterior:
         SolverFailed: no minimum found.
     """
     from scipy.optimize import least_squares
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     z, sigma, prior = evidence.z, evidence.sigma, evidence.prior
     s = prior.deviations
@@ -93,7 +96,7 @@ def infer(model: Model, evidence: Observed) -> Posterior:
         raise SolverFailed(f"no most probable parameters found: {found.message}", found.message)
     J, misfit = slope(found.x), 2 * float(found.cost)
     covariance, at_bound = np.linalg.inv(J.T @ J) * np.outer(s, s), found.x < least + 1e-3 * np.abs(least)
-    return Posterior(prior.mean + s * found.x, covariance, misfit, float(chi2.sf(misfit, len(z))), at_bound)
+    return Posterior(prior.mean + s * found.x, covariance, misfit, float(chdtrc(len(z), misfit)), at_bound)
 
 
 @dataclass(frozen=True)
