@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import chdtrc, gammaincinv
 
 from robodyn_pin.errors import SolverFailed
 
@@ -33,12 +34,16 @@ class Gaussian:
 
     def inside(self, theta: np.ndarray, level: float = 0.95) -> np.ndarray:
         """Which parameters (..., p) lie in the ellipsoid that holds `level` of the distribution, (15)."""
-        return np.asarray(self.distances(theta) <= _chi_squared(level, len(self.mean)))
+        return np.asarray(self.distances(theta) <= self._reach(level))
 
     def ellipsoid(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Half axes (p,) of that ellipsoid, longest first, and their directions (p, p), one a column."""
         values, directions = np.linalg.eigh(self.covariance)
-        return np.sqrt(_chi_squared(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
+        return np.sqrt(self._reach(level) * values[::-1]), directions[:, ::-1]
+
+    def _reach(self, level: float) -> float:
+        """The squared distance within which `level` of the distribution lies: a quantile of chi-square."""
+        return float(2 * gammaincinv(len(self.mean) / 2, level))
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,6 @@ class Observed:
     gamma: float = 1.0
 
 
-def _chi_squared(level: float, freedom: int) -> float:
-    """What a chi-squared number stays below with probability `level`; without scipy.stats, which loads for half a second."""
-    from scipy.special import gammaincinv
-
-    return 2 * float(gammaincinv(freedom / 2, level))
-
-
 def infer(model: Model, evidence: Observed) -> Posterior:
     """The most probable parameters (12) and their covariance (13).
 
@@ -74,7 +72,6 @@ def infer(model: Model, evidence: Observed) -> Posterior:
         SolverFailed: no minimum found.
     """
     from scipy.optimize import least_squares
-    from scipy.special import chdtrc
 
     z, sigma, prior = evidence.z, evidence.sigma, evidence.prior
     s = prior.deviations
