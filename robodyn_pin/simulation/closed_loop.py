@@ -6,22 +6,22 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.dynamics.equations import driving, forward_dynamics
+from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.elastic_drives import Drives
 from robodyn_pin.robot.limits import torque_limits
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSpec
 from robodyn_pin.simulation.controllers import Controller, by_motor, filtered_rate, follow_motion
 from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
 from robodyn_pin.simulation.model_torques import parts
-from robodyn_pin.simulation.schemes import Scheme
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
 from robodyn_pin.simulation.stages import Stage, stages_of, started
+from robodyn_pin.simulation.stepping import stepper_of
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 SINES = 12  # of a disturbance
@@ -158,19 +158,20 @@ def track_motion(
     limits, added = saturation(robot, spec), disturbances(robot, controller)
     pushes = added if pushes is None else added + pushes
     stages = stages_of(robot, controller, drives)
-    moved, scheme = stages[0].robot, stages[0].scheme
+    moved = stages[0].robot
     verdict = stability(moved, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        state = started(robot, moved, ref, drives)
+        stepper = stepper_of(stages[0].scheme)
+        at = stepper.begin(*started(robot, ref, drives), moved.home, lambda _: "the start of the reference")
         for k in range(n):
             for stage in stages[1:]:
                 if stage.begin == k:
-                    moved, scheme = stage.robot, stage.scheme
-            q = encoded(robot, state.q @ moved.motors.S.T + moved.motors.offset, encoder_bits)[0]
+                    stepper = stepper_of(stage.scheme)
+            q = encoded(robot, moved.motors.S @ at.q + moved.motors.offset, encoder_bits)
             e = ref.q[k] - q
             if (off := ~(np.abs(e) < lost)).any():  # not a number counts
                 where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
@@ -183,29 +184,16 @@ def track_motion(
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
                 controller.hear(k, q, tau)
-                kept.append((q, tau, wanted, state.q[0], state.v[0]))
-                state = state if k == n - 1 else advance(moved, state, tau + pushes[k], controller.step, scheme)
+                kept.append((q, tau, wanted, at.q, at.cd))
+                at = at if k == n - 1 else stepper.held(at, controller.step, tau + pushes[k])
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
-    q, tau, commanded, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
-    t = np.arange(n) / spec.rate
-    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, stages, verdict, scheme.why)
-
-
-def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:
-    """The closed state (one sample) after some time [s] under constant motor torques tau (n,)."""
-
-    def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
-        return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
-
-    def push(_: float, at: State, rate: np.ndarray) -> np.ndarray:
-        return driving(robot, at, tau[None])[0]
-
-    S, offset, start = robot.coordinates.S, robot.coordinates.offset, state.q[0]
-    c, cd = scheme.step(0.0, S @ start + offset, S @ state.v[0], time, accelerate, push, start)
-    return robot.close(c[None], cd[None], 0 * c[None], start)
+        q, tau, commanded, joints, cd = (np.array(x) for x in zip(*kept, strict=True))
+        rates = project(moved.loops, moved.coordinates.S, joints, cd)[1]
+    t, why = np.arange(n) / spec.rate, stages[-1].scheme.why
+    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, stages, verdict, why)
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:

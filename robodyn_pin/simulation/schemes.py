@@ -1,12 +1,10 @@
 """Which scheme of integration a robot needs: Runge-Kutta where everything is smooth enough, else one in which friction sticks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
+from robodyn_pin.dynamics.equations import Wrench, coordinate_efforts, state_mass_matrix
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.simulation.sticking import Sticking, sticking
@@ -19,54 +17,35 @@ RESOLVED = (
 MOST_STEPS = 200  # of integration between two samples
 
 
-Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques or accelerations
-Push = Callable[[float, State, np.ndarray], np.ndarray]
-
-
 @dataclass(frozen=True)
 class Scheme:
     """How to go from one sample to the next."""
 
+    robot: Robot
     steps: int
     sticking: Sticking | None  # None: Runge-Kutta
     why: str
-
-    def step(
-        self, t: float, c: np.ndarray, cd: np.ndarray, h: float, accelerate: Function, push: Push, near: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """c, c' (d,) after h [s] from t.
-
-        Args:
-            accelerate: of all forces, for Runge-Kutta. push: driving efforts (d,) alone, at a time, a state and c' (d,) there.
-            near: joint positions (nv,) where closing begins.
-
-        Raises:
-            ClosureFailed: out of reach on the way.
-        """
-        part = h / self.steps
-        for k in range(self.steps):
-            if self.sticking is None:
-                c, cd = runge_kutta(accelerate, t + k * part, c, cd, part)
-                continue
-            c, cd, _ = self.sticking.step(c, cd, part, partial(push, t + (k + 0.5) * part), near)
-        return c, cd
+    wrench: Wrench | None = None  # that acts all the time
 
 
-def scheme_of(robot: Robot, states: State, step: float) -> Scheme:
+def scheme_of(robot: Robot, states: State, step: float, wrench: Wrench | None = None) -> Scheme:
     """The scheme for steps [s] near some closed states.
 
     Raises:
         RobodynError: friction in balls and pins that is so steep that the robot is not simulated.
     """
-    rate, swings = decay(robot, states), oscillation(robot, states) * step / RESOLVED
+    swings = oscillation(robot, states) * step / RESOLVED
     if 2 * swings > MOST_STEPS:
         raise RobodynError(
             f"robot {robot.name!r}: a spring is so stiff against its masses that it swings {swings * RESOLVED / step / (2 * np.pi):.4g} "
             f"times a second, for which a sample would take {2 * swings:.3g} steps of integration, at most {MOST_STEPS} are done; sample "
             "faster, or leave the spring out"
         )
-    if rate * step <= STIFFEST * max(1.0, swings):
-        return Scheme(max(1, int(np.ceil(swings))), None, "Runge-Kutta of order 4: no friction is steep within a step")
+    remembers = any(effort.memory for effort in robot.efforts)
+    rate = 0.0 if remembers else decay(robot, states)
+    if not remembers and rate * step <= STIFFEST * max(1.0, swings):
+        steps = max(1, int(np.ceil(swings)))
+        return Scheme(robot, steps, None, "Runge-Kutta of order 4: no friction is steep within a step", wrench)
     apart = sticking(robot)
     left = decay(apart.rest, states) * step / STIFFEST
     if left > MOST_STEPS:
@@ -75,11 +54,14 @@ def scheme_of(robot: Robot, states: State, step: float) -> Scheme:
             f"take {left:.3g} steps of integration, at most {MOST_STEPS} are done; give it a wider change of sign ('width')"
         )
     steps = max(1, int(np.ceil(left)), int(np.ceil(2 * swings)))
-    why = (
-        "friction that sticks, implicit, of order 2 between its changes: its change of sign, "
-        f"{rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
+    cause = (
+        "some of it remembers the motion before"
+        if remembers
+        else f"its change of sign, {rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
     )
-    return Scheme(steps, apart, why)
+    return Scheme(
+        robot, steps, apart, f"friction that sticks, implicit, of order 2 between its changes: {cause}", wrench
+    )
 
 
 def decay(robot: Robot, states: State) -> float:
@@ -108,17 +90,3 @@ def spring_stiffness(robot: Robot, states: State) -> np.ndarray:
             along = effort.rows @ states.T
             K += effort.initial[0] * along.transpose(0, 2, 1) @ along
     return K
-
-
-def runge_kutta(
-    accelerate: Function, t: float, c: np.ndarray, cd: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """c, c' (d,) after one step h [s] of order 4 from t."""
-    middle, a1 = t + h / 2, accelerate(t, c, cd)
-    v2 = cd + h / 2 * a1
-    a2 = accelerate(middle, c + h / 2 * cd, v2)
-    v3 = cd + h / 2 * a2
-    a3 = accelerate(middle, c + h / 2 * v2, v3)
-    v4 = cd + h * a3
-    a4 = accelerate(t + h, c + h * v3, v4)
-    return c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)

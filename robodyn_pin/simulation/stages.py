@@ -8,7 +8,7 @@ from robodyn_pin.dynamics.equations import along, coordinate_efforts, motor_map
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.robot.elastic_drives import Drives, joint_side, with_springs
 from robodyn_pin.robot.payload import loaded
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.controllers import Controller, Reference
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
 
@@ -54,18 +54,18 @@ def _scheme_along(robot: Robot, controller: Controller) -> Scheme:
     return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
-def started(robot: Robot, moved: Robot, ref: Reference, drives: Drives | None) -> State:
-    """The state (one sample) at the start of the reference: of motors, from where springs hold the joints in balance.
+def started(robot: Robot, ref: Reference, drives: Drives | None) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and rates at the start of the reference: of motors, with joints where springs hold them in balance.
 
     Args:
-        robot: rigid. moved: as it is simulated.
+        robot: rigid, even if its drives yield.
 
     Raises:
         ClosureFailed: the robot cannot be there. RobodynError: the springs do not hold it.
     """
     c, cd, cdd = ref.c[:1], ref.cd[:1], ref.cdd[:1]
     if drives is None:
-        return moved.close(c, cd, 0 * c)
+        return c[0], cd[0]
     carried, rotors = joint_side(robot), ref.q[:1] - robot.motors.offset
     for _ in range(STEPS):
         state = carried.close(c, cd, cdd)
@@ -76,8 +76,7 @@ def started(robot: Robot, moved: Robot, ref: Reference, drives: Drives | None) -
         step = np.linalg.solve(K, missing[0])
         c = c + step
         if np.abs(step).max() <= SETTLED:
-            turning = np.hstack([cd, (B @ cd[..., None])[..., 0]])
-            return moved.close(np.hstack([c, rotors]), turning, 0 * turning)
+            return np.r_[c[0], rotors[0]], np.r_[cd[0], B[0] @ cd[0]]
     raise RobodynError(
         f"the springs in the drives do not hold robot {robot.name!r} where the motion starts; are the stiffnesses in N m/rad?"
     )
