@@ -1,4 +1,4 @@
-"""Laws of control and drives that yield: a load that nobody tells of, friction that does not chatter, resonances by a chirp. Simulated."""
+"""Laws of control and drives that yield: a load that nobody tells of, resonances by a chirp. Simulated."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ FAR = 12  # [Hz] above the bandwidth of the loop: what counts as a resonance of 
 
 
 def study() -> Section:
-    rows = (*payload_rows(), *chatter_rows(), *resonance_rows())
+    rows = (*payload_rows(), *resonance_rows())
     return Section(
         "Laws of control, drives that yield", "python figures/make.py laws", rows,
         "All SIMULATED. Small Delta (all its parameters assumed) along `examples/delta3_pick_motion.yaml`, 1 kHz, bandwidth 10 Hz, damping 1; 0.5 kg comes onto the "
@@ -97,35 +97,6 @@ def payload_rows() -> Iterator[Row]:
 def largest(found: Tracking, begin: float, end: float) -> np.ndarray:
     part = (found.t >= begin) & (found.t < end)
     return np.asarray(np.abs(found.error[part]).max(axis=0))
-
-
-def chatter_rows() -> Iterator[Row]:
-    """The Delta held at rest, its controller's friction 30 % above its own, encoders of 18 bits."""
-    robot = load("delta3")
-    model = replace(
-        robot,
-        efforts=tuple(
-            replace(e, spec=e.spec.model_copy(update={"initial": (1.3 * e.initial).tolist()})) for e in robot.efforts
-        ),
-    )
-    still = FourierMotion(rate=500, duration=0.5, period=1, centre=dict.fromkeys(robot.coordinates.names, 0.3))
-    for at in ("desired", "measured"):
-        given = {
-            "law": "passivity",
-            "rate": 2000,
-            "bandwidth": 10,
-            "damping": 1,
-            "friction": at,
-            "friction_width": 0.002,
-        }
-        given["disturbance"] = {"torque": {"phi1": 0.1}}
-        found = track_motion(*prepare(robot, model, still, ControllerFile.model_validate(given)), 18)
-        away = found.commanded - np.median(found.commanded, axis=0)
-        changes = sum(int((np.diff(np.sign(x[np.abs(x) > 0.1])) != 0).sum()) for x in away.T)
-        yield Row(
-            f"Delta held at rest for 0.5 s, encoders of 18 bits, friction at {at} rates: changes of sign of the torques about their medians, beyond 0.1 N m",
-            "0" if at == "desired" else "reported", str(changes), changes == 0 if at == "desired" else None,
-        )  # fmt: skip
 
 
 def resonance_rows() -> Iterator[Row]:
