@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure, held_by
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.equations import Wrench, along, motor_torques, tree_efforts, tree_load
 from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
 from robodyn_pin.dynamics.rigid_loads import with_loads
@@ -100,8 +101,8 @@ def reactions(
         for name, moment in rubbing:
             _rub(model, data, framed[name], moment[i], outside)
         if wrench is not None:
-            frame = model.frames[model.getFrameId(wrench.frame)]
-            turned = pin.SE3(data.oMf[model.getFrameId(wrench.frame)].rotation, np.zeros(3)).actInv(
+            frame = model.frames[frame_id(model, wrench.frame)]
+            turned = pin.SE3(data.oMf[frame_id(model, wrench.frame)].rotation, np.zeros(3)).actInv(
                 pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i])
             )
             outside[frame.parentJoint] += frame.placement.act(turned)
@@ -113,7 +114,7 @@ def reactions(
 
 def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, outside: pin.StdVec_Force) -> None:
     """Add a closure's force to both of its bodies, in their joint frames."""
-    a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
+    a, b = (model.frames[frame_id(model, name)] for name in (closure.frame_a, closure.frame_b))
     in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
     a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
     force = pin.Force(held_by(closure.kind, a_to_b, lam))  # on b, along a's axes, at b's point
@@ -125,5 +126,5 @@ def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, 
 def _rub(model: pin.Model, data: pin.Data, closure: Closure, moment: np.ndarray, outside: pin.StdVec_Force) -> None:
     """Add the friction of a closure: `moment` (3,), along the world's axes, turns body a and holds body b back."""
     for frame, sign in ((closure.frame_a, 1.0), (closure.frame_b, -1.0)):
-        joint = model.frames[model.getFrameId(frame)].parentJoint
+        joint = model.frames[frame_id(model, frame)].parentJoint
         outside[joint] += pin.Force(np.zeros(3), sign * data.oMi[joint].rotation.T @ moment)

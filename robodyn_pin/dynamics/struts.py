@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.closures.batch import Placed
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.robot.robot import Robot, State
 
@@ -101,7 +102,7 @@ def held_struts(robot: Robot) -> list[Held]:
     for name, (near, far) in robot.file.struts.items():
         if far not in ends:
             raise UnknownName("closure at the strut end", far, f"robot {robot.name!r}", ends)
-        upper, lower = (model.frames[model.getFrameId(end)] for end in (near, far))
+        upper, lower = (model.frames[frame_id(model, end)] for end in (near, far))
         bodies = [lower.parentJoint]
         while bodies[-1] not in (upper.parentJoint, 0):
             bodies.append(model.parents[bodies[-1]])

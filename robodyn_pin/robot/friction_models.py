@@ -150,7 +150,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
         case "coulomb" | "load":
             columns = [sign]
         case "stribeck":
-            columns = [sign, sign * _faded(xd / spec.speed), xd]
+            columns = [sign, sign * faded(xd / spec.speed), xd]
         case "saturating":
             columns = [sign, np.tanh(xd / spec.speed)]
         case "quadratic":
@@ -181,7 +181,7 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
-        falling = _faded(xd / spec.speed) if spec.model == "stribeck" else none
+        falling = faded(xd / spec.speed) if spec.model == "stribeck" else none
         if spec.model == "position":
             return np.stack(_over_places(spec, x, xd, by_width), axis=-1)
         columns = {
@@ -194,7 +194,7 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     else:
         assert spec.speed is not None
         ratio = xd / spec.speed
-        rising = np.tanh(xd / (spec.width or WIDTH)) * _faded(ratio) * 2 * ratio**2 / spec.speed
+        rising = np.tanh(xd / (spec.width or WIDTH)) * faded(ratio) * 2 * ratio**2 / spec.speed
         columns = {"stribeck": [none, rising, none], "saturating": [none, _slope_of_tanh(xd, spec.speed)]}
     return np.stack(columns[spec.model], axis=-1)
 
@@ -211,7 +211,7 @@ def _over_places(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, f: np.ndarray)
     return [way * hat for way in ways for hat in hats]
 
 
-def _faded(ratio: np.ndarray) -> np.ndarray:
+def faded(ratio: np.ndarray) -> np.ndarray:
     """exp(-ratio^2), zero where it counts for nothing: numbers too small to be normal make factors a hundred times slower."""
     return np.exp(-np.minimum(ratio**2, FADED)) * (ratio**2 < FADED)
 

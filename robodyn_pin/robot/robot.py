@@ -11,6 +11,7 @@ import pinocchio as pin
 from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import BadFile, ShapeMismatch
@@ -295,7 +296,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
     for link in carriers:
-        if (joint := model.frames[model.getFrameId(link)].parentJoint) > 0:
+        if (joint := model.frames[frame_id(model, link)].parentJoint) > 0:
             file = file.apart(body_name(model, joint))
     model.gravity.linear = np.array(file.gravity)
     name_frames(model, file.frames, where)
