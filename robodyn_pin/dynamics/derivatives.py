@@ -111,6 +111,11 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
     bearing = [effort for effort in robot.efforts if effort.bears]
     if not bearing:
         return Moved(state, found)
+    if held := [effort for effort in bearing if effort.carriers]:
+        raise RobodynError(
+            f"friction 'load' of {held[0].name!r} grows with {held[0].grows_with}, of which there are no derivatives; give robot "
+            f"{robot.name!r} 'coulomb' friction there instead"
+        )
     if robot.borne is not None:
         raise RobodynError(
             f"robot {robot.name!r} bears loads of an estimate that its files do not say; write the identified robot and load it again"
@@ -125,7 +130,7 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
             assert said is not None  # checked when the robot was built
             value, slope = (tau, tau_slopes) if said.motor else (rigid.tree, bodies)
             parts.append(np.sign(value[:, said.number] / said.gear)[:, None] * slope[:, :, said.number] / said.gear)
-        loads[effort.rows.tobytes()] = np.stack(parts, axis=2)
+        loads[effort.load_key] = np.stack(parts, axis=2)
     return Moved(state, found, loads)
 
 
@@ -166,7 +171,9 @@ def inverse_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cd
     return Derivatives(tau, *slopes, lambda: _per_parameter(robot, asked.moved.state))
 
 
-def forward_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray) -> AccelerationDerivatives:
+def forward_dynamics_derivatives(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray
+) -> AccelerationDerivatives:
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors), and their derivatives by c, c', tau and the parameters.
 
     Raises:

@@ -109,7 +109,7 @@ def _along_axes(robot: Robot, effort: Effort, moved: Moved) -> tuple[np.ndarray,
     if effort.bears:
         assert moved.loads is not None  # `asked_of` and `regressor_slopes` work them out before
         assert state.loads is not None
-        load, key = state.loads[rows.tobytes()], rows.tobytes()
+        load, key = state.loads[effort.load_key], effort.load_key
         return f * load[:, :, None], slopes * load[:, :, None, None] + f[..., None] * moved.loads[key][:, :, :, None]
     return f, slopes
 

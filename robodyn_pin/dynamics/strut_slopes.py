@@ -12,7 +12,7 @@ from robodyn_pin.closures.kinds import COUPLING, DISTANCE, KINDS
 from robodyn_pin.closures.variations import Varied, rate_slopes, varied
 from robodyn_pin.dynamics.derivatives import Asked, Derivatives, asked_of, torque_slopes
 from robodyn_pin.dynamics.loads import quantities
-from robodyn_pin.dynamics.multipliers import closure_forces, multipliers
+from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
 from robodyn_pin.dynamics.struts import Held, held_struts, strut_loads
 from robodyn_pin.errors import RobodynError
