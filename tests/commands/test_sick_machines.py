@@ -151,7 +151,11 @@ print(np.abs(rp.inverse_dynamics(robot, c, still, still)).max())
 
 def test_where_nothing_can_be_written_pinocchio_computes_and_one_line_says_so(tmp_path):
     """A file system that is read-only to root, too: mode bits are not."""
-    environment = os.environ | {"HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "none"), "TMPDIR": str(tmp_path)}
+    environment = os.environ | {
+        "HOME": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "none"),
+        "TMPDIR": str(tmp_path),
+    }
     command = ["unshare", "-m", "sh", "-c", READ_ONLY, "sh", tmp_path, sys.executable, BATCH]
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment)

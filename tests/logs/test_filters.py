@@ -34,7 +34,10 @@ def test_filters_do_what_scipy_does(path, order, cutoff):
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(x).max())
     frequency = np.linspace(0, 3, 7)
     np.testing.assert_allclose(
-        lowpass.response(frequency, 1000.0, "log"), np.abs(sosfreqz(sections, frequency)[1]) ** 2, rtol=1e-9, atol=1e-300
+        lowpass.response(frequency, 1000.0, "log"),
+        np.abs(sosfreqz(sections, frequency)[1]) ** 2,
+        rtol=1e-9,
+        atol=1e-300,
     )
 
 
