@@ -1,6 +1,7 @@
 """Factors between joints and motors behind parallelograms: by hand, and by the torques of an arm without its linkage."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -29,7 +30,7 @@ def test_motors_bear_what_the_serial_arm_asks_of_its_joints(name):
     """With a linkage that weighs nothing, factors of j1 to j6 take Newton and Euler's efforts of the plain tree to the motors."""
     robot = with_masses(load(name), dict.fromkeys(("crank", "rod"), LIGHT))
     assert {"crank", "rod"} <= set(robot.bodies)
-    robot = Robot(**{**vars_of(robot), "efforts": ()})
+    robot = replace(robot, efforts=())
     rng, names = np.random.default_rng(1), [f"j{k}" for k in range(1, 7)]
     c = robot.coordinates.S @ robot.home + 0.2 * rng.uniform(-1, 1, (5, 6))
     cd, cdd = rng.normal(size=(2, 5, 6))
@@ -39,10 +40,6 @@ def test_motors_bear_what_the_serial_arm_asks_of_its_joints(name):
     for k in range(5):
         serial = pin.rnea(robot.model, data, state.q[k], state.v[k], state.a[k])[columns]
         np.testing.assert_allclose(factors.T @ serial, tau[k], atol=1e-9 * np.abs(tau[k]).max())
-
-
-def vars_of(robot: Robot) -> dict:
-    return {name: getattr(robot, name) for name in robot.__dataclass_fields__}
 
 
 def test_positions_are_those_of_the_closed_loops():
