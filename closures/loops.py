@@ -43,6 +43,8 @@ class Loops:
         self._live = [d.extract() for d in self._datas]  # references: filled anew by every calc
         self._calc = [(anchor.calc, data) for anchor, data in zip(self._models, self._datas, strict=True)]
         self._couplings = {c.name: self._coupling_row(c) for c in closures if isinstance(c, Coupling)}
+        # What a shaft's turn does to the joints, by shaft and start: whoever closes the loops keeps it here.
+        self.turns: dict[tuple[int, bytes, bytes, bytes], np.ndarray | None] = {}
         self._plans: dict[bytes, EliminationPlan | None] = {}
         self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
 

@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import Closure, held_by
 from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.equations import Wrench, along, motor_torques, tree_efforts, tree_load
+from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.dynamics.struts import StrutLoads, strut_loads
 from robodyn_pin.robot.robot import Robot, State
 
@@ -77,31 +78,6 @@ def constraint_forces(
     return ConstraintForces(found.multipliers, struts, found.tau)
 
 
-def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
-    """lam (N, m) with J'lam = rest (N, nv); of several at once lam (N, m, k) and rest (N, nv, k)."""
-    if rest.ndim == 2:
-        return multipliers(robot, state, rest[..., None])[..., 0]
-    m, S = robot.loops.size, robot.coordinates.S
-    lam = np.zeros((len(rest), m, rest.shape[2]))
-    for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
-        part = slice(begin, begin + robot.loops.chunk)
-        J = robot.loops.jacobian(state.q[part])
-        K = stacked(J, S).transpose(0, 2, 1)
-        if K.shape[1] == K.shape[2]:
-            lam[part] = np.linalg.solve(K, rest[part])[:, :m]
-        else:
-            lam[part] = np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part]
-    return lam
-
-
-def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:
-    """Multipliers lam (N, m) by closure, (N, rows) each."""
-    return {
-        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
-        for closure in robot.loops.closures
-    }
-
-
 def reactions(
     robot: Robot, state: State, named: dict[str, np.ndarray], wrench: Wrench | None = None
 ) -> dict[str, np.ndarray]:
@@ -115,7 +91,8 @@ def reactions(
     model, data = robot.model, robot.model.createData()
     carried = np.empty((len(state.q), model.njoints, 6))
     framed = {closure.name: closure for closure in robot.loops.closures if isinstance(closure, Closure)}
-    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v).items()]
+    state = with_loads(robot, state)
+    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v, state.loads).items()]
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
         pin.framesForwardKinematics(model, data, q)

@@ -54,7 +54,7 @@ def strut_loads(robot: Robot, state: State, named: dict[str, np.ndarray]) -> Str
     V, A = placed.motions(state.v, state.a)
     columns = []
     for strut in held_struts(robot):
-        along, far = along_strut(placed, strut), _closed_end(robot, placed, strut, named)
+        along, far = along_strut(placed, strut), closed_end(robot, placed, strut, named)
         near = sum(_lifting(robot, placed, V[joint], A[joint], joint) for joint in strut.bodies) - far
         columns.append([_split(far, along), _split(-near, along)])
     (lower, lower_across), (upper, upper_across) = (
@@ -84,7 +84,7 @@ def along_strut(placed: Placed, strut: Held) -> np.ndarray:
     return d / np.linalg.norm(d, axis=0)
 
 
-def _closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
+def closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
     """Force on the strut at its closed end, world axes (3, N)."""
     closure = robot.loops.closures[strut.closure]
     kind = KINDS[closure.kind]
