@@ -227,9 +227,7 @@ def rub_inside(m: Machine, desk: Desk, out):
             e = m.balls.curve[i]
             f = curve(m.turning, e, 0.0, speed, np.tanh(speed / m.turning.width[e])) / speed
             for k in range(len(out)):
-                out[k] += f * (
-                    w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5])
-                )
+                out[k] += f * (w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5]))
 
 
 @inlined
