@@ -79,10 +79,6 @@ class JerkProfile:
         _, *rates = self._after(k, x * np.diff(self.times)[k])
         return rates[0], rates[1], rates[2]
 
-    def s_in(self, k: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return s (N,) at these places."""
-        return np.clip(self._after(k, x * np.diff(self.times)[k])[0], 0.0, 1.0)
-
     def _after(self, k: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """s and its derivatives a time t (N,) after the begin of intervals k (N,)."""
         s, v, a, j = self.begin[k].T

@@ -37,7 +37,8 @@ class Plan:
     limits: Limits
     profile: Profile | JerkProfile
     terms: Terms  # at the knots of the profile
-    dense: LimitCheck  # of the limits on a grid ten times finer
+    # Of the limits on a grid ten times finer; in closed form at both sides of the knots, where the largest shares are.
+    dense: LimitCheck
     scaling_cost: float  # share of the time by which the whole motion was slowed to keep limits between the knots
     history: tuple[float, ...]  # objective of each iterate, of travel time [s]; all iterates are feasible at the knots
     converged: bool

@@ -4,9 +4,9 @@ import numpy as np
 
 from robodyn_pin.planning.jerk_profile import JerkProfile, jerk_profile
 from robodyn_pin.planning.limit_check import check_profile
-from robodyn_pin.planning.path_dynamics import JointPath, joint_path_at
+from robodyn_pin.planning.path_dynamics import joint_path_at
 from robodyn_pin.planning.plan import Plan
-from robodyn_pin.planning.problem import DENSE, Problem
+from robodyn_pin.planning.problem import Problem
 from robodyn_pin.planning.terms import terms_along
 
 DERIVATIVES = ("velocity", "acceleration", "jerk")
@@ -33,18 +33,13 @@ def point_to_point(problem: Problem) -> Plan | None:
 
 
 def _plan(problem: Problem, profile: JerkProfile) -> Plan | None:
-    steps = np.full(profile.intervals, DENSE)
-    k, x = np.repeat(np.arange(profile.intervals), DENSE), np.tile(np.arange(DENSE) / DENSE, profile.intervals)
-    dense = _joint_path(problem, np.append(profile.s_in(k, x), 1.0))
-    checked = check_profile(problem.dynamics, dense, problem.limits, profile, steps)
+    """The plan, checked at both sides of every knot: between them the acceleration is linear in time, the jerk constant."""
+    third = "jerk" in problem.limits.kinds
+    at_knots = joint_path_at(problem.dynamics, problem.path, profile.s, third)
+    checked = check_profile(problem.dynamics, at_knots, problem.limits, profile, np.ones(profile.intervals, int))
     if not checked.worst <= OVER:
         return None
-    at_knots = dense.at(slice(None, None, DENSE))
     terms = terms_along(problem.dynamics, at_knots, problem.limits, np.ones(len(at_knots.s)))
     return Plan(
         problem.dynamics, problem.path, problem.limits, profile, terms, checked, 0.0, (profile.time,), converged=True
     )
-
-
-def _joint_path(problem: Problem, s: np.ndarray) -> JointPath:
-    return joint_path_at(problem.dynamics, problem.path, s, third="jerk" in problem.limits.kinds)

@@ -75,7 +75,7 @@ def fastest(
     if limits.kinds <= {"position"}:
         raise RobodynError(NO_LIMIT)
     smooth = "jerk" in limits.kinds
-    grading = Grading(ends if smooth else ("free", "free"))
+    grading = Grading((ends[0], ends[1]) if smooth else ("free", "free"))
     problem = Problem(
         path_dynamics(robot, limits, reduced), path, limits, grading, SplineSpace(points, 1 if smooth else 0)
     )
