@@ -11,7 +11,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.optimize import brentq
 
-from robodyn_pin.planning.end_grading import End
+from robodyn_pin.planning.end_grading import End, Grading
 
 Piece = tuple[float, float, float]  # duration [s], s'' at its begin [1/s^2], s''' [1/s^3]
 State = tuple[float, float]  # s and s'
@@ -21,6 +21,7 @@ State = tuple[float, float]  # s and s'
 class JerkProfile:
     """s(t) on K intervals in time, each within one piece of constant jerk; what `Profile` tells of a motion."""
 
+    grading: Grading  # r, as other plans have it
     times: np.ndarray  # (K + 1,) [s]
     begin: np.ndarray  # (K, 4) s and its first three derivatives at the begin of each interval
 
@@ -74,6 +75,10 @@ class JerkProfile:
         _, *rates = self._after(k, t)
         return rates[0], rates[1], rates[2]
 
+    def rates(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `rates_at`, at r (N,)."""
+        return self.rates_at(self.grading.at(r)[0])
+
     def rates_in(self, k: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As `rates_at`, at places x (N,) from 0 to 1 in the intervals k (N,), which tells both sides of a knot apart."""
         _, *rates = self._after(k, x * np.diff(self.times)[k])
@@ -116,7 +121,7 @@ def jerk_profile(speed: float, acceleration: float, jerk: float, ends: tuple[End
     rise, fall = halves(peak)
     cruise = [(room(peak) / peak, 0.0, 0.0)] if peak == speed else []
     pieces = [piece for piece in (*rise, *cruise, *fall) if piece[0] > 0]
-    return _cut(pieces, intervals)
+    return _cut(pieces, Grading(ends), intervals)
 
 
 def _rise(peak: float, acceleration: float, jerk: float, end: End) -> list[Piece]:
@@ -138,7 +143,7 @@ def _end(pieces: list[Piece], state: State) -> State:
     return s, v
 
 
-def _cut(pieces: list[Piece], intervals: int) -> JerkProfile:
+def _cut(pieces: list[Piece], grading: Grading, intervals: int) -> JerkProfile:
     """The motion through these pieces, each cut into equal intervals."""
     total = sum(t for t, _, _ in pieces)
     counts = np.array([max(1, round(intervals * t / total)) for t, _, _ in pieces])
@@ -148,4 +153,4 @@ def _cut(pieces: list[Piece], intervals: int) -> JerkProfile:
     s, v, a, j = states[of, 0], states[of, 1], a[of], j[of]
     begin = np.stack([s + t * (v + t * (a / 2 + t * j / 6)), v + t * (a + t * j / 2), a + t * j, j], axis=1)
     begins = np.cumsum(duration) - duration
-    return JerkProfile(np.append(begins[of] + t, total), begin)
+    return JerkProfile(grading, np.append(begins[of] + t, total), begin)
