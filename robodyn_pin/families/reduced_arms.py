@@ -52,13 +52,17 @@ def strut_model(robot: Robot, bar: Lump) -> Callable[[np.ndarray, np.ndarray, np
     Raises:
         RobodynError: as these two.
     """
-    ends = [robot.model.getFrameId(near) for near, _ in robot.file.struts.values()]
-    arms = {_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}
-    if len(arms) <= THREE:
+    if is_delta(robot):
         delta = reduced_model(robot, bar)
         return lambda q, v, a: tree_forces(delta, q, v, a)
     parts = arm_model(robot)
     return lambda q, v, a: arm_forces(parts, q, v, a)
+
+
+def is_delta(robot: Robot) -> bool:
+    """Return whether the struts hang on three arms, or fewer."""
+    ends = [robot.model.getFrameId(near) for near, _ in robot.file.struts.values()]
+    return len({_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}) <= THREE
 
 
 def arm_model(robot: Robot) -> ArmModel:
