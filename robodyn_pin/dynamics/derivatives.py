@@ -166,7 +166,9 @@ def inverse_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cd
     return Derivatives(tau, *slopes, lambda: _per_parameter(robot, asked.moved.state))
 
 
-def forward_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray) -> AccelerationDerivatives:
+def forward_dynamics_derivatives(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray
+) -> AccelerationDerivatives:
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors), and their derivatives by c, c', tau and the parameters.
 
     Raises:

@@ -83,4 +83,3 @@ def _moving_point(twin: Twin, frame: object, V: list[np.ndarray], A: list[np.nda
 def _both_ends(lower: np.ndarray, mass: np.ndarray, along: list[np.ndarray], centre: list[np.ndarray]) -> np.ndarray:
     upper = [x - dot(u, y) * float(m) for x, m, u, y in zip(lower, mass, along, centre, strict=True)]
     return np.array([lower, np.array(upper)])
-
