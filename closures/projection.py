@@ -76,7 +76,7 @@ def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tupl
     n, d = cd.shape
     at, order = loops.at(q), loops.plan(S)
     J = at.jacobian()
-    reduced = None if order is None else Reduced(order, J, S)
+    reduced = None if order is None or n < FEW else Reduced(order, J, S)
     solve = reduced.solve if reduced else lambda right, rates: solve_dense(J, S, right, rates)
     T = solve(None, np.broadcast_to(np.eye(d), (n, d, d)))
     v = np.einsum("nij,nj->ni", T, cd)

@@ -50,16 +50,23 @@ def efforts(tree: Tree, gravity, parameters, q, v, a, tau):
     for i in range(len(q)):
         place(tree, q[i], at)
         move(tree, v[i], a[i], at)
-        for j in range(1, joints):
-            F[j] = 0.0
-            if parameters[j].any():
-                push(at, j, gravity, parameters[j], F[j])
-        for j in range(joints - 1, 0, -1):
-            k = tree.parent[j]
-            tau[i, j - 1] = 0.0
-            for r in range(6):
-                tau[i, j - 1] += at.s[j, r] * F[j, r]
-                F[k, r] += F[j, r]
+        ask(tree, gravity, parameters, at, F, tau[i])
+
+
+@inlined
+def ask(tree: Tree, gravity, parameters, at, F, tau):
+    """tau (nv,) that the bodies ask of the joints, after `place` and `move`; F (joints, 6) is scratch, zero for the world."""
+    joints = len(tree.parent)
+    for j in range(1, joints):
+        F[j] = 0.0
+        if parameters[j].any():
+            push(at, j, gravity, parameters[j], F[j])
+    for j in range(joints - 1, 0, -1):
+        k = tree.parent[j]
+        tau[j - 1] = 0.0
+        for r in range(6):
+            tau[j - 1] += at.s[j, r] * F[j, r]
+            F[k, r] += F[j, r]
 
 
 @inlined

@@ -54,7 +54,7 @@ def first_file(path: Path, out: Path, ask: Ask) -> First:
     joints = list(model.names)[1:]
     native = bool(file.closures) or tree.suffix not in (".urdf",)
     changes: dict[str, Any] = {}
-    driven = None if file.motors else driven_joints(urdf, joints, tree)
+    driven = None if file.motors else driven_joints(urdf, joints)
     full, _ = coupled(file, sayings, joints)
     home = np.zeros(model.nv)
     for joint, value in full.home.items():

@@ -54,6 +54,9 @@ class EffortSpec(Strict):
     # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
     places: list[float] | None = Field(None, min_length=2)
     each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
+    # load, instead of what the bodies ask of the axis; a list has one for each under `of`
+    strut: str | list[str] | None = None  # load: the strut along which it grows with the force
+    bearing: str | list[str] | None = None  # load: the joint, which turns, along whose axis it grows with the force
     waves: list[Positive] | None = Field(
         None, min_length=1
     )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
@@ -96,7 +99,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 }
 FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt")  # odd functions of the rate alone
 MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
-LOAD = "load"  # its columns come from what the rigid bodies ask of the axis, see dynamics/rigid_loads.py
+LOAD = "load"  # its columns come from what the rigid bodies ask of the axis, or of a strut or bearing, see dynamics/rigid_loads.py
 RUBBING = (*FRICTION, "directional", "position", MEMORY, LOAD)  # all friction along an axis
 FREE_SIGN = {"offset", "polynomial", "cogging"}  # every other coefficient takes energy or stores it: not negative
 

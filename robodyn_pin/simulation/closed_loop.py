@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.dynamics.equations import driving, forward_dynamics
+from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
 from robodyn_pin.robot.limits import torque_limits
-from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.controllers import (
     Controller,
     ControllerFile,
@@ -22,6 +22,7 @@ from robodyn_pin.simulation.controllers import (
 )
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
 from robodyn_pin.simulation.simulated_log import encoded
+from robodyn_pin.simulation.stepping import stepper_of
 from robodyn_pin.simulation.stability import Stability, stability
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
@@ -135,9 +136,10 @@ def track_motion(
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        state = robot.close(ref.c[:1], ref.cd[:1], 0 * ref.c[:1])
+        stepper = stepper_of(scheme)
+        at = stepper.begin(ref.c[0], ref.cd[0], robot.home, lambda _: "the start of the reference")
         for k in range(n):
-            q = encoded(robot, state.q @ robot.motors.S.T + robot.motors.offset, encoder_bits)[0]
+            q = encoded(robot, robot.motors.S @ at.q + robot.motors.offset, encoder_bits)
             e = ref.q[k] - q
             if (off := ~(np.abs(e) < lost)).any():  # not a number counts
                 where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
@@ -149,28 +151,15 @@ def track_motion(
                 waiting.append(command)
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
-                kept.append((q, tau, wanted, state.q[0], state.v[0]))
-                state = state if k == n - 1 else advance(robot, state, tau + pushes[k], controller.step, scheme)
+                kept.append((q, tau, wanted, at.q, at.cd))
+                at = at if k == n - 1 else stepper.held(at, controller.step, tau + pushes[k])
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
-    q, tau, commanded, joints, rates = (np.array(x) for x in zip(*kept, strict=True))
+        q, tau, commanded, joints, cd = (np.array(x) for x in zip(*kept, strict=True))
+        rates = project(robot.loops, robot.coordinates.S, joints, cd)[1]
     return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, commanded, pushes, joints, rates, verdict, scheme.why)
-
-
-def advance(robot: Robot, state: State, tau: np.ndarray, time: float, scheme: Scheme) -> State:
-    """The closed state (one sample) after some time [s] under constant motor torques tau (n,)."""
-
-    def accelerate(_: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
-        return forward_dynamics(robot, c[None], cd[None], tau[None], None, start)[0]
-
-    def push(_: float, at: State, rate: np.ndarray) -> np.ndarray:
-        return driving(robot, at, tau[None])[0]
-
-    S, offset, start = robot.coordinates.S, robot.coordinates.offset, state.q[0]
-    c, cd = scheme.step(0.0, S @ start + offset, S @ state.v[0], time, accelerate, push, start)
-    return robot.close(c[None], cd[None], 0 * c[None], start)
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:

@@ -1,12 +1,10 @@
 """Which scheme of integration a robot needs: Runge-Kutta where everything is smooth enough, else one in which friction sticks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
+from robodyn_pin.dynamics.equations import Wrench, coordinate_efforts, state_mass_matrix
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.simulation.sticking import Sticking, sticking
@@ -16,47 +14,27 @@ SLOW = 1e-5  # [rad/s or m/s], well inside every width of Coulomb friction
 MOST_STEPS = 200  # of integration between two samples
 
 
-Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques or accelerations
-Push = Callable[[float, State, np.ndarray], np.ndarray]
-
-
 @dataclass(frozen=True)
 class Scheme:
     """How to go from one sample to the next."""
 
+    robot: Robot
     steps: int
     sticking: Sticking | None  # None: Runge-Kutta
     why: str
-
-    def step(
-        self, t: float, c: np.ndarray, cd: np.ndarray, h: float, accelerate: Function, push: Push, near: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """c, c' (d,) after h [s] from t.
-
-        Args:
-            accelerate: of all forces, for Runge-Kutta. push: driving efforts (d,) alone, at a time, a state and c' (d,) there.
-            near: joint positions (nv,) where closing begins.
-
-        Raises:
-            ClosureFailed: out of reach on the way.
-        """
-        if self.sticking is None:
-            return runge_kutta(accelerate, t, c, cd, h)
-        part = h / self.steps
-        for k in range(self.steps):
-            c, cd, _ = self.sticking.step(c, cd, part, partial(push, t + (k + 0.5) * part), near)
-        return c, cd
+    wrench: Wrench | None = None  # that acts all the time
 
 
-def scheme_of(robot: Robot, states: State, step: float) -> Scheme:
+def scheme_of(robot: Robot, states: State, step: float, wrench: Wrench | None = None) -> Scheme:
     """The scheme for steps [s] near some closed states.
 
     Raises:
         RobodynError: friction in balls and pins that is so steep that the robot is not simulated.
     """
-    rate = decay(robot, states)
-    if rate * step <= STIFFEST:
-        return Scheme(1, None, "Runge-Kutta of order 4: no friction is steep within a step")
+    remembers = any(effort.memory for effort in robot.efforts)
+    rate = 0.0 if remembers else decay(robot, states)
+    if not remembers and rate * step <= STIFFEST:
+        return Scheme(robot, 1, None, "Runge-Kutta of order 4: no friction is steep within a step", wrench)
     apart = sticking(robot)
     left = decay(apart.rest, states) * step / STIFFEST
     if left > MOST_STEPS:
@@ -65,11 +43,12 @@ def scheme_of(robot: Robot, states: State, step: float) -> Scheme:
             f"take {left:.3g} steps of integration, at most {MOST_STEPS} are done; give it a wider change of sign ('width')"
         )
     steps = max(1, int(np.ceil(left)))
-    why = (
-        "friction that sticks, implicit, of order 2 between its changes: its change of sign, "
-        f"{rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
+    cause = (
+        "some of it remembers the motion before"
+        if remembers
+        else f"its change of sign, {rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
     )
-    return Scheme(steps, apart, why)
+    return Scheme(robot, steps, apart, f"friction that sticks, implicit, of order 2 between its changes: {cause}", wrench)
 
 
 def decay(robot: Robot, states: State) -> float:
@@ -81,17 +60,3 @@ def decay(robot: Robot, states: State) -> float:
     change = (coordinate_efforts(robot, there) - coordinate_efforts(robot, back)).reshape(-1, d, d) / (2 * SLOW)
     M = state_mass_matrix(robot, there)[::d]
     return float(np.abs(np.linalg.eigvals(np.linalg.solve(M, change.transpose(0, 2, 1)))).max(initial=0.0))
-
-
-def runge_kutta(
-    accelerate: Function, t: float, c: np.ndarray, cd: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """c, c' (d,) after one step h [s] of order 4 from t."""
-    middle, a1 = t + h / 2, accelerate(t, c, cd)
-    v2 = cd + h / 2 * a1
-    a2 = accelerate(middle, c + h / 2 * cd, v2)
-    v3 = cd + h / 2 * a2
-    a3 = accelerate(middle, c + h / 2 * v2, v3)
-    v4 = cd + h * a3
-    a4 = accelerate(t + h, c + h * v3, v4)
-    return c + h / 6 * (cd + 2 * v2 + 2 * v3 + v4), cd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)

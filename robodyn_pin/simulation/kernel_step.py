@@ -1,0 +1,252 @@
+"""Steps in time, compiled: what sticking.py and schemes.py do with Pinocchio and NumPy."""
+
+import numpy as np
+
+from robodyn_pin.closures.kernel import compiled, inlined
+from robodyn_pin.simulation.bounded import bounded as plain_bounded
+from robodyn_pin.simulation.kernel_forces import (
+    SPRING,
+    Desk,
+    accelerate,
+    add_outer,
+    asked,
+    close,
+    curve,
+    loads,
+    move,
+    new_desk,
+    pose,
+    rates,
+)  # fmt: skip
+from robodyn_pin.simulation.machine import NO_LOAD, Machine
+from robodyn_pin.simulation.sticking import ROUNDS, SETTLED, SLOWEST
+
+bounded = compiled(plain_bounded)
+
+
+@compiled
+def turn(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
+    """As `Sticking.step`, its end left out: fill `after` (d,) under motor torques tau (n,).
+
+    Args:
+        q: (nv,) near, becomes the middle of the step. mean: (d,) rates in the middle as far as they are known, becomes (c' + after) / 2.
+    """
+    desk = new_desk(m)
+    return middle(m, desk, q, c, cd, h) and strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
+
+
+@inlined
+def middle(m: Machine, desk: Desk, q, c, cd, h):
+    goal = c + h / 2 * cd
+    return close(m, desk, goal, q) and pose(m, desk, q)
+
+
+@compiled
+def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, turns):
+    d, stops, curves, J = len(cd), len(m.stops.axis), m.curves, desk.J
+    stiff, given, low, high = desk.M, np.zeros(d), np.zeros(axes + stops), np.zeros(axes + stops)
+    for e in range(curves.rubbing, len(curves.model)):
+        if curves.model[e] == SPRING:
+            add_outer(h * h / 4 * max(curves.values[e, 0], 0.0), J[curves.axis[e]], stiff)
+    K, y, p = np.zeros((axes + stops, d + stops)), np.zeros(d + stops), np.zeros(axes + stops)
+    free, last, rest = np.zeros(axes + stops, np.bool_), np.zeros(d), np.zeros(d)
+    for t in range(turns):
+        last[:] = after
+        rates(m, desk, mean)
+        asked(m, desk, q, desk.still, False, given)
+        D = stiff.copy()
+        rub(m, desk, q, (after - cd) / h, h, low, high, D)
+        damping = D - stiff
+        momentum = stiff @ cd - damping @ cd - h * given
+        for k in range(d):
+            for i in range(len(tau)):
+                momentum[k] += h * desk.B[i, k] * tau[i]
+        L = np.linalg.cholesky(D)
+        forward(L, momentum)
+        y[:d] = momentum
+        for i in range(axes):
+            K[i, :d] = J[i]
+            forward(L, K[i, :d])
+            xd = 0.0
+            for k in range(d):
+                xd += J[i, k] * after[k]
+            slow = abs(xd) <= SLOWEST
+            free[i] = slow and high[i] > low[i]
+            p[i] = 0.0 if slow else (high[i] if xd > 0 else low[i])
+        for s in range(stops):
+            i, row = axes + s, J[m.stops.axis[s]]
+            k = m.stops.strength[s] / m.stops.radius[s]
+            K[i, :d] = row
+            forward(L, K[i, :d])
+            ease = np.sqrt(1.0 / (h * h * k / 4)) if k > 0 else 0.0
+            begin = h * k * stretch[s]
+            for r in range(d):
+                begin += h * h * k / 4 * row[r] * cd[r]
+            K[i, d + s], y[d + s] = ease, ease * begin
+            high[i], low[i] = h * (k * stretch[s] + m.stops.strength[s]) / 2, h * (k * stretch[s] - m.stops.strength[s]) / 2
+            p[i], free[i] = min(max(begin, low[i]), high[i]), k > 0
+        bounded(K, y, low, high, p, free)
+        held = 0
+        for i in range(axes):
+            held += free[i]
+        if held >= d:
+            after[:] = 0.0  # nothing moves, not even by round-off
+        else:
+            rest[:] = y[:d]
+            backward(L, rest)
+            after[:] = rest
+        mean[:] = (cd + after) / 2
+        most = 0.0
+        for k in range(d):
+            most = max(most, abs(after[k] - last[k]))
+        if t > 0 and most <= SETTLED * (h + np.abs(after).max()):
+            break
+    return np.isfinite(after).all()
+
+
+@inlined
+def rub(m: Machine, desk: Desk, q, cdd, h, low, high, D):
+    """Ends of Coulomb friction h low, h high of the axes, and D with the rest of friction."""
+    curves = m.curves
+    low[:], high[:] = 0.0, 0.0
+    for e in range(curves.rubbing):
+        if curves.load[e, 0] != NO_LOAD:
+            accelerate(desk, cdd)
+            move(m.tree, desk.v, desk.a, desk.newton.at)
+            loads(m, desk)
+            break
+    for e in range(curves.rubbing):
+        i = curves.axis[e]
+        x, rate = curves.shift[e], max(abs(desk.xd[i]), SLOWEST)
+        for j in range(len(q)):
+            x += m.rows[i, j] * q[j]
+        ahead, back = curve(curves, e, x, rate, 0.0), curve(curves, e, x, -rate, 0.0)
+        high[i] += h * max((curve(curves, e, x, rate, 1.0) - ahead) * desk.loads[e], 0.0)
+        low[i] += h * min((curve(curves, e, x, -rate, -1.0) - back) * desk.loads[e], 0.0)
+        add_outer(h / 2 * (-back if desk.xd[i] < 0 else ahead) / rate, desk.J[i], D)
+
+
+@inlined
+def forward(L, x):
+    for k in range(len(x)):
+        for j in range(k):
+            x[k] -= L[k, j] * x[j]
+        x[k] /= L[k, k]
+
+
+@inlined
+def backward(L, x):
+    for k in range(len(x) - 1, -1, -1):
+        for j in range(k + 1, len(x)):
+            x[k] -= L[j, k] * x[j]
+        x[k] /= L[k, k]
+
+
+@inlined
+def slide(m: Machine, before, q, stretch):
+    """Let the stops follow the joints from `before` to q (nv,)."""
+    for s in range(len(stretch)):
+        x, radius = stretch[s], m.stops.radius[s]
+        for j in range(len(q)):
+            x += m.rows[m.stops.axis[s], j] * (q[j] - before[j])
+        stretch[s] = min(max(x, -radius), radius)
+
+
+@compiled
+def hold(m: Machine, axes, q, c, cd, stretch, h, steps, tau, turns):
+    """Go on for some steps of h [s] under constant torques tau (n,), all of q, c, c' and stretch in place; whether that went well."""
+    desk = new_desk(m)
+    mean, after, at = np.zeros(len(cd)), np.zeros(len(cd)), q.copy()
+    for _ in range(steps):
+        at[:] = q
+        if desk.v.any():
+            for j in range(len(q)):
+                at[j] += h / 2 * desk.v[j]
+        if not middle(m, desk, at, c, cd, h):
+            return False
+        mean[:], after[:] = cd, cd
+        if not strike(m, desk, axes, at, cd, mean, after, h, tau, stretch, turns):
+            return False
+        if not finish(m, desk, at, q, c, cd, mean, after, stretch, h):
+            return False
+    return True
+
+
+@inlined
+def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
+    """From the middle `at` (nv,) to the end of the step: q, c, c', stretch in place."""
+    for k in range(len(c)):
+        c[k] += h * mean[k]
+    cd[:] = after
+    for j in range(len(q)):  # a first guess
+        for k in range(len(c)):
+            at[j] += h / 2 * desk.T[j, k] * mean[k]
+    if not close(m, desk, c, at):
+        return False
+    slide(m, q, at, stretch)
+    q[:] = at
+    return True
+
+
+@compiled
+def land(m: Machine, before, q, c, stretch):
+    """Close q (nv,), which is near, at c (d,), and let the stops follow from q before the step (nv,); whether it closes."""
+    if not close(m, new_desk(m), c, q):
+        return False
+    slide(m, before, q, stretch)
+    return True
+
+
+@compiled
+def accelerations(m: Machine, q, c, cd, tau, cdd):
+    """As `dynamics.equations.forward_dynamics`, of one sample: c'' (d,) into cdd, q (nv,) from near onto the loops; whether that went well."""
+    desk = new_desk(m)
+    return fall(m, desk, q, c, cd, tau, cdd)
+
+
+@compiled
+def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
+    if not (close(m, desk, c, q) and pose(m, desk, q)):
+        return False
+    rates(m, desk, cd)
+    needs, bearing = np.zeros(len(cd)), False
+    for e in range(m.curves.rubbing):
+        bearing = bearing or m.curves.load[e, 0] != NO_LOAD
+    cdd[:] = 0.0
+    for _ in range(ROUNDS if bearing else 1):
+        asked(m, desk, q, cdd, True, needs)
+        for k in range(len(cd)):
+            needs[k] = -needs[k]
+            for i in range(len(tau)):
+                needs[k] += desk.B[i, k] * tau[i]
+        if not np.isfinite(needs).all():
+            return False
+        step = np.linalg.solve(desk.M, needs)
+        cdd += step
+        if np.abs(step).max() <= 1e-12 * (1e-3 + np.abs(cdd).max()):
+            return True
+    return not bearing
+
+
+@compiled
+def runge_kutta(m: Machine, q, c, cd, h, tau):
+    """A step of order 4 under constant torques tau (n,), all of q, c and c' in place; whether that went well."""
+    desk, d = new_desk(m), len(c)
+    at, a1, a2, a3, a4 = q.copy(), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    if not fall(m, desk, at, c, cd, tau, a1):
+        return False
+    v2 = cd + h / 2 * a1
+    if not fall(m, desk, at, c + h / 2 * cd, v2, tau, a2):
+        return False
+    v3 = cd + h / 2 * a2
+    if not fall(m, desk, at, c + h / 2 * v2, v3, tau, a3):
+        return False
+    v4 = cd + h * a3
+    if not fall(m, desk, at, c + h * v3, v4, tau, a4):
+        return False
+    c += h / 6 * (cd + 2 * v2 + 2 * v3 + v4)
+    cd += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    if not close(m, desk, c, at):
+        return False
+    q[:] = at
+    return True
