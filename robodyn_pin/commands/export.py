@@ -67,7 +67,7 @@ def export_command(
     functions: Annotated[
         str | None,
         typer.Option(
-            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces and forward_kinematics, too."
+            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces, reduced_forces and forward_kinematics, too."
         ),
     ] = None,
     real: Annotated[

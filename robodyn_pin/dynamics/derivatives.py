@@ -62,7 +62,7 @@ class AccelerationDerivatives:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSlopes:
     """What N samples ask of the tree's joints, and of the coordinates, with derivatives by c, c', c''."""
 
     moved: Moved
@@ -88,7 +88,7 @@ def bent(found: Bends, efforts: np.ndarray) -> np.ndarray:
     return (efforts[:, None] @ found.T.reshape(n, nv, d * d)).reshape(n, d, d)
 
 
-def asked_of(robot: Robot, state: State) -> Asked:
+def asked_of(robot: Robot, state: State) -> AskedSlopes:
     """What a closed motion asks, and how that changes.
 
     Raises:
@@ -103,7 +103,7 @@ def asked_of(robot: Robot, state: State) -> Asked:
         slopes += stack_slopes(stack, moved)
     for effort in others:
         slopes += np.einsum("xnjkd,k->xnjd", column_slopes(robot, effort, moved), effort.initial)
-    return Asked(moved, tree, slopes)
+    return AskedSlopes(moved, tree, slopes)
 
 
 def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarray) -> Moved:
@@ -120,7 +120,7 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
         raise RobodynError(
             f"robot {robot.name!r} bears loads of an estimate that its files do not say; write the identified robot and load it again"
         )
-    rigid, motors, loads = Asked(Moved(state, found), body_efforts(robot, state), bodies), robot.motors, {}
+    rigid, motors, loads = AskedSlopes(Moved(state, found), body_efforts(robot, state), bodies), robot.motors, {}
     state = with_loads(robot, state, asked=rigid.tree)
     tau, tau_slopes = torque_slopes(robot, rigid) if len(motors.S) == len(robot.coordinates.S) else (rigid.tree, bodies)
     for effort in bearing:
@@ -134,7 +134,7 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
     return Moved(state, found, loads)
 
 
-def torque_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def torque_slopes(robot: Robot, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """Motor torques (N, n_motors) and their derivatives (3, N, n_motors, d); of least norm where there are more than needed."""
     state = asked.moved.state
     tau = motor_torques(robot, state, asked.efforts)

@@ -10,7 +10,7 @@ from robodyn_pin.closures.batch import Placed, vector_product
 from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE, KINDS
 from robodyn_pin.closures.variations import Varied, rate_slopes, varied
-from robodyn_pin.dynamics.derivatives import Asked, Derivatives, asked_of, torque_slopes
+from robodyn_pin.dynamics.derivatives import AskedSlopes, Derivatives, asked_of, torque_slopes
 from robodyn_pin.dynamics.loads import quantities
 from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
@@ -38,7 +38,7 @@ def strut_force_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np
     return Derivatives(np.stack([forces.lower, forces.upper], axis=1), *found, lambda: strut_regressor(robot, state))
 
 
-def limited_slopes(robot: Robot, limits: Limits, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def limited_slopes(robot: Robot, limits: Limits, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """The limited quantities (N, m) of a motion, and their derivatives (3, N, m, d) by c, c', c''; columns as `limits.labels`."""
     state, bends = asked.moved.state, asked.moved.bends
     zero = np.zeros_like(state.T)
@@ -59,7 +59,7 @@ def limited_slopes(robot: Robot, limits: Limits, asked: Asked) -> tuple[np.ndarr
     )
 
 
-def multiplier_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def multiplier_slopes(robot: Robot, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers (N, m) and their derivatives (3, N, m, d) by c, c', c''."""
     state, loops, motors = asked.moved.state, robot.loops, robot.motors.S
     tau, tau_slopes = torque_slopes(robot, asked)
@@ -123,7 +123,7 @@ def _turned_forces(at: Placed, moved: Varied, lam: np.ndarray) -> np.ndarray:
     return found.transpose(1, 0, 2)
 
 
-def strut_slopes(robot: Robot, asked: Asked, lam: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def strut_slopes(robot: Robot, asked: AskedSlopes, lam: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Derivatives (3, N, 2, k, d) of the forces along k struts, of multipliers (N, m) with theirs (3, N, m, d)."""
     state, bends = asked.moved.state, asked.moved.bends
     at, T, still = robot.loops.placed(state.q), state.T, np.zeros_like(state.T)
