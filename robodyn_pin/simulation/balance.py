@@ -69,7 +69,9 @@ def _remembered(stops: Stops, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _of(robot: Robot, rubbing: bool, state: State) -> np.ndarray:
     """Efforts in the tree (N, nv) of friction alone, or of all the rest but bodies and rotors."""
-    efforts = (e for e in robot.efforts if e.spec.model not in ("armature", MEMORY) and (e.spec.model in RUBBING) == rubbing)
+    efforts = (
+        e for e in robot.efforts if e.spec.model not in ("armature", MEMORY) and (e.spec.model in RUBBING) == rubbing
+    )
     part = replace(robot, efforts=tuple(efforts))
     return tree_efforts(part, state) - body_efforts(part, state)
 

@@ -227,7 +227,9 @@ def rub_inside(m: Machine, desk: Desk, out):
             e = m.balls.curve[i]
             f = curve(m.turning, e, 0.0, speed, np.tanh(speed / m.turning.width[e])) / speed
             for k in range(len(out)):
-                out[k] += f * (w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5]))
+                out[k] += f * (
+                    w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5])
+                )
 
 
 @inlined
@@ -249,7 +251,7 @@ def curve(c: Curves, e, x, xd, sign):
     model, v, points, n = c.model[e], c.values[e], c.points[e], c.count[e]
     if model == VISCOUS:
         return v[0] * xd
-    if model == COULOMB or model == LOAD:
+    if model in (COULOMB, LOAD):
         return v[0] * sign
     if model == STRIBECK:
         ratio = xd / c.speed[e]

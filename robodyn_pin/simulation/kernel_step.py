@@ -83,7 +83,10 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
             for r in range(d):
                 begin += h * h * k / 4 * row[r] * cd[r]
             K[i, d + s], y[d + s] = ease, ease * begin
-            high[i], low[i] = h * (k * stretch[s] + m.stops.strength[s]) / 2, h * (k * stretch[s] - m.stops.strength[s]) / 2
+            high[i], low[i] = (
+                h * (k * stretch[s] + m.stops.strength[s]) / 2,
+                h * (k * stretch[s] - m.stops.strength[s]) / 2,
+            )
             p[i], free[i] = min(max(begin, low[i]), high[i]), k > 0
         bounded(K, y, low, high, p, free)
         held = 0

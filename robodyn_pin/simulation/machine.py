@@ -104,7 +104,9 @@ def machine_of(robot: Robot, axes: np.ndarray, wrench: Wrench | None = None) -> 
         return int((rows == row).all(axis=1).argmax())
 
     rubbing = sum(e.spec.model in RUBBING for e, _, _ in along)
-    curves = _curves(robot, rows, [e for e, _, _ in along], [place(row) for _, row, _ in along], [x for *_, x in along], rubbing)
+    curves = _curves(
+        robot, rows, [e for e, _, _ in along], [place(row) for _, row, _ in along], [x for *_, x in along], rubbing
+    )
     inside = [(e, name) for e in efforts for name in e.closures]
     turning = _curves(robot, rows, [e for e, _ in inside], [0] * len(inside), [0.0] * len(inside), len(inside))
     members = [_members(robot, name) for _, name in inside]

@@ -16,7 +16,9 @@ from robodyn_pin.simulation.sticking import SETTLED
 
 KERNEL = "robodyn_pin.simulation.kernel_step"
 
-Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques (n,) or accelerations (d,)
+Function = Callable[
+    [float, np.ndarray, np.ndarray], np.ndarray
+]  # t, c (d,), c' (d,) -> torques (n,) or accelerations (d,)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ class Stepper:
                 fine = kernel.runge_kutta(self.machine, after.q, after.c, after.cd, part, tau)
             else:
                 turns = self.scheme.sticking.turns
-                fine = kernel.hold(self.machine, self.rubbing, after.q, after.c, after.cd, after.stretch, part, steps, tau, turns)
+                fine = kernel.hold(
+                    self.machine, self.rubbing, after.q, after.c, after.cd, after.stretch, part, steps, tau, turns
+                )
             if fine:
                 return after
         for _ in range(steps):
@@ -100,7 +104,9 @@ class Stepper:
 
     def _falling(self, torque: Function, near: np.ndarray, t: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
         """Accelerations (d,)."""
-        return forward_dynamics(self.scheme.robot, c[None], cd[None], torque(t, c, cd)[None], self.scheme.wrench, near)[0]
+        return forward_dynamics(self.scheme.robot, c[None], cd[None], torque(t, c, cd)[None], self.scheme.wrench, near)[
+            0
+        ]
 
     def _compiled(self, at: Moment, t: float, h: float, torque: Function) -> Moment | None:
         """None where the kernels do not find the way."""

@@ -14,8 +14,8 @@ from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.simulation.bounded import bounded
 from robodyn_pin.simulation.machine import machine_of
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
-from robodyn_pin.simulation.sticking import sticking
 from robodyn_pin.simulation.stepping import Moment, stepper_of
+from robodyn_pin.simulation.sticking import sticking
 
 compiled = pytest.mark.skipif(not kernel_choice.installed(), reason="needs the extra 'fast'")
 
@@ -50,7 +50,9 @@ def with_efforts(name: str, efforts: list[dict] | None) -> Robot:
 def gone(scheme: Scheme, path: str, cd: np.ndarray, driven: bool, steps: int = 40) -> Moment:
     robot = scheme.robot
     c = robot.coordinates.S @ robot.home + robot.coordinates.offset
-    hold = rp.inverse_dynamics(load("irb360") if robot.name == "irb360" else robot, c[None], 0 * c[None], 0 * c[None])[0]
+    hold = rp.inverse_dynamics(load("irb360") if robot.name == "irb360" else robot, c[None], 0 * c[None], 0 * c[None])[
+        0
+    ]
     with forced(path):
         stepper = stepper_of(scheme)
         assert (stepper.machine is not None) == (path == "kernel")

@@ -149,7 +149,9 @@ def test_friction_holds_what_it_can_and_never_gives_energy():
         low, high = -strength * rng.uniform(0.5, 1, axes), strength
         after, stuck = slowed(M, J, M @ before, low, high, before)
         rates = J @ after
-        stuck = stuck | ((np.abs(rates) < 1e-12) & (high > low))  # of axes that depend on each other some do the holding
+        stuck = stuck | (
+            (np.abs(rates) < 1e-12) & (high > low)
+        )  # of axes that depend on each other some do the holding
         p = np.where(rates > 0, high, low)  # of the axes that slide
         p = np.where(stuck | (high == low), 0.0, p)
         lost = M @ (before - after) - J.T @ p
