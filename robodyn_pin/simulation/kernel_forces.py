@@ -248,7 +248,7 @@ def pushed(m: Machine, desk: Desk, out):
 @compiled
 def curve(c: Curves, e, x, xd, sign):
     """Effort number e at x, x', `sign` the change of sign of its friction: what friction_models.basis does."""
-    model, v, points, n = c.model[e], c.values[e], c.points[e], c.count[e]
+    model, v, points, n = c.model[e], c.values[e], c.points[e], c.points_used[e]
     if model == VISCOUS:
         return v[0] * xd
     if model in (COULOMB, LOAD):
