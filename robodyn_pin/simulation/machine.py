@@ -45,7 +45,7 @@ class Balls(NamedTuple):
     b: np.ndarray  # (B,)
 
 
-class Stops(NamedTuple):
+class StopTable(NamedTuple):
     """Springs that slide, m of them (robot/stops.py)."""
 
     axis: np.ndarray  # (m,) row of `Machine.rows`
@@ -78,7 +78,7 @@ class Machine(NamedTuple):
     curves: Curves  # along them
     turning: Curves  # of `balls`
     balls: Balls
-    stops: Stops
+    stops: StopTable
     push: Push
 
 
@@ -124,7 +124,7 @@ def machine_of(robot: Robot, axes: np.ndarray, wrench: Wrench | None = None) -> 
     return Machine(
         tree=compiled[0], loops=compiled[1], closed=not open_chain, S=ready[0], offset=ready[1], inverse=ready[2], gravity=ready[3],
         bodies=ready[4], borne=further[0], motors=further[1], rows=further[2], curves=curves, turning=turning, balls=balls,
-        stops=Stops(axis.astype(np.int64), further[3], further[4]), push=_push(robot, wrench),
+        stops=StopTable(axis.astype(np.int64), further[3], further[4]), push=_push(robot, wrench),
     )  # fmt: skip
 
 

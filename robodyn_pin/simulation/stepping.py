@@ -62,7 +62,7 @@ class Stepper:
         if self.machine is not None:
             kernel, after = kernel_choice.kernel(KERNEL), _copied(at)
             if self.scheme.sticking is None:
-                fine = kernel.runge_kutta(self.machine, after.q, after.c, after.cd, part, tau)
+                fine = kernel.hold_smooth(self.machine, after.q, after.c, after.cd, part, tau)
             else:
                 turns = self.scheme.sticking.turns
                 fine = kernel.hold(
@@ -116,7 +116,7 @@ class Stepper:
 
             def falling(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
                 cdd = np.empty_like(x)
-                return cdd if kernel.accelerations(machine, q, x, v, torque(time, x, v), cdd) else np.nan * cdd
+                return cdd if kernel.falling_sample(machine, q, x, v, torque(time, x, v), cdd) else np.nan * cdd
 
             c, cd = runge_kutta(falling, t, at.c, at.cd, h)
             fine = bool(np.isfinite(c).all() and np.isfinite(cd).all())
@@ -124,7 +124,7 @@ class Stepper:
             middle, mean, after = at.c + h / 2 * at.cd, at.cd.copy(), at.cd.copy()
             for turn in range(apart.turns):
                 last, tau = after.copy(), torque(t + h / 2, middle, mean)
-                if not kernel.turn(machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1):
+                if not kernel.turn_once(machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1):
                     return None
                 if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                     break
