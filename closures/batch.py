@@ -1,12 +1,18 @@
-"""The closure equations of many samples in NumPy, by the formulas of kernel.py: samples last, joints of one depth at once."""
+"""The closure equations of many samples in NumPy, by the formulas of kernel.py: samples last, joints of one depth at once.
+
+Where kernels serve, they place and move the bodies.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from robodyn_pin.closures import kernel_choice
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
+
+KERNEL = "robodyn_pin.closures.kernel_placed"
 
 
 @dataclass(frozen=True)
@@ -25,11 +31,11 @@ class Group:
 
 
 class Batch:
-    """What is decided once for a robot."""
+    """What is decided once for a robot; not `whole`: only joints of the loops are placed."""
 
-    def __init__(self, tree: Tree, loops: LoopTable):
+    def __init__(self, tree: Tree, loops: LoopTable, whole: bool = False):
         self.tree, self.loops = tree, loops
-        needed, depth = np.zeros(len(tree.parent), bool), np.zeros(len(tree.parent), int)
+        needed, depth = np.full(len(tree.parent), whole), np.zeros(len(tree.parent), int)
         for joint in {*loops.a.tolist(), *loops.b.tolist()}:
             while joint and not needed[joint]:
                 needed[joint], joint = True, int(tree.parent[joint])
@@ -61,6 +67,9 @@ class Batch:
             np.zeros((len(tree.parent), 6, n)),
         )
         R[0] = np.eye(3)[..., None]
+        if kernel_choice.chosen(n):
+            kernel_choice.kernel(KERNEL).place_samples(tree, *kernel_choice.ready(x), R, p, s)
+            return Placed(self, x, R, p, s)
         for joints in self.levels:
             parents, angle = tree.parent[joints], x[joints - 1][:, None]
             turn, turns = tree.turn[joints][..., None], tree.turns[joints]
@@ -73,7 +82,7 @@ class Batch:
             at = p[parents] + _apply(above, tree.origin[joints][..., None] + tree.slide[joints][..., None] * angle)
             R[joints], p[joints] = here, at
             s[joints, 3:] = np.where(turns[:, None, None], z, 0.0)
-            s[joints, :3] = np.where(turns[:, None, None], _cross(at, z), z)
+            s[joints, :3] = np.where(turns[:, None, None], vector_product(at, z), z)
         return Placed(self, x, R, p, s)
 
 
@@ -150,7 +159,7 @@ class Placed:
                 J[group.rows[group.owner, 0], column] = group.sign[:, 0]
                 continue
             s, R = self.s[group.joint], axes[own]
-            t = s[:, :3] + _cross(s[:, 3:], (x if group.coincident else y)[own])
+            t = s[:, :3] + vector_product(s[:, 3:], (x if group.coincident else y)[own])
             t *= group.sign
             if group.formula == DISTANCE:
                 d = y[own] - x[own]
@@ -161,19 +170,23 @@ class Placed:
                 w = group.sign * s[:, 3:]
                 t = np.concatenate([t, _apply_back(R, w)], axis=1)
                 if group.turns == 1:
-                    t[:, 5] = _dot(_cross(R[:, :, 0], self.axis_of_b(own, 1)), w)
+                    t[:, 5] = _dot(vector_product(R[:, :, 0], self.axis_of_b(own, 1)), w)
             J[group.rows[group.owner], column[:, None]] = t[:, group.kept]
         return J.transpose(2, 0, 1)
 
     def motions(self, v: np.ndarray, a: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Spatial velocities and accelerations (joints, 6, N) at joint rates v and accelerations a (N, nv), None: zero."""
         s, V, A = self.s, np.zeros_like(self.s), np.zeros_like(self.s)
+        if kernel_choice.chosen(len(v)):
+            given = kernel_choice.ready(s, v, np.zeros_like(v) if a is None else a)
+            kernel_choice.kernel(KERNEL).move_samples(self.batch.tree, *given, V, A)
+            return V, A
         rates = np.ascontiguousarray(v.T)
         for joints in self.batch.levels:
             parents = self.batch.tree.parent[joints]
             above, step = V[parents], s[joints] * rates[joints - 1][:, None]
             V[joints] = above + step
-            A[joints] = A[parents] + _cross_motion(above, step)
+            A[joints] = A[parents] + motion_product(above, step)
             if a is not None:
                 A[joints] += s[joints] * a.T[joints - 1][:, None]
         return V, A
@@ -192,13 +205,13 @@ class Placed:
             e = A[loops.b[k]] - A[loops.a[k]]
             w = Vb[:, 3:] - Va[:, 3:]
             if group.turns:
-                seen = e - _cross_motion(Va, Vb)  # of b against a, as a sees it
+                seen = e - motion_product(Va, Vb)  # of b against a, as a sees it
             if group.coincident:
-                t = seen[:, :3] + _cross(seen[:, 3:], x[k])
+                t = seen[:, :3] + vector_product(seen[:, 3:], x[k])
             else:
-                of_b = Vb[:, :3] + _cross(Vb[:, 3:], y[k])
-                u = of_b - Va[:, :3] - _cross(Va[:, 3:], y[k])
-                t = e[:, :3] + _cross(e[:, 3:], y[k]) + _cross(w, of_b) - _cross(Va[:, 3:], u)
+                of_b = Vb[:, :3] + vector_product(Vb[:, 3:], y[k])
+                u = of_b - Va[:, :3] - vector_product(Va[:, 3:], y[k])
+                t = e[:, :3] + vector_product(e[:, 3:], y[k]) + vector_product(w, of_b) - vector_product(Va[:, 3:], u)
             if group.formula == DISTANCE:
                 d = y[k] - x[k]
                 length = _length(d)
@@ -210,7 +223,9 @@ class Placed:
                 t = np.concatenate([t, _apply_back(axes[k], seen[:, 3:])], axis=1)
                 if group.turns == 1:
                     a, b = axes[k, :, 0], self.axis_of_b(k, 1)
-                    t[:, 5] = _dot(_cross(a, b), seen[:, 3:]) + _dot(w, w) * _dot(a, b) - _dot(w, a) * _dot(w, b)
+                    t[:, 5] = (
+                        _dot(vector_product(a, b), seen[:, 3:]) + _dot(w, w) * _dot(a, b) - _dot(w, a) * _dot(w, b)
+                    )
             drift[group.rows] = t[:, group.kept]
         return drift.T
 
@@ -248,9 +263,9 @@ def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return out
 
 
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a x b, (k, 3, N) both."""
-    out = np.empty_like(a)
+def vector_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a x b, (k, 3, ..., N) both."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     for r in range(3):
         i, j = (r + 1) % 3, (r + 2) % 3
         np.multiply(a[:, i], b[:, j], out=out[:, r])
@@ -258,8 +273,8 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _cross_motion(V: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """V x s of motions (k, 6, N), linear first."""
-    linear = _cross(V[:, 3:], s[:, :3])
-    linear += _cross(V[:, :3], s[:, 3:])
-    return np.concatenate([linear, _cross(V[:, 3:], s[:, 3:])], axis=1)
+def motion_product(V: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """V x s of motions (k, 6, ..., N), linear first."""
+    linear = vector_product(V[:, 3:], s[:, :3])
+    linear += vector_product(V[:, :3], s[:, 3:])
+    return np.concatenate([linear, vector_product(V[:, 3:], s[:, 3:])], axis=1)

@@ -18,6 +18,7 @@ SMALL_MOVE = 0.2  # [rad or m] between neighbours: larger jumps are not one traj
 LOST = 50  # strides in a row that do not close: a turn and a half, or ten metres; what lies beyond is not walked to
 MOST_STRIDES = 20_000  # 4 km, or 600 turns that do not bring the mechanism back
 GAP = 1e-6  # [m or rad] that a stride may leave open
+MOST_TURNS = 1000  # walked turns that are kept
 
 
 def close(
@@ -76,9 +77,11 @@ def _nearby(loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, star
 
 
 def reachable(
-    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray
+    loops: Loops, S: np.ndarray, offset: np.ndarray, c: np.ndarray, start: np.ndarray, searching: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Joint positions (N, nv), and which samples of a sequence close (N,): the positions of the others mean nothing.
+
+    Unless `searching`, what comes after a sample that does not close may be left out: it does not count as closed either.
 
     For searches that often ask for what is out of reach. Neighbours may lie further apart than in a trajectory that
     `close` follows; what a search ends with must be closed by `close`, which names what is wrong.
@@ -88,7 +91,7 @@ def reachable(
     away, turned = _whole_turns(loops, S, offset, c[:1], start)
     c = c - away
     if kernel_choice.chosen(len(c)) and (compiled := loops.compiled(S)):
-        q, closed = follow(compiled, S, offset, c, start, scattered=False, searching=True)
+        q, closed = follow(compiled, S, offset, c, start, scattered=False, searching=searching)
         return q + turned, closed
     q, closed = np.empty((len(c), len(start))), np.empty(len(c), bool)
     for begin in range(0, len(c), loops.chunk):
@@ -175,19 +178,33 @@ def _whole_turns(
     for k, row in enumerate(S):
         turn = 2 * np.pi * row.sum()
         turns = np.rint((c[:, k] - begin[k]) / turn) if np.count_nonzero(row) == 1 else np.zeros(len(c))
-        if not turns.any():
-            continue
-        q, closed, strides = start[None], True, int(np.ceil(2 * np.pi / SMALL_MOVE))  # of the joint, whatever its gear
-        for stride in range(1, strides + 1):
-            q, phi = _newton(loops, S, offset, begin[None] + stride / strides * turn * (np.arange(len(S)) == k), q, 8)
-            closed = bool(np.abs(phi).max() <= TOLERANCE)
-            if not closed:
-                break
-        moves = 2 * np.pi * np.rint((q[0] - start) / (2 * np.pi))
-        if closed and not moves[loops.sliding].any() and np.abs(q[0] - start - moves).max() < LAST_STEP:
+        if turns.any() and (moves := _moves_of_a_turn(loops, S, offset, start, k)) is not None:
             away[:, k] = turns * turn
             turned += turns[:, None] * moves
     return away, turned
+
+
+def _moves_of_a_turn(loops: Loops, S: np.ndarray, offset: np.ndarray, start: np.ndarray, k: int) -> np.ndarray | None:
+    """Moves of the joints (nv,) [rad], whole turns, while the shaft of coordinate k turns once; None: it does not bring
+    the mechanism back. What was walked once is kept: searches begin thousands of times at the same start."""
+    key, kept = (k, S.tobytes(), offset.tobytes(), start.tobytes()), loops.turns
+    if key not in kept:
+        if len(kept) >= MOST_TURNS:
+            kept.clear()
+        kept[key] = _walk_a_turn(loops, S, offset, start, k)
+    return kept[key]
+
+
+def _walk_a_turn(loops: Loops, S: np.ndarray, offset: np.ndarray, start: np.ndarray, k: int) -> np.ndarray | None:
+    q, begin, turn = start[None], S @ start + offset, 2 * np.pi * S[k].sum() * (np.arange(len(S)) == k)
+    strides = int(np.ceil(2 * np.pi / SMALL_MOVE))  # of the joint, whatever its gear
+    for stride in range(1, strides + 1):
+        q, phi = _newton(loops, S, offset, begin[None] + stride / strides * turn, q, 8)
+        if not np.abs(phi).max() <= TOLERANCE:
+            return None
+    moves = 2 * np.pi * np.rint((q[0] - start) / (2 * np.pi))
+    back = not moves[loops.sliding].any() and np.abs(q[0] - start - moves).max() < LAST_STEP
+    return np.asarray(moves) if back else None
 
 
 def _along(

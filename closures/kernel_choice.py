@@ -67,6 +67,11 @@ def preferred() -> AbstractContextManager[None]:
     return forced("kernel") if installed() else nullcontext()
 
 
+def not_loaded_for_this() -> AbstractContextManager[None]:
+    """Compute without kernels unless they are loaded: for work that is done in less time than loading them takes."""
+    return nullcontext() if _loaded() else forced("pinocchio")
+
+
 @cache
 def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
     """A module of compiled kernels, imported when first used."""

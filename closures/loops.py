@@ -12,6 +12,7 @@ from robodyn_pin.closures.batch import Batch, Placed
 from robodyn_pin.closures.elimination import EliminationPlan, elimination_plan, unreduced
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree, chains, loop_table, tree_table
 from robodyn_pin.closures.kinds import KINDS, Anchors, Closure, Coupling, equations
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError, UnknownName
 
 
@@ -42,6 +43,8 @@ class Loops:
         self._live = [d.extract() for d in self._datas]  # references: filled anew by every calc
         self._calc = [(anchor.calc, data) for anchor, data in zip(self._models, self._datas, strict=True)]
         self._couplings = {c.name: self._coupling_row(c) for c in closures if isinstance(c, Coupling)}
+        # What a shaft's turn does to the joints, by shaft and start: whoever closes the loops keeps it here.
+        self.turns: dict[tuple[int, bytes, bytes, bytes], np.ndarray | None] = {}
         self._plans: dict[bytes, EliminationPlan | None] = {}
         self._compiled: dict[bytes | None, tuple[Tree, LoopTable] | None] = {}
 
@@ -72,7 +75,7 @@ class Loops:
     def _frame(self, name: str) -> pin.Frame:
         if not self.model.existFrame(name):
             raise UnknownName("frame", name, self.model.name, [f.name for f in self.model.frames])
-        return self.model.frames[self.model.getFrameId(name)]
+        return self.model.frames[frame_id(self.model, name)]
 
     def evaluate(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
         """Residual, Jacobian and drift at q (N, nv) and v (N, nv); without v the drift is that of rest, zero."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import chdtrc, gammaincinv
 
 from robodyn_pin.errors import SolverFailed
 
@@ -33,16 +34,16 @@ class Gaussian:
 
     def inside(self, theta: np.ndarray, level: float = 0.95) -> np.ndarray:
         """Which parameters (..., p) lie in the ellipsoid that holds `level` of the distribution, (15)."""
-        from scipy.stats import chi2
-
-        return np.asarray(self.distances(theta) <= chi2.ppf(level, len(self.mean)))
+        return np.asarray(self.distances(theta) <= self._reach(level))
 
     def ellipsoid(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Half axes (p,) of that ellipsoid, longest first, and their directions (p, p), one a column."""
-        from scipy.stats import chi2
-
         values, directions = np.linalg.eigh(self.covariance)
-        return np.sqrt(chi2.ppf(level, len(self.mean)) * values[::-1]), directions[:, ::-1]
+        return np.sqrt(self._reach(level) * values[::-1]), directions[:, ::-1]
+
+    def _reach(self, level: float) -> float:
+        """The squared distance within which `level` of the distribution lies: a quantile of chi-square."""
+        return float(2 * gammaincinv(len(self.mean) / 2, level))
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,6 @@ def infer(model: Model, evidence: Observed) -> Posterior:
         SolverFailed: no minimum found.
     """
     from scipy.optimize import least_squares
-    from scipy.stats import chi2
 
     z, sigma, prior = evidence.z, evidence.sigma, evidence.prior
     s = prior.deviations
@@ -93,7 +93,7 @@ def infer(model: Model, evidence: Observed) -> Posterior:
         raise SolverFailed(f"no most probable parameters found: {found.message}", found.message)
     J, misfit = slope(found.x), 2 * float(found.cost)
     covariance, at_bound = np.linalg.inv(J.T @ J) * np.outer(s, s), found.x < least + 1e-3 * np.abs(least)
-    return Posterior(prior.mean + s * found.x, covariance, misfit, float(chi2.sf(misfit, len(z))), at_bound)
+    return Posterior(prior.mean + s * found.x, covariance, misfit, float(chdtrc(len(z), misfit)), at_bound)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ an error of the model that comes back with the motion then moves both estimates 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.block_jackknife import likeness, spread
@@ -45,15 +46,11 @@ class Certainty:
 
     def reach(self) -> np.ndarray:
         """Half widths (k,) of 95 % intervals."""
-        from scipy.stats import t as student
-
-        return self.deviations * student.ppf(1 - UNLIKELY / 2, self.freedom)
+        return np.asarray(self.deviations * stdtrit(self.freedom, 1 - UNLIKELY / 2))
 
     def by_chance(self, change: np.ndarray) -> np.ndarray:
         """Probability (k,) of changes at least as large as these (k,) if there is none."""
-        from scipy.stats import t as student
-
-        return 2 * student.sf(np.abs(change) / self.deviations, self.freedom)
+        return np.asarray(2 * stdtr(self.freedom, -np.abs(change) / self.deviations))
 
 
 @dataclass(frozen=True)

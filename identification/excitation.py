@@ -105,31 +105,57 @@ def highest(loads: np.ndarray) -> float:
     return float(np.abs(loads).max(initial=0.0))
 
 
-def largest_amplitude(load: Callable[[np.ndarray], float], X: np.ndarray, most: float = 1e3) -> float:
-    """The factor up to which the amplitudes of X can grow about its centres until a limit is met; at most `most`.
+def largest_amplitude(load: Callable[[float], np.ndarray], most: float = 1e3, first: float = 1.0) -> float:
+    """The factor up to which the amplitudes of a motion can grow about its centres until a limit is met; at most `most`.
+
+    Each load is nearly quadratic in the factor, so a parabola through the last three says where the first of them meets its limit.
 
     Args:
-        load: highest load of a motion, infinite where the robot cannot follow; at most 1 in the centres.
+        load: loads of the motion at a factor, in parts of their limits, any shape that goes with the others; infinite where the
+            robot cannot follow; at most 1 at zero, in the centres. first: factor to begin with.
     """
-    from scipy.optimize import brentq
-
-    def excess(factor: float) -> float:
-        return load(scaled(X, factor)) - 1
-
-    low, high, above = 0.0, 1.0, excess(1.0)
-    while above <= 0:
-        low, high = high, 2 * high
-        if high > most:
+    points = [(0.0, load(0.0))]
+    low, high, factor = 0.0, np.inf, min(first, most)
+    while np.isinf(high) or high - low > PRECISE * high:
+        values = load(factor)
+        top = highest(values)
+        low, high = (factor, high) if top <= 1 else (low, factor)
+        if low == most:
             return low
-        above = excess(high)
-    while np.isinf(above) and high - low > PRECISE * high:
-        middle = (low + high) / 2
-        value = excess(middle)
-        low, high, above = (middle, high, above) if value <= 0 else (low, middle, value)
-    if np.isinf(above):
-        return low
-    root = float(brentq(excess, low, high, rtol=PRECISE / 4, xtol=PRECISE * high / 4))
-    return root if excess(root) <= 0 else max(low, root - PRECISE * high)
+        if np.isinf(top):
+            factor = (low + high) / 2
+            continue
+        points = [*points[-2:], (factor, values)]
+        end = _first_at_limit(points, low)
+        if low >= (1 - PRECISE) * end:
+            return low
+        inside = (1 - PRECISE / 2) * end
+        if not low < inside < high:
+            inside = (low + high) / 2 if np.isfinite(high) else 4 * factor
+        factor = min(inside, 4 * factor, most)
+    return low
+
+
+def _first_at_limit(points: list[tuple[float, np.ndarray]], beyond: float) -> float:
+    """The least factor `beyond` one at which a load, a parabola through points (two: a line), is 1 or -1."""
+    (x, _), last = points[-1], points[-1][1]
+    near = np.abs(last) > highest(last) / 2
+    values = [np.broadcast_to(y, last.shape)[near] for _, y in points]
+    slope = (values[-1] - values[-2]) / (x - points[-2][0])
+    bend = np.zeros_like(slope)
+    if len(points) > 2:
+        before = (values[-2] - values[-3]) / (points[-2][0] - points[-3][0])
+        bend = (slope - before) / (x - points[-3][0])
+        slope = slope + bend * (x - points[-2][0])
+    found = np.inf
+    with np.errstate(all="ignore"):
+        for side in (1.0, -1.0):  # values + slope h + bend h^2 = side, both roots without cancellation
+            c = values[-1] - side
+            half = -(slope + np.copysign(np.sqrt(slope**2 - 4 * bend * c), slope)) / 2
+            for step in (half / bend, c / half):
+                ends = x + step[np.isfinite(step)]
+                found = min(found, float(ends[ends > beyond].min(initial=np.inf)))
+    return found
 
 
 def scaled(X: np.ndarray, factor: float) -> np.ndarray:

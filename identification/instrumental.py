@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc
 
 from robodyn_pin.identification.fold import Factor, triangle, weighted
 
@@ -39,9 +40,7 @@ class InstrumentalEstimate:
     @property
     def probability(self) -> float:
         """Chance of a disagreement at least as large if the regressor had no noise."""
-        from scipy.stats import chi2
-
-        return float(chi2.sf(self.statistic, self.freedom)) if self.freedom else 1.0
+        return float(chdtrc(self.freedom, max(self.statistic, 0.0))) if self.freedom else 1.0
 
     @property
     def biased(self) -> bool:

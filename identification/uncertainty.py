@@ -1,6 +1,7 @@
 """How sure estimates and predictions are: intervals of base parameters, deviations of predicted efforts."""
 
 import numpy as np
+from scipy.special import stdtrit
 
 from robodyn_pin.identification.least_squares import BaseEstimate
 
@@ -9,9 +10,7 @@ LEVEL = 0.95
 
 def quantile(freedom: float = np.inf) -> float:
     """How many standard deviations an interval reaches to both sides; Student's where few rows gave the noise."""
-    from scipy.stats import t as student
-
-    return float(student.ppf((1 + LEVEL) / 2, max(freedom, 1.0)))
+    return float(stdtrit(max(freedom, 1.0), (1 + LEVEL) / 2))
 
 
 def freedom(estimate: BaseEstimate, rows: int, independent: float = 1.0) -> float:

@@ -15,6 +15,7 @@ import meshcat.geometry as g
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.families.reduced_delta import Lump
@@ -195,7 +196,7 @@ def _node(scene: Scene, name: str, part: str) -> meshcat.Visualizer:
 
 def _points(robot: Robot, placements: np.ndarray, link: str) -> np.ndarray:
     """Origin (N, 3) of a link."""
-    frame = robot.model.frames[robot.model.getFrameId(link)]
+    frame = robot.model.frames[frame_id(robot.model, link)]
     return placements[:, frame.parentJoint, :3] @ [*frame.placement.translation, 1.0]
 
 

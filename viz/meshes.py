@@ -1,6 +1,5 @@
 """Mesh files of a URDF: where they are searched, and what is drawn without them."""
 
-import os
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import coal
 import numpy as np
 
-PACKAGES, PREFIXES = "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"
+from robodyn_pin.robot.packages import package_places, places_said
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,9 @@ class Drawable:
         if not self.lost:
             return ""
         more = f" and {len(self.lost) - 1} more" if len(self.lost) > 1 else ""
-        paths = f"{PACKAGES} ({os.environ[PACKAGES]})" if os.environ.get(PACKAGES) else f"{PACKAGES}, which is not set"
-        paths += f", and in {PREFIXES} ({os.environ[PREFIXES]})" if os.environ.get(PREFIXES) else ""
         return (
             f"not drawn: mesh {self.lost[0]}{more}, not found or not readable; looked beside the robot's file, in the folders "
-            f"above it, and in {paths}"
+            f"above it, and in {places_said()}"
         )
 
 
@@ -56,10 +53,7 @@ def located(name: str, folder: Path) -> Path | None:
     """The file of a mesh, as `package://NAME/...`, `file://...` or a path from the URDF's folder; None if it does not exist."""
     scheme, _, rest = name.rpartition("://")
     folder = folder.resolve()
-    packages, prefixes = (
-        [Path(p) for p in os.environ.get(name, "").split(os.pathsep) if p] for name in (PACKAGES, PREFIXES)
-    )
-    packages += [prefix / "share" for prefix in prefixes]
+    packages = package_places()
     bases = {
         "file": [Path("/")],
         "": [folder],

@@ -6,7 +6,6 @@ import matplotlib
 import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter
 
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.identification.whiteness import residual_spectrum
@@ -14,7 +13,7 @@ from robodyn_pin.log_to_robot.diagnosis import Residuals, mass_eigenvalues
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.robot.units import parameter_units
 from robodyn_pin.viz.figure_files import Picture, picture
-from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS
+from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, plain_powers
 
 BANDS = 40  # of a spectrum, evenly spaced in the logarithm of the frequency
 
@@ -134,12 +133,7 @@ def spectrum_figure(frequency: np.ndarray, density: np.ndarray, white: float, ti
     axes.axhline(white, color=MEASURED, linewidth=0.8, linestyle="--", label="white noise of the same power")
     axes.set_xlabel("frequency [Hz]")
     axes.set_ylabel(f"power density [({unit})²/Hz]")
-    for axis in (
-        axes.xaxis,
-        axes.yaxis,
-    ):  # 0.01 in plain text: powers of ten in mathematics take half of the drawing's time
-        axis.set_major_formatter(lambda x, _: f"{x:g}")
-        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+    plain_powers(axes.xaxis, axes.yaxis)
     axes.set_title(title)
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
     return figure
@@ -172,6 +166,7 @@ def mass_figure(names: list[str], intervals: np.ndarray, found: np.ndarray, prio
     axes.plot(found, rows, "D", color=FEASIBLE, markersize=5, label="feasible fit")
     axes.plot(prior, rows, "|", color=MEASURED, markersize=10, label="prior")
     axes.set_xscale("log")
+    plain_powers(axes.xaxis)
     axes.set_xlim(low, high)
     axes.set_yticks(rows, [name if len(name) < 44 else f"{name[:40]} ..." for name in names])
     axes.invert_yaxis()
@@ -187,7 +182,11 @@ def eigenvalue_figure(eigenvalues: np.ndarray, unit: str) -> Figure:
     figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
     axes = figure.subplots()
     axes.plot(np.linspace(0, 100, len(eigenvalues)), eigenvalues, color=FEASIBLE, linewidth=0.9)
-    axes.set_yscale("log" if eigenvalues.min() > 0 else "symlog")
+    if eigenvalues.min() > 0:
+        axes.set_yscale("log")
+        plain_powers(axes.yaxis)
+    else:
+        axes.set_yscale("symlog")
     axes.margins(x=0)
     axes.set_xlabel("along the held-out motion [%]")
     axes.set_ylabel(f"eigenvalues of M [{unit}]")

@@ -8,6 +8,7 @@ import pinocchio as pin
 import trimesh
 import viser
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile
 from robodyn_pin.poses.jog import StaticLoads
 from robodyn_pin.robot.robot import Robot
@@ -76,7 +77,7 @@ class ViserScene:
             worst = loads.struts.worst[0]
             full = limit or float(np.abs(worst).max()) or 1.0
             for k, (name, force) in enumerate(zip(loads.struts.names, worst, strict=True)):
-                near, far = (model.getFrameId(end) for end in self._struts[name])
+                near, far = (frame_id(model, end) for end in self._struts[name])
                 paint[model.frames[far].parentJoint] = load_colour(force / full)
                 upper, lower = (self._data.oMf[end].translation for end in (near, far))
                 down = 0.42 + 0.16 * (k % 2)  # so that neighbours do not cover each other
@@ -90,7 +91,7 @@ class ViserScene:
                 )
                 texts[beside] = (f"{texts[beside][0]},  {label}" if beside in texts else label), point
         if pull is not None and np.linalg.norm(pull[1]) > 0:
-            at = self._data.oMf[model.getFrameId(pull[0])].translation
+            at = self._data.oMf[frame_id(model, pull[0])].translation
             arrows.append((at, pull[1]))
             texts["pull"] = (
                 f"applied force  {np.linalg.norm(pull[1]):.1f} N",

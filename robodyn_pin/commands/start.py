@@ -1,5 +1,6 @@
 """Where the program starts: from the first import on, Ctrl-C ends it at once and with one line, whatever it computes."""
 
+import gc
 import os
 import signal
 import sys
@@ -9,10 +10,14 @@ import time
 from robodyn_pin.errors import INTERRUPTED
 
 NO_SIGNAL = 0  # signals count from 1
+# New objects after which Python looks for circles. By default 700: a tenth of a command's time goes there, most of it while
+# libraries are imported, whose objects stay.
+LOOK_FOR_CIRCLES = 50_000
 
 
 def main() -> None:
     """Entry point."""
+    gc.set_threshold(LOOK_FOR_CIRCLES)
     signal.signal(signal.SIGINT, lambda *_: _end("", kept=False))
     from robodyn_pin.storage.staging import drop_results, process
 

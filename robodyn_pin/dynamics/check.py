@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.closures.kernel_choice import not_loaded_for_this
 from robodyn_pin.closures.kinds import Coupling
 from robodyn_pin.dynamics.base_parameters import bodies_base, random_rows
 from robodyn_pin.dynamics.regressor import columns
@@ -94,6 +95,7 @@ def _base(robot: Robot, seed: int) -> tuple[BaseSet, list[str], int]:
         none = np.zeros(0, int)
         return BaseSet(none, none, np.zeros((0, 0)), 1.0), [], 0
     layout = columns(robot).layout
-    rows = random_rows(robot, np.random.default_rng(seed))
+    with not_loaded_for_this():
+        rows = random_rows(robot, np.random.default_rng(seed))
     base = base_set(bodies_base(robot, rows).cleaned(triangle(rows)), layout.order)
     return base, base.labels(layout.labels), int((base.columns < layout.first_scalar).sum())

@@ -6,6 +6,7 @@ from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.dynamics.equations import inverse_dynamics
 from robodyn_pin.dynamics.prepared import prepared
 from robodyn_pin.dynamics.regressor import body_regressor, regressor
+from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.robot.robot import load
 from robodyn_pin.robot.stops import run_stops
 
@@ -21,6 +22,7 @@ def compile_kernels() -> None:
     """
     still = np.zeros((SAMPLES, 1))
     with forced("kernel"):
+        Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
         run_stops(still, np.ones(1), still[0], still[0])
         for name in ROBOTS:
             robot = load(name)

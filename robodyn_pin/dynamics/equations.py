@@ -77,7 +77,8 @@ def along(rates: np.ndarray, efforts: np.ndarray) -> np.ndarray:
 
 def motor_map(robot: Robot, state: State) -> np.ndarray:
     """B = S T of the motors (N, n_motors, d): motor rates per coordinate rate."""
-    return robot.motors.S @ state.T
+    S, T = robot.motors.S, state.T
+    return (T.transpose(0, 2, 1).reshape(-1, T.shape[1]) @ S.T).reshape(len(T), T.shape[2], len(S)).transpose(0, 2, 1)
 
 
 def motor_torques(

@@ -125,27 +125,52 @@ def body_motions(tree: Tree, s, T, X):
 @inlined
 def add_body(at, j, gravity, X, first, i, W):
     """Add X[j]' R of the body of joint j to the columns `first`.. of sample i of W."""
-    R, p0, p1, p2 = at.R, at.p[j, 0], at.p[j, 1], at.p[j, 2]
+    f, w, b = felt(at, j, gravity)
+    for m in range(X.shape[1]):
+        x = X[j, m, 0], X[j, m, 1], X[j, m, 2], X[j, m, 3], X[j, m, 4], X[j, m, 5]
+        if x[0] == 0 and x[1] == 0 and x[2] == 0 and x[3] == 0 and x[4] == 0 and x[5] == 0:
+            continue  # this coordinate does not move the body
+        l, n = along_axes(at, j, x)
+        ten = ten_columns(l, n, f, squares(w), b)
+        for c in range(10):
+            W[i, m, first + c] += ten[c]
+
+
+@inlined
+def along_axes(at, j, x):
+    """A motion of the world's origin as that of joint j's, along its axes: linear, angular."""
+    R, (x0, x1, x2, y0, y1, y2) = at.R, x
+    p0, p1, p2 = at.p[j, 0], at.p[j, 1], at.p[j, 2]
     r00, r01, r02 = R[j, 0, 0], R[j, 0, 1], R[j, 0, 2]
     r10, r11, r12 = R[j, 1, 0], R[j, 1, 1], R[j, 1, 2]
     r20, r21, r22 = R[j, 2, 0], R[j, 2, 1], R[j, 2, 2]
-    (f0, f1, f2), (w0, w1, w2), (b0, b1, b2) = felt(at, j, gravity)
-    w00, w11, w22, w01, w02, w12 = w0 * w0, w1 * w1, w2 * w2, w0 * w1, w0 * w2, w1 * w2
-    for m in range(X.shape[1]):
-        x0, x1, x2 = X[j, m, 0], X[j, m, 1], X[j, m, 2]
-        y0, y1, y2 = X[j, m, 3], X[j, m, 4], X[j, m, 5]
-        if x0 == 0 and x1 == 0 and x2 == 0 and y0 == 0 and y1 == 0 and y2 == 0:
-            continue  # this coordinate does not move the body
-        x0, x1, x2 = x0 + y1 * p2 - y2 * p1, x1 + y2 * p0 - y0 * p2, x2 + y0 * p1 - y1 * p0
-        l0, l1, l2 = r00 * x0 + r10 * x1 + r20 * x2, r01 * x0 + r11 * x1 + r21 * x2, r02 * x0 + r12 * x1 + r22 * x2
-        n0, n1, n2 = r00 * y0 + r10 * y1 + r20 * y2, r01 * y0 + r11 * y1 + r21 * y2, r02 * y0 + r12 * y1 + r22 * y2
-        W[i, m, first] += l0 * f0 + l1 * f1 + l2 * f2
-        W[i, m, first + 1] += -(w11 + w22) * l0 + (w01 + b2) * l1 + (w02 - b1) * l2 + f1 * n2 - f2 * n1
-        W[i, m, first + 2] += (w01 - b2) * l0 - (w00 + w22) * l1 + (w12 + b0) * l2 + f2 * n0 - f0 * n2
-        W[i, m, first + 3] += (w02 + b1) * l0 + (w12 - b0) * l1 - (w00 + w11) * l2 + f0 * n1 - f1 * n0
-        W[i, m, first + 4] += b0 * n0 + w02 * n1 - w01 * n2
-        W[i, m, first + 5] += (b1 - w02) * n0 + (b0 + w12) * n1 + (w00 - w11) * n2
-        W[i, m, first + 6] += -w12 * n0 + b1 * n1 + w01 * n2
-        W[i, m, first + 7] += (b2 + w01) * n0 + (w22 - w00) * n1 + (b0 - w12) * n2
-        W[i, m, first + 8] += (w11 - w22) * n0 + (b2 - w01) * n1 + (b1 + w02) * n2
-        W[i, m, first + 9] += w12 * n0 - w02 * n1 + b2 * n2
+    x0, x1, x2 = x0 + y1 * p2 - y2 * p1, x1 + y2 * p0 - y0 * p2, x2 + y0 * p1 - y1 * p0
+    return (
+        (r00 * x0 + r10 * x1 + r20 * x2, r01 * x0 + r11 * x1 + r21 * x2, r02 * x0 + r12 * x1 + r22 * x2),
+        (r00 * y0 + r10 * y1 + r20 * y2, r01 * y0 + r11 * y1 + r21 * y2, r02 * y0 + r12 * y1 + r22 * y2),
+    )
+
+
+@inlined
+def squares(w):
+    """The products of an angular velocity with itself: xx, yy, zz, xy, xz, yz."""
+    return w[0] * w[0], w[1] * w[1], w[2] * w[2], w[0] * w[1], w[0] * w[2], w[1] * w[2]
+
+
+@inlined
+def ten_columns(l, n, f, ww, b):
+    """Power per parameter of a body that moves with (l, n), of its acceleration f, products ww of its rotation and its own b."""
+    (l0, l1, l2), (n0, n1, n2), (f0, f1, f2), (b0, b1, b2) = l, n, f, b
+    w00, w11, w22, w01, w02, w12 = ww
+    return (
+        l0 * f0 + l1 * f1 + l2 * f2,
+        -(w11 + w22) * l0 + (w01 + b2) * l1 + (w02 - b1) * l2 + f1 * n2 - f2 * n1,
+        (w01 - b2) * l0 - (w00 + w22) * l1 + (w12 + b0) * l2 + f2 * n0 - f0 * n2,
+        (w02 + b1) * l0 + (w12 - b0) * l1 - (w00 + w11) * l2 + f0 * n1 - f1 * n0,
+        b0 * n0 + w02 * n1 - w01 * n2,
+        (b1 - w02) * n0 + (b0 + w12) * n1 + (w00 - w11) * n2,
+        -w12 * n0 + b1 * n1 + w01 * n2,
+        (b2 + w01) * n0 + (w22 - w00) * n1 + (b0 - w12) * n2,
+        (w11 - w22) * n0 + (b2 - w01) * n1 + (b1 + w02) * n2,
+        w12 * n0 - w02 * n1 + b2 * n2,
+    )

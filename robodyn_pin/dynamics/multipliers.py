@@ -12,9 +12,11 @@ from functools import cached_property
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import Closure, held_by
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.equations import Wrench, along, motor_torques, tree_efforts, tree_load
+from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
+from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.dynamics.struts import StrutLoads, strut_loads
 from robodyn_pin.robot.robot import Robot, State
 
@@ -76,31 +78,6 @@ def constraint_forces(
     return ConstraintForces(found.multipliers, struts, found.tau)
 
 
-def multipliers(robot: Robot, state: State, rest: np.ndarray) -> np.ndarray:
-    """lam (N, m) with J'lam = rest (N, nv); of several at once lam (N, m, k) and rest (N, nv, k)."""
-    if rest.ndim == 2:
-        return multipliers(robot, state, rest[..., None])[..., 0]
-    m, S = robot.loops.size, robot.coordinates.S
-    lam = np.zeros((len(rest), m, rest.shape[2]))
-    for begin in range(0, len(rest) if m else 0, robot.loops.chunk):
-        part = slice(begin, begin + robot.loops.chunk)
-        J = robot.loops.jacobian(state.q[part])
-        K = stacked(J, S).transpose(0, 2, 1)
-        if K.shape[1] == K.shape[2]:
-            lam[part] = np.linalg.solve(K, rest[part])[:, :m]
-        else:
-            lam[part] = np.linalg.pinv(K[:, :, :m], rcond=1e-9) @ rest[part]
-    return lam
-
-
-def closure_forces(robot: Robot, lam: np.ndarray) -> dict[str, np.ndarray]:
-    """Multipliers lam (N, m) by closure, (N, rows) each."""
-    return {
-        closure.name: lam[:, [k for k, owner in enumerate(robot.loops.row_owner) if owner == closure.name]]
-        for closure in robot.loops.closures
-    }
-
-
 def reactions(
     robot: Robot, state: State, named: dict[str, np.ndarray], wrench: Wrench | None = None
 ) -> dict[str, np.ndarray]:
@@ -114,7 +91,8 @@ def reactions(
     model, data = robot.model, robot.model.createData()
     carried = np.empty((len(state.q), model.njoints, 6))
     framed = {closure.name: closure for closure in robot.loops.closures if isinstance(closure, Closure)}
-    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v).items()]
+    state = with_loads(robot, state)
+    rubbing = [pair for effort in robot.efforts for pair in effort.moments(state.q, state.v, state.loads).items()]
     for i, (q, v, a) in enumerate(zip(state.q, state.v, state.a, strict=True)):
         outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(model.njoints)])
         pin.framesForwardKinematics(model, data, q)
@@ -123,8 +101,8 @@ def reactions(
         for name, moment in rubbing:
             _rub(model, data, framed[name], moment[i], outside)
         if wrench is not None:
-            frame = model.frames[model.getFrameId(wrench.frame)]
-            turned = pin.SE3(data.oMf[model.getFrameId(wrench.frame)].rotation, np.zeros(3)).actInv(
+            frame = model.frames[frame_id(model, wrench.frame)]
+            turned = pin.SE3(data.oMf[frame_id(model, wrench.frame)].rotation, np.zeros(3)).actInv(
                 pin.Force(np.broadcast_to(wrench.values, (len(state.q), 6))[i])
             )
             outside[frame.parentJoint] += frame.placement.act(turned)
@@ -136,7 +114,7 @@ def reactions(
 
 def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, outside: pin.StdVec_Force) -> None:
     """Add a closure's force to both of its bodies, in their joint frames."""
-    a, b = (model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b))
+    a, b = (model.frames[frame_id(model, name)] for name in (closure.frame_a, closure.frame_b))
     in_a, in_b = a.placement * closure.placement_a, b.placement * closure.placement_b
     a_to_b = (data.oMi[a.parentJoint] * in_a).actInv(data.oMi[b.parentJoint] * in_b)
     force = pin.Force(held_by(closure.kind, a_to_b, lam))  # on b, along a's axes, at b's point
@@ -148,5 +126,5 @@ def _apply(model: pin.Model, data: pin.Data, closure: Closure, lam: np.ndarray, 
 def _rub(model: pin.Model, data: pin.Data, closure: Closure, moment: np.ndarray, outside: pin.StdVec_Force) -> None:
     """Add the friction of a closure: `moment` (3,), along the world's axes, turns body a and holds body b back."""
     for frame, sign in ((closure.frame_a, 1.0), (closure.frame_b, -1.0)):
-        joint = model.frames[model.getFrameId(frame)].parentJoint
+        joint = model.frames[frame_id(model, frame)].parentJoint
         outside[joint] += pin.Force(np.zeros(3), sign * data.oMi[joint].rotation.T @ moment)

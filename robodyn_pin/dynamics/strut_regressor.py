@@ -6,7 +6,7 @@ import pinocchio as pin
 from robodyn_pin.closures.batch import Placed
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.multipliers import multipliers
+from robodyn_pin.dynamics.loop_forces import multipliers
 from robodyn_pin.dynamics.regressor import columns, neighbours
 from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.dynamics.struts import Held, along_strut, held_struts

@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.closures.batch import Placed
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.robot.robot import Robot, State
 
@@ -53,7 +54,7 @@ def strut_loads(robot: Robot, state: State, named: dict[str, np.ndarray]) -> Str
     V, A = placed.motions(state.v, state.a)
     columns = []
     for strut in held_struts(robot):
-        along, far = along_strut(placed, strut), _closed_end(robot, placed, strut, named)
+        along, far = along_strut(placed, strut), closed_end(robot, placed, strut, named)
         near = sum(_lifting(robot, placed, V[joint], A[joint], joint) for joint in strut.bodies) - far
         columns.append([_split(far, along), _split(-near, along)])
     (lower, lower_across), (upper, upper_across) = (
@@ -83,7 +84,7 @@ def along_strut(placed: Placed, strut: Held) -> np.ndarray:
     return d / np.linalg.norm(d, axis=0)
 
 
-def _closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
+def closed_end(robot: Robot, placed: Placed, strut: Held, named: dict[str, np.ndarray]) -> np.ndarray:
     """Force on the strut at its closed end, world axes (3, N)."""
     closure = robot.loops.closures[strut.closure]
     kind = KINDS[closure.kind]
@@ -101,7 +102,7 @@ def held_struts(robot: Robot) -> list[Held]:
     for name, (near, far) in robot.file.struts.items():
         if far not in ends:
             raise UnknownName("closure at the strut end", far, f"robot {robot.name!r}", ends)
-        upper, lower = (model.frames[model.getFrameId(end)] for end in (near, far))
+        upper, lower = (model.frames[frame_id(model, end)] for end in (near, far))
         bodies = [lower.parentJoint]
         while bodies[-1] not in (upper.parentJoint, 0):
             bodies.append(model.parents[bodies[-1]])

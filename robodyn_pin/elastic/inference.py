@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from robodyn_pin.elastic.deviation import DeviationModel, deviation_at
 from robodyn_pin.elastic.elastic_file import Form, StiffnessPriorSpec
@@ -65,7 +65,7 @@ class StiffnessEstimate:
 
     def interval(self, level: float = 0.95) -> np.ndarray:
         """Interval of each spring's stiffness (n, 2); its upper end is infinite where the compliance may be zero."""
-        reach = norm.ppf(0.5 + level / 2) * self.posterior.deviations
+        reach = ndtri(0.5 + level / 2) * self.posterior.deviations
         ends = self.posterior.mean[:, None] + reach[:, None] * np.array([-1.0, 1.0])
         if self.form == "stiffness":
             return ends

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.closures.projection import project
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import BadFile
@@ -114,7 +115,7 @@ def _serial_axes(robot: Robot, tool: Tool) -> Axes:
         BadFile: they do not form a serial arm.
     """
     model = robot.model
-    frame = model.frames[model.getFrameId(tool.frame)]
+    frame = model.frames[frame_id(model, tool.frame)]
     joints = model.supports[frame.parentJoint].tolist()[1:]
     slides = [robot.loops.sliding[model.joints[j].idx_v] for j in joints]
     if len(joints) != len(robot.coordinates.names) or any(slides):
@@ -143,7 +144,7 @@ def pose_kinematics(springs: Springs, c: np.ndarray) -> PoseKinematics:
     robot, tool = springs.robot, springs.tool
     state = robot.close(c, 0 * c, 0 * c, label=lambda i: f"pose {i + 1}")
     model, data = robot.model, robot.model.createData()
-    number = model.getFrameId(tool.frame)
+    number = frame_id(model, tool.frame)
     rotation, origin = np.empty((len(c), 3, 3)), np.empty((len(c), 3))
     for i, q in enumerate(state.q):
         pin.framesForwardKinematics(model, data, q)

@@ -1,23 +1,23 @@
 """A robot as its excitation sees it: base columns in units of the noise, loads in units of the limits, and their slopes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from robodyn_pin.closures.closing import reachable
+from robodyn_pin.dynamics.derivatives import asked_of, regressor_slopes
+from robodyn_pin.dynamics.effort_slopes import Moved, onto
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import limited
 from robodyn_pin.dynamics.regressor import state_regressor
+from robodyn_pin.dynamics.strut_slopes import limited_slopes
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.identification.excitation import Sampled
-from robodyn_pin.identification.whitening import whitened
+from robodyn_pin.identification.whitening import whitened, whitened_slopes
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot, State
-
-STEP = 1e-5  # [rad, m or per s] of differences: the loops stay closed to 1e-15, slopes are right to about 1e-5
 
 
 def noisy(robot: Robot) -> Axes:
@@ -37,39 +37,47 @@ class ExcitationModel:
 
     def at(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Sampled:
         """Return the values for a motion of the coordinates (N, d)."""
-        return self._sampled(self.robot.state(self._closed(c), cd, cdd))
+        state = self.robot.state(self._closed(c), cd, cdd)
+        return Sampled(self._rows(state), self._loads(state))
+
+    def rows(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+        """Return the rows alone."""
+        return self._rows(self.robot.state(self._closed(c), cd, cdd))
+
+    def loads(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+        """Return the loads alone."""
+        return self._loads(self.robot.state(self._closed(c), cd, cdd))
 
     def slopes(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> tuple[Sampled, Sampled]:
-        """Return the values, and their derivatives along c, c', c'' by forward differences on the loops."""
-        state, n = self.robot.state(self._closed(c), cd, cdd), len(c)
-        moved = list(self._moved(state, c, cd, cdd))
-        states = [state, *(m for m, _ in moved)]
-        q, v, a, T, g = (np.concatenate([getattr(s, key) for s in states]) for key in ("q", "v", "a", "T", "g"))
-        all_of = self._sampled(State(q, v, a, T, g))
-        steps = np.array([h for _, h in moved])
+        """Return the values, and their derivatives along c, c', c''."""
+        robot, state = self.robot, self.robot.state(self._closed(c), cd, cdd)
+        asked = asked_of(robot, state)
+        quantities, of_quantities = limited_slopes(robot, self.limits, asked)
+        rows, of_rows = self._row_slopes(asked.moved)
+        centre, half = self._scale
+        values = Sampled(rows[:, :, self.columns], (quantities - centre) / half)
+        return values, Sampled(
+            *(np.concatenate(list(x), axis=-1) for x in (of_rows[:, :, :, self.columns], of_quantities / half[:, None]))
+        )
 
-        def slope(x: np.ndarray) -> np.ndarray:
-            x = x.reshape(len(states), n, *x.shape[1:])
-            return np.moveaxis(x[1:] - x[0], 0, -1) / steps
-
-        values = Sampled(all_of.rows[:n], all_of.loads[:n])
-        return values, Sampled(slope(all_of.rows), slope(all_of.loads))
-
-    def _moved(self, state: State, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> Iterator[tuple[State, float]]:
-        """Yield the state with each of c, c', c'' moved a little, and by how much it was moved."""
-        robot, axes, still = self.robot, np.eye(c.shape[1]), np.zeros_like(cdd)
-        for axis in axes:  # along the loops to second order: what is left open is below round-off
-            bend = robot.state(state.q, np.broadcast_to(axis, cd.shape), still).g
-            yield robot.state(state.q + STEP * state.T @ axis + STEP**2 / 2 * bend, cd, cdd), STEP
-        for axis in axes:
-            yield robot.state(state.q, cd + STEP * axis, cdd), STEP
-        for axis in axes:  # everything is affine in the accelerations
-            yield replace(state, a=state.a + state.T @ axis), 1.0
+    def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of all columns (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
+        (rows, slopes), identified = regressor_slopes(self.robot, moved), self.identified
+        T, bent = moved.state.T, moved.bends.T
+        if noisy(identified) is identified.motors:  # white rows do not depend on the coordinates but for a rotation
+            B, dB = onto(identified.motors.S, T), onto(identified.motors.S, bent)
+            return whitened_slopes(rows, slopes, B, dB, self.sigma)
+        if identified is not self.robot:  # on the coordinates that are fitted: B'rows there are those here
+            inverse, dB = np.linalg.inv(onto(identified.coordinates.S, T)), onto(identified.coordinates.S, bent)
+            rows = inverse.transpose(0, 2, 1) @ rows
+            slopes[0] -= np.einsum("nijk,nip->njpk", dB, rows)
+            slopes = np.einsum("nji,xnjpk->xnipk", inverse, slopes)
+        return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""
         robot, axes = self.robot, self.robot.coordinates
-        q, closed = reachable(robot.loops, axes.S, axes.offset, c, robot.home)
+        q, closed = reachable(robot.loops, axes.S, axes.offset, c, robot.home, searching=False)
         if not closed.all():
             sample = int(np.argmin(closed))
             raise ClosureFailed(f"the motion is out of reach at sample {sample}", sample, "", np.inf)
@@ -77,20 +85,28 @@ class ExcitationModel:
 
     def every(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of all columns (N, d, p) in units of the noise, and limited quantities (N, m) in their own units."""
-        robot = self.identified
-        if robot is not self.robot:  # T of the coordinates that are fitted
-            state = state.along(robot.coordinates.S)
-        rows = state_regressor(robot, state)
-        if noisy(robot) is robot.coordinates:
-            rows = rows / self.sigma[:, None]
-        else:
-            rows = whitened(rows, motor_map(robot, state), self.sigma)
-        return rows, limited(robot, self.limits, state)
+        return self._all_rows(state), self._quantities(state)
 
-    def _sampled(self, state: State) -> Sampled:
-        rows, quantities = self.every(state)
+    def _all_rows(self, state: State) -> np.ndarray:
+        if (
+            noisy(self.identified) is self.identified.motors
+        ):  # white rows are the same along any coordinates but for a rotation
+            return whitened(state_regressor(self.robot, state), motor_map(self.robot, state), self.sigma)
+        return state_regressor(self.identified, self._on_identified(state)) / self.sigma[:, None]
+
+    def _quantities(self, state: State) -> np.ndarray:
+        return limited(self.identified, self.limits, self._on_identified(state))
+
+    def _on_identified(self, state: State) -> State:
+        """Return the state with T of the coordinates that are fitted."""
+        return state if self.identified is self.robot else state.along(self.identified.coordinates.S)
+
+    def _rows(self, state: State) -> np.ndarray:
+        return self._all_rows(state)[:, :, self.columns]
+
+    def _loads(self, state: State) -> np.ndarray:
         centre, half = self._scale
-        return Sampled(rows[:, :, self.columns], (quantities - centre) / half)
+        return (self._quantities(state) - centre) / half
 
     @cached_property
     def _scale(self) -> tuple[np.ndarray, np.ndarray]:

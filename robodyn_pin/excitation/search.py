@@ -19,7 +19,6 @@ from robodyn_pin.files import resolve
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
     ExcitingSeries,
-    highest,
     largest_amplitude,
     log_information,
     maximise,
@@ -94,18 +93,23 @@ class _Plan:
         return self.series.basis(self.series.clock(CHECK * self.run.harmonics))
 
     def information(self, X: np.ndarray) -> float:
-        return log_information(self.model.at(*(self.fine @ X)).rows)
+        return log_information(self.model.rows(*(self.fine @ X)))
 
-    def fitted(self, X: np.ndarray, basis: np.ndarray, most: float) -> np.ndarray:
-        """Return X with its amplitudes as large as the limits allow, at most `most` times as large."""
+    def factor(self, X: np.ndarray, basis: np.ndarray, most: float, first: float = 1.0) -> float:
+        """Return how much larger the amplitudes of X can be within the limits, at most `most`; `first`: where to begin."""
 
-        def load(Y: np.ndarray) -> float:
+        def load(factor: float) -> np.ndarray:
+            samples = basis if factor else basis[:, :1]  # at rest one says all
             try:
-                return highest(self.model.at(*(basis @ Y)).loads)
+                return self.model.loads(*(samples @ scaled(X, factor)))
             except ClosureFailed:
-                return np.inf
+                return np.array(np.inf)
 
-        return scaled(X, largest_amplitude(load, X, most))
+        return largest_amplitude(load, most, first)
+
+    def fitted(self, X: np.ndarray) -> np.ndarray:
+        """Return X, its amplitudes smaller where the limits ask for that."""
+        return scaled(X, self.factor(X, self.fine, most=1.0))
 
     def written(self, X: np.ndarray, note: str) -> FourierMotion:
         run, names = self.run, self.model.robot.coordinates.names
@@ -136,10 +140,13 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
 
 def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
     """Return random motions as large as the limits allow, with their log det, the best one first."""
-    run, rng, found = plan.run, np.random.default_rng(plan.run.seed), []
+    run, rng, found, factor = plan.run, np.random.default_rng(plan.run.seed), [], 1.0
     for k in range(run.random):
         X = plan.series.draw(rng, plan.centre, plan.unit)
-        X = plan.fitted(plan.fitted(X, plan.rough, most=1e3), plan.fine, most=1.0)
+        factor = plan.factor(
+            X, plan.rough, most=1e3, first=INSIDE * factor or 1.0
+        )  # much like that of the motion before
+        X = plan.fitted(scaled(X, factor))
         found.append((plan.information(X), X))
         progress((k + 1) / run.random)
     amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in found], axis=0)
@@ -164,7 +171,7 @@ def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.n
 
         smooth = softened(plan.model, plan.fine @ X)
         X = maximise(smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step)
-        found.append(plan.fitted(X, plan.fine, most=1.0))
+        found.append(plan.fitted(X))
     return max(found, key=plan.information)
 
 
@@ -210,7 +217,7 @@ def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | Non
     for default in (middle, {}):
         c = np.array([run.centre.get(n, default.get(n, h)) for n, h in zip(axes.names, home, strict=True)])
         try:
-            loads = np.abs(model.at(c[None], still, still).loads[0])
+            loads = np.abs(model.loads(c[None], still, still)[0])
         except ClosureFailed:
             continue
         if loads.max(initial=0.0) < 1:

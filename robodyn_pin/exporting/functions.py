@@ -7,6 +7,7 @@ import casadi
 import numpy as np
 
 from robodyn_pin.closures.kinds import KINDS
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.closed_twin import Twin, torques_of_motors
@@ -91,7 +92,7 @@ def _forward_kinematics(twin: Twin) -> np.ndarray:
             "'frames: {tool: {link: LINK, xyz: [0, 0, 0]}}'"
         )
     for name in robot.file.frames:
-        frame = model.frames[model.getFrameId(name)]
+        frame = model.frames[frame_id(model, name)]
         R = twin.pose.at.R[frame.parentJoint] @ objects(frame.placement.rotation)
         found.append(np.column_stack([R, twin.pose.at.point(frame.parentJoint, frame.placement.translation)]))
     return np.array(found)

@@ -6,11 +6,13 @@ platform, a tree of its own with as many joints as there are struts, gives the s
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.reduced_delta import Lump, ReducedForces, reduced_model, tree_forces
 from robodyn_pin.robot.robot import Robot
@@ -44,7 +46,10 @@ class ArmForces:
     arms: np.ndarray  # (N, n) torques of the motors [N m]; without friction
 
 
-def strut_model(robot: Robot, bar: Lump) -> Callable[[np.ndarray, np.ndarray, np.ndarray], ReducedForces | ArmForces]:
+StrutModel = Callable[[np.ndarray, np.ndarray, np.ndarray], ReducedForces | ArmForces]  # q, v, a (N, nv), closed
+
+
+def strut_model(robot: Robot, bar: Lump = "U2") -> StrutModel:
     """Return what makes of a closed motion q, v, a (N, nv) the struts' forces `lower` and `upper` (N, k).
 
     A robot with three arms is a Delta, whose bar and end-effector `reduced_model` knows; others are `arm_model`s.
@@ -52,13 +57,11 @@ def strut_model(robot: Robot, bar: Lump) -> Callable[[np.ndarray, np.ndarray, np
     Raises:
         RobodynError: as these two.
     """
-    ends = [robot.model.getFrameId(near) for near, _ in robot.file.struts.values()]
+    ends = [frame_id(robot.model, near) for near, _ in robot.file.struts.values()]
     arms = {_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}
     if len(arms) <= THREE:
-        delta = reduced_model(robot, bar)
-        return lambda q, v, a: tree_forces(delta, q, v, a)
-    parts = arm_model(robot)
-    return lambda q, v, a: arm_forces(parts, q, v, a)
+        return partial(tree_forces, reduced_model(robot, bar))
+    return partial(arm_forces, arm_model(robot))
 
 
 def arm_model(robot: Robot) -> ArmModel:
@@ -70,7 +73,7 @@ def arm_model(robot: Robot) -> ArmModel:
     """
     refused = f"robot {robot.name!r} has no platform that struts alone hold, the reduced model does not fit it: "
     model = robot.model
-    near, far = (tuple(model.getFrameId(ends[k]) for ends in robot.file.struts.values()) for k in (0, 1))
+    near, far = (tuple(frame_id(model, ends[k]) for ends in robot.file.struts.values()) for k in (0, 1))
     struts = [int(model.frames[frame].parentJoint) for frame in far]
     arms_of = [_arm_of(model, joint) for joint in struts]
     order = tuple(dict.fromkeys(arms_of))
@@ -107,7 +110,7 @@ def _ball(robot: Robot, end: str, refused: str) -> int:
     """Return the frame of the platform that a point closure puts onto the end of a strut."""
     for closure in robot.loops.closures:
         if isinstance(closure, Closure) and closure.kind == "point" and end in (closure.frame_a, closure.frame_b):
-            return int(robot.model.getFrameId(closure.frame_b if end == closure.frame_a else closure.frame_a))
+            return int(frame_id(robot.model, closure.frame_b if end == closure.frame_a else closure.frame_a))
     raise RobodynError(refused + f"no closure of kind point holds {end!r}")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.families.delta import Delta, DeltaMotion, delta_parts, tree_motion, turning
 from robodyn_pin.robot.robot import Robot
@@ -81,7 +82,7 @@ def reduced_model(robot: Robot, bar: Lump = "U2") -> ReducedModel:
     moment = platform.mass * centre + hung * (centre if bar == "platform" else at)
     lifting = np.vstack([(platform.mass + hung) * np.eye(3), pin.skew(moment)]).T
     struts = [model.inertias[j] for j in delta.strut_joints]
-    ends = [model.frames[model.getFrameId(end)].placement.translation for _, end in robot.file.struts.values()]
+    ends = [model.frames[frame_id(model, end)].placement.translation for _, end in robot.file.struts.values()]
     share = np.array([[s.lever @ e / (e @ e)] for s, e in zip(struts, ends, strict=True)])
     levers = np.array([np.vstack([np.eye(3), pin.skew(r)]) for r in delta.ball])
     masses, arms = np.array([s.mass for s in struts]), (_arm_inertia(robot, delta), _arm_weight(model, delta))
@@ -173,7 +174,7 @@ def _hung(robot: Robot, data: pin.Data, delta: Delta, tool: EndEffector) -> tupl
     model = robot.model
     for closure in robot.loops.closures:
         if isinstance(closure, Closure):
-            ends = [model.frames[model.getFrameId(name)] for name in (closure.frame_a, closure.frame_b)]
+            ends = [model.frames[frame_id(model, name)] for name in (closure.frame_a, closure.frame_b)]
             joints = [f.parentJoint for f in ends]
             if tool.column + 1 in joints:
                 own, other = joints.index(tool.column + 1), 1 - joints.index(tool.column + 1)

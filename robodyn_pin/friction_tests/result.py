@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.stats import f as f_distribution
+from scipy.special import fdtri
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.friction_tests.friction_file import Curve
@@ -237,4 +237,4 @@ def _bends(fit: CurveFit, curve: Curve, line: CurveFit, effort: np.ndarray) -> b
         return False
     rest, of_line = (float(np.sum(((f.predicted - effort) / fit.error) ** 2)) for f in (fit, line))
     more = line.freedom - fit.freedom
-    return of_line - rest > rest * more / fit.freedom * float(f_distribution.isf(CHANCE, more, fit.freedom))
+    return of_line - rest > rest * more / fit.freedom * float(fdtri(more, fit.freedom, 1 - CHANCE))

@@ -13,6 +13,7 @@ are the real ones: then their gain is one that the log shows, and it alone is te
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr
 
 from robodyn_pin.log_to_robot.usual_guesses import Guess
 
@@ -69,11 +70,9 @@ def _bodies_agree(asis: TriedErrors, tried: TriedErrors, guess: Guess) -> bool:
 
 def _clear(before: np.ndarray, after: np.ndarray, count: int, enough: float = CLEARLY) -> tuple[float, float]:
     """The gain of all samples, zero where it is not clear, and its chance."""
-    from scipy.stats import t as student
-
     each, total = (after - before)[:-1].sum(axis=1) / 2, gain_of(before, after)
     error = max(float(each.std(ddof=1)), 1e-9) / np.sqrt(len(each))
-    chance = min(1.0, count * float(student.cdf(each.mean() / error, len(each) - 1)))
+    chance = min(1.0, count * float(stdtr(len(each) - 1, each.mean() / error)))
     return (total if total < enough and chance < FAMILYWISE else 0.0), chance
 
 

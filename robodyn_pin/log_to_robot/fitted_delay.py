@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import bracket, minimize_scalar
 
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.errors import BadLog
@@ -99,6 +98,8 @@ def fit_delay(fitted: Fitted, selected: Selected, start: float, progress: Progre
             groups = _rows(fitted, late(log, delay).window(begin, end))
             known[delay] = np.array([residual_squares(pieces, here.sigma, here.base.columns) for pieces in groups])
         return float(known[delay][0])
+
+    from scipy.optimize import bracket, minimize_scalar
 
     first, _, last, *_ = bracket(cost, start, start + 1 / rate)
     minimize_scalar(cost, bounds=sorted((first, last)), method="bounded", options={"xatol": SETTLED / rate})

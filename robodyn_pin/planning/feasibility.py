@@ -97,7 +97,7 @@ def momentum_start(problem: Problem, grid: Grid) -> MomentumStart:
         terms = terms.tightened(tightening_factors(start.checked, terms))
         start, _ = _roomiest_start(problem, problem.grid(terms, problem.reversal_limits), terms)
         better = start is not None and start.checked.worst < best.checked.worst
-        if start is not None and better and strictly_feasible(grid.constraints, start.x):
+        if start is not None and better and strictly_feasible(grid.search_limits, start.x):
             best = start
     return best
 
@@ -127,7 +127,7 @@ def _roomiest_start(problem: Problem, grid: Grid, terms: Terms) -> tuple[Momentu
     miss = Miss(max(float(np.abs(terms.c).max()) - 1, 0.0), int(knot), terms.labels[k])  # where no motion is tried
     starts = []
     for motion in _motions_with_more_room(grid.knot_limits):
-        near = nearby_start(grid.constraints, terms, motion)
+        near = nearby_start(grid, terms, motion)
         if isinstance(near, Miss):
             miss = near
             continue

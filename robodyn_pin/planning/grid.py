@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.planning.end_grading import Grading
 from robodyn_pin.planning.limit_rows import ConstraintSet, LimitRows, MiddleCoefficientSet, rows_at
 from robodyn_pin.planning.parabolas import ALL, SplineSpace
+from robodyn_pin.planning.search_limits import SearchLimits
 from robodyn_pin.planning.terms import PerLimit, Terms, dry_friction_range, standstill_range
 
 NO_LIMIT = "nothing limits the motion; give velocities, accelerations, torques or jerks"
@@ -40,6 +42,11 @@ class Grid:
     slow_y: float  # constant y [1/s^2] that keeps all of them; zero where a limit forbids standstill
     y_cap: float  # upper bound of y where no limit gives one
     knot_limits: KnotLimits
+
+    @cached_property
+    def search_limits(self) -> SearchLimits:
+        """The same limits as a search evaluates them."""
+        return SearchLimits(self.constraints)
 
 
 def make_grid(terms: Terms, grading: Grading, space: SplineSpace, momentum: bool) -> Grid:

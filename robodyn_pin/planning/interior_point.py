@@ -6,15 +6,14 @@ log(slack), and a line search makes the function decrease along it. So the metho
 feasible whenever it stops.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 
 from robodyn_pin.errors import SolverFailed
-from robodyn_pin.planning.limit_rows import ConstraintSet
 from robodyn_pin.planning.objectives import Objective
+from robodyn_pin.planning.search_limits import SearchLimits, Tangents, tangents
 
 TO_BOUNDARY = 0.97  # share of the way to the nearest limit that a step may take
 BACKTRACKING = 0.6  # factor for a step that does not decrease the barrier function
@@ -35,11 +34,7 @@ class Optimum:
 
 
 def minimise(
-    objective: Objective,
-    constraints: Sequence[ConstraintSet],
-    x: np.ndarray,
-    iterations: int = 100,
-    gap: float = 30.0,
+    objective: Objective, limits: SearchLimits, x: np.ndarray, iterations: int = 100, gap: float = 30.0
 ) -> Optimum:
     """Minimise an objective from a strictly feasible start x (n,).
 
@@ -53,35 +48,32 @@ def minimise(
     Raises:
         SolverFailed: the start is not strictly feasible.
     """
-    f, slacks = objective.value(x), _slacks(constraints, x)
-    if slacks is None or not all((s > 0).all() for s in slacks):
+    f, slacks = objective.value(x), limits.slacks(x)
+    if slacks is None or not (slacks > 0).all():
         raise SolverFailed("the search for a motion was begun outside the limits", "infeasible start")
-    count = sum(s.size for s in slacks)
-    mu = gap * abs(f) / count
-    multipliers = [mu / s for s in slacks]
+    mu = gap * abs(f) / limits.size
+    multipliers = mu / slacks
     history, best, converged = [f], x, False
     while len(history) <= iterations:
-        try:
-            system = _newton_system(objective, constraints, x, slacks, multipliers)
-        except LinAlgError:
+        system = _newton_system(objective, limits, x, slacks, multipliers)
+        if system is None:
             break
-        gap = _inner_product(slacks, multipliers)
+        gap = float(slacks @ multipliers)
         converged = gap < TOLERANCE * abs(f) and system.stationarity(x) < STATIONARY * abs(f)
         if converged:
             break
-        predictor = system.direction([np.zeros_like(s) for s in slacks])
-        predicted_slacks = _moved(slacks, predictor.ds, _step_to_boundary(slacks, predictor.ds))
-        predicted_multipliers = _moved(multipliers, predictor.dm, _step_to_boundary(multipliers, predictor.dm))
-        mu = max(_inner_product(predicted_slacks, predicted_multipliers), 0.1 * TOLERANCE * abs(f)) / count
-        corrected = [mu - ds * dm for ds, dm in zip(predictor.ds, predictor.dm, strict=True)]
-        for target, tries in ((corrected, CORRECTED_TRIES), ([np.full_like(s, mu) for s in slacks], TRIES)):
+        predictor = system.direction(0.0)
+        predicted_slacks = slacks + _step_to_boundary(slacks, predictor.ds) * predictor.ds
+        predicted_multipliers = multipliers + _step_to_boundary(multipliers, predictor.dm) * predictor.dm
+        mu = max(float(predicted_slacks @ predicted_multipliers), 0.1 * TOLERANCE * abs(f)) / limits.size
+        for target, tries in ((mu - predictor.ds * predictor.dm, CORRECTED_TRIES), (mu, TRIES)):
             step = system.direction(target)
-            length, new_slacks = _line_search(objective, system, x, step, mu, tries)
+            length, new_slacks = _line_search(objective, system, f, x, step, mu, tries)
             if length:
                 break
         else:
             break
-        multipliers = _moved(multipliers, step.dm, _step_to_boundary(multipliers, step.dm))
+        multipliers = multipliers + _step_to_boundary(multipliers, step.dm) * step.dm
         x, slacks = x + length * step.dx, new_slacks
         f = objective.value(x)
         history.append(f)
@@ -89,108 +81,81 @@ def minimise(
     return Optimum(best, tuple(history), converged)
 
 
-def strictly_feasible(constraints: Sequence[ConstraintSet], x: np.ndarray) -> bool:
+def strictly_feasible(limits: SearchLimits, x: np.ndarray) -> bool:
     """Return whether coefficients x (n,) keep all limits strictly."""
-    slacks = _slacks(constraints, x)
-    return slacks is not None and all((s > 0).all() for s in slacks)
+    slacks = limits.slacks(x)
+    return slacks is not None and bool((slacks > 0).all())
 
 
 @dataclass(frozen=True)
 class _Step:
     dx: np.ndarray  # (n,)
-    ds: list[np.ndarray]  # of the slacks of each constraint set (K', M), linearised
-    dm: list[np.ndarray]  # of their multipliers
+    ds: np.ndarray  # (c,) of the slacks, linearised
+    dm: np.ndarray  # (c,) of their multipliers
 
 
 @dataclass(frozen=True)
 class _NewtonSystem:
     """Newton's equations of the barrier problem at x, factorised."""
 
-    constraints: Sequence[ConstraintSet]
-    slacks: list[np.ndarray]  # of each constraint set (K', M)
-    multipliers: list[np.ndarray]
-    gradients: list[np.ndarray]  # of the slacks by y, u, w (K', M, 3)
+    limits: SearchLimits
+    tangents: Tangents
+    slacks: np.ndarray  # (c,)
+    multipliers: np.ndarray  # (c,)
     objective_gradient: np.ndarray  # (n,)
     factor: np.ndarray  # (3, n) Cholesky factor in bands
 
     def stationarity(self, x: np.ndarray) -> float:
         """Return the Lagrangian's gradient (n,) in size, times the size of x (n,): in units of the objective."""
         rest = self.objective_gradient.copy()
-        for part, g, m in zip(self.constraints, self.gradients, self.multipliers, strict=True):
-            part.scatter(rest, -(m[:, None] @ g)[:, 0])
+        self.tangents.scatter(rest, -self.multipliers)
         return float(np.abs(rest) @ np.abs(x))
 
-    def direction(self, target: list[np.ndarray]) -> _Step:
+    def direction(self, target: np.ndarray | float) -> _Step:
         """Return the step after which each multiplier times its slack is `target`, to first order."""
-        rhs = -self.objective_gradient
-        for part, s, g, t in zip(self.constraints, self.slacks, self.gradients, target, strict=True):
-            part.scatter(rhs, ((t / s)[:, None] @ g)[:, 0])
-        dx = cho_solve_banded((self.factor, True), rhs, check_finite=False)
-        ds = [
-            (g @ part.motion(dx)[..., None])[..., 0] for part, g in zip(self.constraints, self.gradients, strict=True)
-        ]
-        dm = [(t - m * (s + d)) / s for t, s, m, d in zip(target, self.slacks, self.multipliers, ds, strict=True)]
-        return _Step(dx, ds, dm)
+        rhs, wanted = -self.objective_gradient, target / self.slacks
+        if isinstance(target, np.ndarray) or target:
+            self.tangents.scatter(rhs, np.broadcast_to(wanted, self.slacks.shape))
+        dx, _ = dpbtrs(self.factor, rhs, lower=1)
+        ds = self.tangents.change(dx)
+        return _Step(dx, ds, wanted - self.multipliers * (1 + ds / self.slacks))
 
 
 def _newton_system(
-    objective: Objective,
-    constraints: Sequence[ConstraintSet],
-    x: np.ndarray,
-    slacks: list[np.ndarray],
-    multipliers: list[np.ndarray],
-) -> _NewtonSystem:
+    objective: Objective, limits: SearchLimits, x: np.ndarray, slacks: np.ndarray, multipliers: np.ndarray
+) -> _NewtonSystem | None:
+    """None: the matrix is not positive definite, as round-off has it."""
     objective_gradient, bands = objective.derivatives(x)
-    gradients = []
-    for part, s, m in zip(constraints, slacks, multipliers, strict=True):
-        motion = part.motion(x)
-        g = part.gradients(motion)
-        hessian = (g * (m / s)[..., None]).transpose(0, 2, 1) @ g
-        hessian[:, 0, 0] += part.curvature(motion, m)
-        part.scatter_bands(bands, hessian)
-        gradients.append(g)
-    factor = cholesky_banded(bands, lower=True, check_finite=False)
-    return _NewtonSystem(constraints, slacks, multipliers, gradients, objective_gradient, factor)
+    found = tangents(limits, x)
+    found.scatter_bands(bands, multipliers / slacks, multipliers)
+    factor, failed = dpbtrf(bands, lower=1)
+    if failed:
+        return None
+    return _NewtonSystem(limits, found, slacks, multipliers, objective_gradient, factor)
 
 
 def _line_search(
-    objective: Objective, system: _NewtonSystem, x: np.ndarray, step: _Step, mu: float, tries: int
-) -> tuple[float, list[np.ndarray]]:
-    """Return a feasible step length that decreases the barrier function, and the slacks after it; 0 if no try does."""
+    objective: Objective, system: _NewtonSystem, f: float, x: np.ndarray, step: _Step, mu: float, tries: int
+) -> tuple[float, np.ndarray]:
+    """Return a feasible step length that decreases the barrier function, and the slacks after it; 0 if no try does.
+
+    f: the objective at x (n,).
+    """
     slacks = system.slacks
-    start = _barrier(objective.value(x), slacks, mu)
+    start = f - mu * float(np.log(slacks).sum())
     length = _step_to_boundary(slacks, step.ds)
     for _ in range(tries):
-        new = _slacks(system.constraints, x + length * step.dx)
-        if new is not None and all((n >= (1 - TO_BOUNDARY) * s).all() for n, s in zip(new, slacks, strict=True)):
-            now = _barrier(objective.value(x + length * step.dx), new, mu)
+        there = x + length * step.dx
+        new = system.limits.slacks(there)
+        if new is not None and (new >= (1 - TO_BOUNDARY) * slacks).all():
+            now = objective.value(there) - mu * float(np.log(new).sum())
             if now <= start + ROUND_OFF * abs(start):
                 return length, new
         length *= BACKTRACKING
     return 0.0, slacks
 
 
-def _barrier(f: float, slacks: list[np.ndarray], mu: float) -> float:
-    return f - mu * sum(float(np.log(s).sum()) for s in slacks)
-
-
-def _slacks(constraints: Sequence[ConstraintSet], x: np.ndarray) -> list[np.ndarray] | None:
-    """Return the slacks of each constraint set; None where y is not positive."""
-    motions = [part.motion(x) for part in constraints]
-    if not all((motion[:, 0] > 0).all() for motion in motions):
-        return None
-    return [part.slacks(motion) for part, motion in zip(constraints, motions, strict=True)]
-
-
-def _step_to_boundary(values: list[np.ndarray], changes: list[np.ndarray]) -> float:
+def _step_to_boundary(values: np.ndarray, changes: np.ndarray) -> float:
     """Return the share of a step, at most 1, that keeps all values positive."""
-    steepest = max(float((-d / v).max(initial=0.0)) for v, d in zip(values, changes, strict=True))
+    steepest = -float((changes / values).min(initial=0.0))
     return TO_BOUNDARY / max(TO_BOUNDARY, steepest)
-
-
-def _moved(values: list[np.ndarray], changes: list[np.ndarray], length: float) -> list[np.ndarray]:
-    return [v + length * d for v, d in zip(values, changes, strict=True)]
-
-
-def _inner_product(a: list[np.ndarray], b: list[np.ndarray]) -> float:
-    return sum(float((x * y).sum()) for x, y in zip(a, b, strict=True))

@@ -18,6 +18,9 @@ from robodyn_pin.planning.end_grading import Grading
 from robodyn_pin.planning.parabolas import Intervals, SplineSpace
 from robodyn_pin.planning.terms import Terms
 
+ENTRIES = ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2))  # of a symmetric matrix (3, 3): row, column
+WITH_W = 3  # the first of them that belongs to w
+
 
 @dataclass(frozen=True)
 class LimitRows:
@@ -89,56 +92,57 @@ class ConstraintSet:
         """The matrix (3, 3), or (K', 3, 3), that maps an interval's coefficients to y, u, w."""
         if isinstance(self.place, float):
             return self.space.basis(self.place)
-        return np.stack([self.space.basis(place) for place in self.place])
+        places, which = np.unique(self.place, return_inverse=True)
+        return np.stack([self.space.basis(place) for place in places.tolist()])[which]
 
     @property
     def nearest_knots(self) -> np.ndarray:
         """The knot nearest to each place (K',)."""
         return np.arange(self.space.intervals)[self.intervals] + np.round(self.place).astype(int)
 
+    @cached_property
+    def _index(self) -> np.ndarray:
+        """Which coefficients (3, K') the places depend on."""
+        return np.ascontiguousarray(self.space.local(np.arange(self.space.size))[self.intervals].T)
+
+    @cached_property
+    def _maps(self) -> np.ndarray:
+        """`basis` of every place, places last: (3, 3, K')."""
+        return np.ascontiguousarray(np.broadcast_to(self.basis, (self._index.shape[1], 3, 3)).transpose(1, 2, 0))
+
+    @cached_property
+    def _pair_maps(self) -> np.ndarray:
+        """(6, 6, K'): what each entry of a Hessian by y, u, w adds to each entry of that by the coefficients; ENTRIES."""
+        M = self._maps
+        pairs = [[M[i, a] * M[j, b] + (M[j, a] * M[i, b] if i != j else 0.0) for a, b in ENTRIES] for i, j in ENTRIES]
+        return np.array(pairs).reshape(len(ENTRIES), len(ENTRIES), -1)
+
+    @cached_property
+    def _band_index(self) -> np.ndarray:
+        """Where these entries are in the lower bands (3, n), flattened: (6, K')."""
+        return np.stack([(a - b) * self.space.size + self._index[b] for a, b in ENTRIES])
+
     def motion(self, x: np.ndarray) -> np.ndarray:
         """Return y, u, w (K', 3) of coefficients x (n,), or their change for a change of the coefficients."""
-        local = self.space.local(x)[self.intervals]
-        return local @ self.basis.T if self.basis.ndim == 2 else (self.basis @ local[..., None])[..., 0]
+        return np.asarray((self._maps * x[self._index]).sum(axis=1)).T
 
     def scatter(self, total: np.ndarray, local: np.ndarray) -> None:
         """Add a gradient by y, u, w (K', 3) to the gradient by the coefficients (n,)."""
-        self.space.scatter(total, (local[:, None] @ self.basis)[:, 0], self.intervals)
+        by_coefficients = (self._maps * local.T[:, None]).sum(axis=0)
+        total += np.bincount(self._index.ravel(), by_coefficients.ravel(), len(total))
 
     def scatter_bands(self, bands: np.ndarray, local: np.ndarray) -> None:
         """Add a Hessian by y, u, w (K', 3, 3) to the lower bands (3, n) of the one by the coefficients."""
-        self.space.scatter_bands(bands, np.swapaxes(self.basis, -1, -2) @ local @ self.basis, self.intervals)
+        entries = np.stack([local[:, i, j] for i, j in ENTRIES])
+        used = slice(None) if entries[WITH_W:].any() else slice(WITH_W)
+        by_coefficients = (self._pair_maps[used] * entries[used, None]).sum(axis=0)
+        bands += np.bincount(self._band_index.ravel(), by_coefficients.ravel(), bands.size).reshape(bands.shape)
 
     def values(self, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the quantities (K', m) and the left sides of the jerk limits (K', k) of y, u, w (K', 3)."""
         linear = (self.rows.linear @ motion[:, :2, None])[..., 0]
         value = linear + self.rows.gamma + self.rows.delta * np.sqrt(motion[:, :1])
         return value, (self.rows.jerk @ motion[..., None])[..., 0]
-
-    def slacks(self, motion: np.ndarray) -> np.ndarray:
-        """Return the slacks (K', 2 (m + k)): upper then lower sides of the quantities, then those of the jerks."""
-        value, jerk = self.values(motion)
-        max_jerk = 1 / np.sqrt(motion[:, :1])
-        return np.hstack([1 - value, 1 + value, max_jerk - jerk, max_jerk + jerk])
-
-    def gradients(self, motion: np.ndarray) -> np.ndarray:
-        """Return the derivatives of the slacks by y, u, w: (K', 2 (m + k), 3)."""
-        y = motion[:, :1]
-        m, k = self.rows.gamma.shape[1], self.rows.jerk.shape[1]
-        g = np.zeros((len(y), 2 * (m + k), 3))
-        g[:, m : 2 * m, :2] = self.rows.linear
-        g[:, m : 2 * m, 0] += self.rows.delta / (2 * np.sqrt(y))
-        g[:, :m] = -g[:, m : 2 * m]
-        if k:
-            g[:, 2 * m : 2 * m + k], g[:, 2 * m + k :] = -self.rows.jerk, self.rows.jerk
-            g[:, 2 * m :, 0] -= 0.5 * y**-1.5
-        return g
-
-    def curvature(self, motion: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """Return minus the second derivative by y (K',) of the slacks' concave parts, weighted by the multipliers."""
-        m = self.rows.gamma.shape[1]
-        side = np.where(self.rows.delta < 0, multipliers[:, :m], multipliers[:, m : 2 * m])
-        return np.asarray((np.abs(self.rows.delta) * side).sum(axis=1) * motion[:, 0] ** -1.5 / 4)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
+from robodyn_pin.planning.grid import Grid
 from robodyn_pin.planning.interior_point import strictly_feasible
 from robodyn_pin.planning.limit_rows import ConstraintSet
 from robodyn_pin.planning.parabolas import SplineSpace
@@ -31,10 +32,11 @@ class Miss:
     label: Label  # of which limit
 
 
-def nearby_start(constraints: tuple[ConstraintSet, ...], terms: Terms, motion: np.ndarray) -> np.ndarray | Miss:
+def nearby_start(grid: Grid, terms: Terms, motion: np.ndarray) -> np.ndarray | Miss:
     """Return a strictly feasible motion (n,) near a motion (2 K + 1,) of smoothness 0, or how it was missed."""
+    constraints, limits = grid.constraints, grid.search_limits
     space = constraints[0].space
-    if space.smoothness == 0 and strictly_feasible(constraints, motion):
+    if space.smoothness == 0 and strictly_feasible(limits, motion):
         return motion
     rough = SplineSpace(space.intervals, 0)
     ys = [replace(part, space=rough).motion(motion)[:, :1] for part in constraints]
@@ -43,7 +45,7 @@ def nearby_start(constraints: tuple[ConstraintSet, ...], terms: Terms, motion: n
         x, miss = _least_violation([(part, _tangents(part, terms, y)) for part, y in zip(constraints, ys, strict=True)])
         if x is None:
             break
-        if miss.excess < 0 and strictly_feasible(constraints, x):
+        if miss.excess < 0 and strictly_feasible(limits, x):
             return x
         ys = [part.motion(x)[:, :1] for part in constraints]
     return replace(miss, excess=max(miss.excess, 0.0))

@@ -1,6 +1,7 @@
 """What a motion minimises: its travel time or, for comparison, the objective of Gnad et al. (IRB 360)."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -19,19 +20,24 @@ class TravelTime:
     space: SplineSpace
     weight: float  # of each Gauss point
 
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        """y at the Gauss points of an interval from its coefficients, (2, 3)."""
+        return np.stack([self.space.basis(place)[0] for place in GAUSS])
+
     def value(self, x: np.ndarray) -> float:
         """Return the objective at coefficients x (n,); inf where y is not positive."""
-        y = np.concatenate([self.space.local(x) @ self.space.basis(place)[0] for place in GAUSS])
-        return float(self.weight * (y**-0.5).sum()) if (y > 0).all() else np.inf
+        y = self._basis @ self.space.local(x).T
+        return float(self.weight * (1 / np.sqrt(y)).sum()) if (y > 0).all() else np.inf
 
     def derivatives(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the gradient (n,) and the lower bands of the Hessian (3, n)."""
         gradient, bands = np.zeros_like(x), np.zeros((WIDTH, len(x)))
-        for place in GAUSS:
-            b = self.space.basis(place)[0]
-            y = self.space.local(x) @ b
-            self.space.scatter(gradient, (-0.5 * self.weight * y**-1.5)[:, None] * b)
-            self.space.scatter_bands(bands, (0.75 * self.weight * y**-2.5)[:, None, None] * np.outer(b, b))
+        y = self._basis @ self.space.local(x).T
+        slope = self.weight / (y * np.sqrt(y))
+        pairs = (self._basis[:, :, None] * self._basis[:, None]).reshape(len(GAUSS), -1)
+        self.space.scatter(gradient, -0.5 * (slope.T @ self._basis))
+        self.space.scatter_bands(bands, 0.75 * ((slope / y).T @ pairs).reshape(-1, WIDTH, WIDTH))
         return gradient, bands
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +12,8 @@ from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.loads import loads
 from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.errors import ShapeMismatch
-from robodyn_pin.families.reduced_delta import ReducedModel, reduced_model, tree_forces
+from robodyn_pin.families.reduced_arms import StrutModel, strut_model
+from robodyn_pin.families.reduced_delta import ReducedForces, reduced_model, tree_forces
 from robodyn_pin.planning.path import Geometry
 from robodyn_pin.robot.bearing_axes import refuse_bearing
 from robodyn_pin.robot.robot import Robot, State
@@ -101,7 +103,7 @@ class RobotDynamics:
 
     robot: Robot
     kinds: frozenset[str]  # kinds of loads that are limited
-    reduced: ReducedModel | None  # the reduced model of a Delta, where one of these loads comes from it
+    reduced: StrutModel | None  # where one of these loads comes from it
     reduced_struts: bool  # whether strut forces come from the reduced model
 
     def joint_path(self, geometry: Geometry) -> JointPath:
@@ -120,8 +122,9 @@ class RobotDynamics:
         kinds = self.kinds - {"force"} if self.reduced_struts else self.kinds
         found = loads(self.robot, saturated(self.robot, state), kinds)
         if self.reduced is not None:
-            forces = tree_forces(self.reduced, state.q, state.v, state.a)
-            found["end_effector"] = forces.end_effector
+            forces = self.reduced(state.q, state.v, state.a)
+            if isinstance(forces, ReducedForces):
+                found["end_effector"] = forces.end_effector
             if self.reduced_struts:
                 found["force"] = np.hstack([forces.lower, forces.upper])
         return found
@@ -146,15 +149,20 @@ def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDy
     Args:
         kinds: "torque", "force" of the struts, "end_effector"; the last one always comes from the reduced model of a
             Delta, the force that moves the end-effector itself.
-        reduced: strut forces, too, come from the reduced model.
+        reduced: strut forces, too, come from the reduced model, of a Delta or of more arms.
 
     Raises:
         BadFile: friction that grows with the load: along a path it is not of second degree in the speed.
+        RobodynError: the reduced model does not fit the robot.
     """
     refuse_bearing(robot.efforts, "plan")
     kinds = frozenset(kinds)
-    needed = "end_effector" in kinds or (reduced and "force" in kinds)
-    return RobotDynamics(robot, kinds, reduced_model(robot) if needed else None, reduced)
+    model: StrutModel | None = None
+    if "end_effector" in kinds:
+        model = partial(tree_forces, reduced_model(robot))
+    elif reduced and "force" in kinds:
+        model = strut_model(robot)
+    return RobotDynamics(robot, kinds, model, reduced)
 
 
 def joint_path_at(dynamics: PathDynamics, path: Curve, s: np.ndarray, third: bool) -> JointPath:

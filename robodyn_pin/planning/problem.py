@@ -193,7 +193,7 @@ class Problem:
 
 
 def path_dynamics(robot: Robot | InverseDynamics, limits: Limits, reduced: bool) -> PathDynamics:
-    """Return a robot, or its inverse dynamics, on a path; `reduced`: strut forces by a Delta's reduced model.
+    """Return a robot, or its inverse dynamics, on a path; `reduced`: strut forces by the reduced model.
 
     Raises:
         RobodynError: limits that inverse dynamics alone cannot check.

@@ -58,7 +58,7 @@ def fastest(
             free.
         objective: "time"; or "speed", the integral of z over s, as in Gnad et al., eq. (43).
         jerk: False leaves the jerk limits out.
-        reduced: strut forces come from the reduced model of a Delta.
+        reduced: strut forces come from the reduced model.
         iterations: most iterations of each search; a motion of which the search ended before the optimum keeps the
             limits, too.
 
@@ -115,7 +115,7 @@ def _plan(problem: Problem, grid: Grid, objective: Literal["time", "speed"], ite
     start = momentum_start(problem, grid) if grid.slow_y == 0 else None
     begin = start.x if start else np.full(space.size, grid.slow_y / 2)
     chosen, time = (objective_of(kind, space, grading, float(np.median(begin))) for kind in (objective, "time"))
-    optimum = minimise(time, grid.constraints, begin, iterations=iterations)
+    optimum = minimise(time, grid.search_limits, begin, iterations=iterations)
     _check_limited(optimum, grid, problem.terms)
     tightening = Tightening(problem, chosen, start, iterations)
     if objective != "time":  # with a jerk limit it has several local optima; one near the fastest motion is a good one

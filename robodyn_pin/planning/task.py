@@ -9,7 +9,8 @@ from pathlib import Path as FilePath
 import numpy as np
 
 from robodyn_pin.errors import BadFile, RobodynError
-from robodyn_pin.families.reduced_delta import reduced_model, tree_forces
+from robodyn_pin.families.reduced_arms import strut_model
+from robodyn_pin.families.reduced_delta import reduced_model
 from robodyn_pin.files import resolve
 from robodyn_pin.planning.limits import planning_limits
 from robodyn_pin.planning.path import Path
@@ -69,7 +70,7 @@ class PlanResult:
     motion: PlannedMotion  # at the controller's cycle
     curves: PlanCurves
     length: float  # of the path [m or rad]
-    struts: tuple[StrutUse, ...]  # by the full model; of a Delta by the reduced model, too
+    struts: tuple[StrutUse, ...]  # by the full model; where it fits by the reduced model, too
     # Largest used share of every limit, 1 at the limit, on the plan's dense grid and in the rows of the table.
     largest_use: dict[tuple[str, str], float]
     # Time [s] that each kind of limit costs; of a kind None: nothing else limits the motion. None: not asked for.
@@ -102,19 +103,25 @@ def read_task(settings: PlanFile, folder: FilePath) -> PlanTask:
     path = path_of(settings.path, robot)
     check_path(robot, path, settings.limits)
     end_effector = settings.end_effector.model_dump(exclude_none=True)
-    if end_effector or settings.reduced:
-        _check_delta(robot)
+    _check_reduced(robot, bool(end_effector), settings.reduced)
     limits = planning_limits(robot, settings.limits, settings.margins.model_dump(), end_effector)
     return PlanTask(settings, robot, path, limits.of(limits.kinds.difference(settings.without)))
 
 
-def _check_delta(robot: Robot) -> None:
+def _check_reduced(robot: Robot, end_effector: bool, struts: bool) -> None:
+    """Refuse a robot that the reduced model does not fit, where something is asked of that model."""
     try:
-        reduced_model(robot)
+        if end_effector:
+            reduced_model(robot)
+        elif struts:
+            strut_model(robot)
     except RobodynError as error:
-        raise BadFile(
-            f"'end_effector' limits and 'reduced' forces come from the reduced model of Deltas: {error}"
-        ) from None
+        fits = (
+            "'end_effector' limits come from the reduced model of Deltas"
+            if end_effector
+            else "'reduced' forces come from the reduced model"
+        )
+        raise BadFile(f"{fits}: {error}") from None
 
 
 def plan_task(task: PlanTask, progress: Callable[[str], None] = tell) -> PlanResult:
@@ -172,12 +179,12 @@ def largest_uses(plan: Plan, motion: PlannedMotion) -> dict[tuple[str, str], flo
 
 
 def strut_uses(task: PlanTask, motion: PlannedMotion) -> tuple[StrutUse, ...]:
-    """Return the largest strut force by the full model and, of a Delta, by the reduced one; nothing without struts."""
+    """Return the largest strut force by the full model and, where it fits, by the reduced one; nothing without struts."""
     if motion.struts is None:
         return ()
     by_model = {"full": (motion.struts.lower, motion.struts.upper)}
-    with suppress(RobodynError):  # only a Delta has a reduced model
-        reduced = tree_forces(reduced_model(task.robot), *motion.joints)
+    with suppress(RobodynError):  # not every platform has a reduced model
+        reduced = strut_model(task.robot)(*motion.joints)
         by_model["reduced"] = reduced.lower, reduced.upper
     found = []
     for name, ends in by_model.items():

@@ -19,8 +19,10 @@ Stage = tuple[int, float, int]  # points per interval, violation that is small e
 STAGES: tuple[Stage, ...] = ((ROUGH, OVER / 2, 2), (DENSE, OVER, 6))
 MOMENTUM_STAGE: Stage = (CLOSE, OVER, 6)  # the last one for motions that pass with momentum
 TOO_LOOSE = 0.02  # a correction after which a limit is exceeded by more had loosened the limits too far
-SHRINK = 0.97  # the n-th try to begin near an optimum is at SHRINK^n of the way to it
-TRIES = 50  # of these, before the search begins from scratch
+SHARES = (
+    0.999,
+    *0.97 ** np.arange(1, 51),
+)  # of the way to an optimum, where the tries to begin near it are, one after the other
 WARM_GAP = 1e-3  # complementarity gap, relative to the objective, of a search that begins near an optimum
 
 
@@ -99,13 +101,13 @@ class Tightening:
         cold_start = self.start.x if self.start else np.full(len(near.x), grid.slow_y / 2)
         origin = self.start.x if self.start else 0 * cold_start
         warm = None
-        for tries in range(1, TRIES + 1):
-            x = origin + SHRINK**tries * (near.x - origin)
+        for share in SHARES:
+            x = origin + share * (near.x - origin)
             usable = self.start or x.max() > grid.slow_y
-            if usable and strictly_feasible(grid.constraints, x) and np.isfinite(self.objective.value(x)):
-                warm = minimise(self.objective, grid.constraints, x, gap=WARM_GAP, iterations=self.iterations)
+            if usable and strictly_feasible(grid.search_limits, x) and np.isfinite(self.objective.value(x)):
+                warm = minimise(self.objective, grid.search_limits, x, gap=WARM_GAP, iterations=self.iterations)
                 break
-        if (warm and warm.converged) or not strictly_feasible(grid.constraints, cold_start):
+        if (warm and warm.converged) or not strictly_feasible(grid.search_limits, cold_start):
             return warm
-        cold = minimise(self.objective, grid.constraints, cold_start, iterations=self.iterations)
+        cold = minimise(self.objective, grid.search_limits, cold_start, iterations=self.iterations)
         return warm if warm and self.objective.value(warm.x) < self.objective.value(cold.x) else cold

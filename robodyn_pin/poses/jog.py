@@ -7,6 +7,7 @@ import pinocchio as pin
 
 from robodyn_pin.closures.closing import reachable
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.dynamics.memory import relaxed
@@ -168,7 +169,7 @@ def static_loads(robot: Robot, pose: Pose, wrench: Wrench | None = None) -> Stat
         if not isinstance(closure, Closure):
             continue  # a coupling of joints has no point
         at_a, at_b = (
-            data.oMf[model.getFrameId(frame)] * placement
+            data.oMf[frame_id(model, frame)] * placement
             for frame, placement in ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         )
         kind = KINDS[closure.kind]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
+
 TOGETHER = 1e-4  # of the robot's size: frames that near lie at one place
 
 Ask = Callable[[str, list[str]], str]  # question, answers with the usual one first -> answer
@@ -37,7 +39,7 @@ def coincident(model: pin.Model, urdf: str, home: np.ndarray, ask: Ask) -> tuple
     pin.framesForwardKinematics(model, data, home)
     marks = _marks(urdf)
     frames = [f for f in model.frames if f.type == pin.FrameType.BODY]
-    place = {f.name: data.oMf[model.getFrameId(f.name)].translation for f in frames}
+    place = {f.name: data.oMf[frame_id(model, f.name)].translation for f in frames}
     body = {f.name: f.parentJoint for f in frames}
     size = max((float(np.linalg.norm(p - q)) for p in place.values() for q in place.values()), default=0.0)
 
@@ -89,7 +91,7 @@ def coincident(model: pin.Model, urdf: str, home: np.ndarray, ask: Ask) -> tuple
             )
         _join(tied, body[a], body[b])
         axes = [_axis(model, data, home, body[x]) for x in chosen if body[x]]
-        axes += [axis for x in chosen for axis in data.oMf[model.getFrameId(x)].rotation.T]
+        axes += [axis for x in chosen for axis in data.oMf[frame_id(model, x)].rotation.T]
         apart = [x for k, x in enumerate(axes) if all(abs(x @ y) < 1 - TOGETHER for y in axes[:k])]
         cuts.append(Cut(f"loop_{len(cuts) + 1}", chosen, axes=tuple(apart)))
     return cuts, remarks

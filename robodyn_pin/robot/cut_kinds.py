@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile
 from robodyn_pin.robot.axes import joint_index
 from robodyn_pin.robot.cut_joints import TOGETHER, Cut
@@ -125,7 +126,7 @@ def _spec(model: pin.Model, cut: Cut, kind: str, axis: int, home: np.ndarray) ->
     if kind in DIRECTED:
         if axis >= len(cut.axes):
             return None
-        turns = [data.oMf[model.getFrameId(name)].rotation for name in cut.between]
+        turns = [data.oMf[frame_id(model, name)].rotation for name in cut.between]
         first, second = (turn.T @ cut.axes[axis] for turn in turns)
         if kind == "revolute" and np.abs(first - second).max() > TOGETHER:
             return None  # `axis` has the same numbers in both frames

@@ -30,6 +30,21 @@ def check_effort(spec: EffortSpec, where: str) -> None:
     for key, model in (("places", "position"), ("waves", "cogging")):
         if getattr(spec, key) is not None and spec.model != model:
             raise BadFile(f"{where}: {what} has no {key}; {key!r} goes with the model {model!r}")
+    for key in ("strut", "bearing"):
+        if (named := getattr(spec, key)) is None:
+            continue
+        if spec.model != LOAD or (spec.strut is not None and spec.bearing is not None):
+            other = (
+                f"goes with the model {LOAD!r}"
+                if spec.model != LOAD
+                else "and 'bearing' are two loads; give each an entry"
+            )
+            raise BadFile(f"{where}: {what}: {key!r} {other}")
+        count = len(spec.of) if isinstance(spec.of, list) else 1
+        if isinstance(named, list) and len(named) != count:
+            raise BadFile(
+                f"{where}: {what} names {len(named)} under {key!r}; expected one, or one for each of the {count} under 'of'"
+            )
     if spec.places and (np.diff(spec.places) <= 0).any():
         raise BadFile(f"{where}: {what} has the places {spec.places}; name them in ascending order, each once")
     if spec.model == "position" and spec.places is None and (spec.known or spec.initial is not None):
@@ -74,7 +89,8 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
                 )
         for axis in dict.fromkeys(axes) if spec.model in RUBBING and not spec.warmth else ():
             for name in ("coulomb",) if spec.model == "position" else COEFFICIENTS.get(spec.model, (MEMORY,)):
-                part = (axis, name, *((spec.width, spec.speed) if name not in ("viscous", "quadratic", "cbrt") else ()))
+                shape = (spec.width, spec.speed) if name not in ("viscous", "quadratic", "cbrt") else ()
+                part = (axis, name, *shape, str(spec.strut), str(spec.bearing))
                 if part in seen:
                     raise ValueError(f"friction of {axis!r} has its {name!r} part twice under 'efforts'; keep one")
                 seen.add(part)

@@ -42,6 +42,7 @@ class Effort:
     shifts: np.ndarray  # (r,) x = k'q + shift [rad or m]
     closures: tuple[str, ...]  # cut joints in which it rubs
     loops: Loops
+    carriers: tuple[str, ...] = ()  # struts or bearings that friction with load grows with, of each row and closure
     slope: Shape | None = None  # columns are derivatives by this shape parameter
 
     @property
@@ -65,8 +66,22 @@ class Effort:
 
     @property
     def bears(self) -> bool:
-        """Return whether it grows with what the rigid bodies ask of its axes."""
+        """Return whether it grows with what the rigid bodies ask of its axes, or of a strut or bearing."""
         return self.spec.model == LOAD
+
+    @property
+    def load_key(self) -> bytes:
+        """Return what tells its loads from those of other efforts."""
+        said = repr((self.closures, self.carriers, self.spec.strut is None)) if self.carriers else ""
+        return self.rows.tobytes() + said.encode()
+
+    @property
+    def grows_with(self) -> str:
+        """Return what friction with load grows with, in words."""
+        what = "strut" if self.spec.strut is not None else "bearing"
+        if self.carriers:
+            return f"the force along {what} {' and '.join(map(repr, dict.fromkeys(self.carriers)))}"
+        return "what the bodies ask of its axis"
 
     @property
     def radii(self) -> np.ndarray:
@@ -101,11 +116,11 @@ class Effort:
             return np.einsum("nrk,rj->njk", self._remembered(stops), rows)
         along = self._model(q @ rows.T + self.shifts, v @ rows.T, a @ rows.T)
         if self.bears:
-            along = along * self._load(loads)[:, :, None]
+            along = along * self._load(loads)[:, : len(rows), None]
         total = np.einsum("nrk,rj->njk", along, rows)
         if self.closures:
             axes = self.loops.axes(q)
-            for name, moments in zip(self.closures, self._moments(axes, v), strict=True):
+            for name, moments in zip(self.closures, self._moments(axes, v, loads), strict=True):
                 total += self.loops.turning(name)[:, None] * (axes.transpose(0, 2, 1) @ moments)
         return total * warmth[self.spec.warmth][:, None, None] if self.spec.warmth and warmth else total
 
@@ -114,20 +129,25 @@ class Effort:
         turned = [np.linalg.norm(w, axis=1) for w in self._turning(self.loops.axes(q), v)] if self.closures else []
         return np.column_stack([v @ self.rows.T, *turned])
 
-    def moments(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    def moments(
+        self, q: np.ndarray, v: np.ndarray, loads: Mapping[bytes, np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
         """Return the friction moment (N, 3) in each closure, world axes [N m]. It acts on the first member; the second gets its opposite."""
         if not self.closures:
             return {}
-        found = self._moments(self.loops.axes(q), v)
+        found = self._moments(self.loops.axes(q), v, loads)
         return {name: moment @ self.initial for name, moment in zip(self.closures, found, strict=True)}
 
-    def _moments(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-        """Return w/|w| f(|w|) of each closure for coefficients of one (N, 3, k); axes (N, 3, nv)."""
+    def _moments(self, axes: np.ndarray, v: np.ndarray, loads: Mapping[bytes, np.ndarray] | None) -> list[np.ndarray]:
+        """Return w/|w| f(|w|) of each closure for coefficients of one (N, 3, k), times its load; axes (N, 3, nv)."""
         found = []
-        for w in self._turning(axes, v):
+        for k, w in enumerate(self._turning(axes, v)):
             speed = np.linalg.norm(w, axis=1)
             direction = w / np.where(speed > 0, speed, 1.0)[:, None]
-            found.append(direction[:, :, None] * self._model(0 * speed, speed, 0 * speed)[:, None, :])
+            size = self._model(0 * speed, speed, 0 * speed)
+            if self.bears:
+                size = size * self._load(loads)[:, len(self.rows) + k, None]
+            found.append(direction[:, :, None] * size[:, None, :])
         return found
 
     def _turning(self, axes: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
@@ -145,10 +165,10 @@ class Effort:
     def _load(self, loads: Mapping[bytes, np.ndarray] | None) -> np.ndarray:
         if loads is None:
             raise BadFile(
-                f"friction {LOAD!r} of {self.name!r} grows with what the bodies ask of its axis, and that was not worked out here; give "
+                f"friction {LOAD!r} of {self.name!r} grows with {self.grows_with}, and that was not worked out here; give "
                 "the robot 'coulomb' friction there instead"
             )
-        return loads[self.rows.tobytes()]
+        return loads[self.load_key]
 
     def _model(self, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
         return slopes(self.spec, self.slope, x, xd) if self.slope else basis(self.spec, x, xd, xdd)
@@ -205,27 +225,34 @@ def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loop
     if not spec.of:
         raise BadFile(f"{where}: effort {spec.model!r} acts on nothing; name a joint, motor or closure under 'of'")
     lines: list[str | MotorSpec] = []
-    closures = []
+    closures: list[str] = []
+    on_axes: list[str] = []
+    in_closures: list[str] = []
+    given = spec.strut if spec.bearing is None else spec.bearing
     if isinstance(spec.of, dict):
         lines.append(as_motor(spec.of))
+        on_axes = [given] if isinstance(given, str) else given or []
     else:
         kinds = {closure.name: closure.kind for closure in loops.closures}
         known = [*list(model.names)[1:], *motors.names]
-        for name in _members(spec, where):
+        members = _members(spec, where)
+        for name, carrier in zip(members, given if isinstance(given, list) else [given] * len(members), strict=True):
             if name in known and kinds.get(name) in TURNING:
                 raise BadFile(
                     f"{where}: effort {spec.model!r} on {name!r}: a closure and a joint or motor have that name"
                 )
             if name in known:
                 lines.append(name)
+                on_axes += [carrier] * (carrier is not None)  # type: ignore[list-item]
             elif name in kinds:
                 _check_rubbing(spec, name, kinds[name], where)
                 closures.append(name)
+                in_closures += [carrier] * (carrier is not None)  # type: ignore[list-item]
             else:
                 raise UnknownName("joint, motor or closure", name, f"{where}, efforts", [*known, *kinds])
     along = resolve_axes(model, lines, motors)
     label = spec.name or "=".join([*along.names, *closures])
-    return Effort(spec, label, along.S, along.offset, tuple(closures), loops)
+    return Effort(spec, label, along.S, along.offset, tuple(closures), loops, (*on_axes, *in_closures))
 
 
 def _members(spec: EffortSpec, where: str) -> list[str]:
@@ -243,7 +270,8 @@ def _check_rubbing(spec: EffortSpec, closure: str, kind: str, where: str) -> Non
             f"{where}: effort {spec.model!r} on closure {closure!r}: nothing turns in a {kind}; expected one of "
             f"{', '.join(TURNING)}"
         )
-    if spec.model not in FRICTION:
+    if spec.model not in FRICTION and not (spec.model == LOAD and (spec.strut or spec.bearing)):
         raise BadFile(
-            f"{where}: effort {spec.model!r} cannot act in closure {closure!r}, only friction can: {', '.join(FRICTION)}"
+            f"{where}: effort {spec.model!r} cannot act in closure {closure!r}, only friction can: {', '.join(FRICTION)}, and "
+            f"{LOAD} with the 'strut' or 'bearing' whose force it grows with"
         )

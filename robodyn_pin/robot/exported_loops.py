@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Strict, parse_yaml, read_text
+from robodyn_pin.numbers import parsed
 from robodyn_pin.robot.cut_joints import Cut
 from robodyn_pin.robot.robot_file import Vector
-from robodyn_pin.robot.urdf_tree import number
 
 BESIDE = ("loop_closures.yaml", "../loop_closures.yaml", "../config/loop_closures.yaml", "config/loop_closures.yaml")
 MOTOR_WORDS = ("motor", "mot", "actuated", "actuator", "act", "drive", "servo", "active")
@@ -57,7 +58,7 @@ def closing_frames(model: pin.Model, home: np.ndarray) -> list[Cut]:
                 f"the frame {first!r} says that a loop closes there, but {missing[0]!r} is missing; export both, or rename it"
             )
         if first == one:
-            z = data.oMf[model.getFrameId(one)].rotation[:, 2]
+            z = data.oMf[frame_id(model, one)].rotation[:, 2]
             cuts.append(Cut(one.removeprefix("closing_")[:-2], (one, two), axes=(z,)))
     return cuts
 
@@ -85,7 +86,7 @@ def hinges_beside(model: pin.Model, tree: Path) -> tuple[list[Cut], list[str], P
                 raise UnknownName("link", link, f"{tree.name}, which {path.name} names", links)
         if not any(hinge.axis):
             raise BadFile(f"{path}: the axis of the hinge of {hinge.link_a!r} and {hinge.link_b!r} is zero")
-        placed = [data.oMf[model.getFrameId(name)] for name in (hinge.link_a, hinge.link_b)]
+        placed = [data.oMf[frame_id(model, name)] for name in (hinge.link_a, hinge.link_b)]
         at = tuple(frame.actInv(np.array(hinge.point)) for frame in placed)
         axis = np.array(hinge.axis) / np.linalg.norm(hinge.axis)
         cuts.append(Cut(f"loop_{k + 1}", (hinge.link_a, hinge.link_b), (at[0], at[1]), (axis,)))
@@ -100,20 +101,21 @@ class Driven:
     joints: tuple[str, ...]
     why: str
     gear: dict[str, float]
+    unread: str = ""  # a ratio that is no number
 
 
-def driven_joints(urdf: str, joints: list[str], path: Path) -> Driven | None:
+def driven_joints(urdf: str, joints: list[str]) -> Driven | None:
     """Return the joints that transmissions, ros2_control or their names say are driven; None where nothing does."""
     root = ET.fromstring(urdf)
     found: dict[str, float] = {}
+    unread = ""
     for part in root.findall("transmission"):
-        ratio = part.find(".//mechanicalReduction")
-        value = 1.0 if ratio is None else number(_as_attribute(ratio), "value", 1.0, "transmission", path)
-        found |= {str(j.get("name")): value for j in part.findall("joint") if j.get("name") in joints}
+        said = (part.findtext(".//mechanicalReduction") or "").strip()
+        ratio = parsed(said) if said else 1.0
+        unread = said if ratio is None else unread  # the name of a macro that was not expanded
+        found |= {str(j.get("name")): ratio or 1.0 for j in part.findall("joint") if j.get("name") in joints}
     if found:
-        return Driven(
-            tuple(found), "those with a <transmission>", {j: r for j, r in found.items() if r not in (0.0, 1.0)}
-        )
+        return Driven(tuple(found), "those with a <transmission>", {j: r for j, r in found.items() if r != 1.0}, unread)
     commanded = [
         str(joint.get("name"))
         for joint in root.iterfind("ros2_control/joint")
@@ -128,11 +130,6 @@ def driven_joints(urdf: str, joints: list[str], path: Path) -> Driven | None:
     if active and len(active) < len(joints):
         return Driven(tuple(active), "those whose names do not say passive", {})
     return None
-
-
-def _as_attribute(element: ET.Element) -> ET.Element:
-    """Return an element whose number is an attribute."""
-    return ET.Element(element.tag, value=(element.text or "").strip())
 
 
 def _words(name: str) -> list[str]:

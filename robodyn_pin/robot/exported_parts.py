@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.robot.robot import Robot
 
 Shape = tuple[
@@ -46,7 +47,7 @@ def massless(names: list[str], mass: float) -> list[str]:
 def place_of(robot: Robot, closure: Closure, end: str) -> tuple[int, pin.SE3]:
     """Return the joint that carries end "a" or "b" of a closure, and where the closure's frame lies in that joint's."""
     name, placement = getattr(closure, f"frame_{end}"), getattr(closure, f"placement_{end}")
-    frame = robot.model.frames[robot.model.getFrameId(name)]
+    frame = robot.model.frames[frame_id(robot.model, name)]
     return int(frame.parentJoint), frame.placement * placement
 
 

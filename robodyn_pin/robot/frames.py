@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.robot_file import FrameSpec
 
@@ -34,4 +35,4 @@ def frame_number(model: pin.Model, name: str, where: str) -> int:
     """
     if not model.existFrame(name):
         raise UnknownName("frame", name, where, [f.name for f in model.frames])
-    return int(model.getFrameId(name))
+    return int(frame_id(model, name))

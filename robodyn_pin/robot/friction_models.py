@@ -54,6 +54,9 @@ class EffortSpec(Strict):
     # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
     places: list[float] | None = Field(None, min_length=2)
     each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
+    # load, instead of what the bodies ask of the axis; a list has one for each under `of`
+    strut: str | list[str] | None = None  # load: the strut along which it grows with the force
+    bearing: str | list[str] | None = None  # load: the joint, which turns, along whose axis it grows with the force
     waves: list[Positive] | None = Field(
         None, min_length=1
     )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
@@ -96,7 +99,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 }
 FRICTION = ("viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt")  # odd functions of the rate alone
 MEMORY = "maxwell_slip"  # its columns come from the motion before, see robot/stops.py
-LOAD = "load"  # its columns come from what the rigid bodies ask of the axis, see dynamics/rigid_loads.py
+LOAD = "load"  # its columns come from what the rigid bodies ask of the axis, or of a strut or bearing, see dynamics/rigid_loads.py
 RUBBING = (*FRICTION, "directional", "position", MEMORY, LOAD)  # all friction along an axis
 FREE_SIGN = {"offset", "polynomial", "cogging"}  # every other coefficient takes energy or stores it: not negative
 
@@ -147,7 +150,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
         case "coulomb" | "load":
             columns = [sign]
         case "stribeck":
-            columns = [sign, sign * _faded(xd / spec.speed), xd]
+            columns = [sign, sign * faded(xd / spec.speed), xd]
         case "saturating":
             columns = [sign, np.tanh(xd / spec.speed)]
         case "quadratic":
@@ -170,6 +173,8 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
             columns = [_lever_spring(spec, x)]
         case "polynomial":
             columns = [x**k for k in range(len(coefficient_names(spec)))]
+    if len(columns) == 1:
+        return np.array(columns[0])[..., None]  # for one sample, stacking takes longer than most models
     return np.stack(columns, axis=-1)
 
 
@@ -178,7 +183,7 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     none = np.zeros_like(xd)
     if shape == "width":
         by_width = _slope_of_tanh(xd, spec.width or WIDTH)
-        falling = _faded(xd / spec.speed) if spec.model == "stribeck" else none
+        falling = faded(xd / spec.speed) if spec.model == "stribeck" else none
         if spec.model == "position":
             return np.stack(_over_places(spec, x, xd, by_width), axis=-1)
         columns = {
@@ -191,7 +196,7 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
     else:
         assert spec.speed is not None
         ratio = xd / spec.speed
-        rising = np.tanh(xd / (spec.width or WIDTH)) * _faded(ratio) * 2 * ratio**2 / spec.speed
+        rising = np.tanh(xd / (spec.width or WIDTH)) * faded(ratio) * 2 * ratio**2 / spec.speed
         columns = {"stribeck": [none, rising, none], "saturating": [none, _slope_of_tanh(xd, spec.speed)]}
     return np.stack(columns[spec.model], axis=-1)
 
@@ -208,7 +213,7 @@ def _over_places(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, f: np.ndarray)
     return [way * hat for way in ways for hat in hats]
 
 
-def _faded(ratio: np.ndarray) -> np.ndarray:
+def faded(ratio: np.ndarray) -> np.ndarray:
     """exp(-ratio^2), zero where it counts for nothing: numbers too small to be normal make factors a hundred times slower."""
     return np.exp(-np.minimum(ratio**2, FADED)) * (ratio**2 < FADED)
 

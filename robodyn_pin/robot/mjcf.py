@@ -15,7 +15,7 @@ import pinocchio as pin
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers
 from robodyn_pin.robot.mjcf_tendons import held_length, sum_of
-from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree
+from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree, springs_of
 from robodyn_pin.robot.quiet import quiet
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.urdf_writer import urdf_text
@@ -27,7 +27,7 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
     Ball joints become three hinges; the first keyframe, if any, is home.
 
     Raises:
-        BadFile: not MJCF, or something that this package cannot hold: free joints, tendons, joint springs, ...
+        BadFile: not MJCF, or something that this package cannot hold: free joints, spatial tendons, ...
         UnknownName: an equality or an actuator of something that does not exist.
     """
     root, balls = simple_tree(path)
@@ -64,6 +64,7 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
         for j in range(1, model.njoints)
         if values[model.joints[j].idx_v] and kind not in off
     ]
+    losses += [] if "spring" in off else springs_of(root)
     file = {
         "urdf": path.name,
         "motors": _motors(root, path, names),
@@ -77,8 +78,8 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
 
 
 SWITCHES = {  # flag of <option> -> what acts no more
-    "gravity": {"gravity"}, "damper": {"viscous"}, "frictionloss": {"coulomb"}, "equality": {"equality"},
-    "passive": {"viscous"}, "constraint": {"coulomb", "equality"},
+    "gravity": {"gravity"}, "damper": {"viscous"}, "spring": {"spring"}, "frictionloss": {"coulomb"}, "equality": {"equality"},
+    "passive": {"viscous", "spring"}, "constraint": {"coulomb", "equality"},
 }  # fmt: skip
 
 

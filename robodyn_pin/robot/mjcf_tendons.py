@@ -17,7 +17,7 @@ def check_tendons(root: ET.Element, path: Path) -> None:
         if not plain or any(float(tendon.get(key, "0").split()[0]) for key in FORCES):
             raise BadFile(
                 f"{path}: <tendon> is not read but for <fixed> ones of joints, without force of their own; "
-                f"found {tendon.get('name', tendon.tag)!r}; loops are made of <connect>, <weld> and <joint> under <equality>, too"
+                f"found {tendon.get('name', tendon.tag)!r}; take it out, or write what it ties as <connect>, <weld> or <joint> under <equality>"
             )
 
 

@@ -26,6 +26,8 @@ NUMBERS = {  # attribute -> how many numbers, at least and at most
     "relpose": (7, 7), "polycoef": (0, 5), "qpos": (0, 10**6),
 }  # fmt: skip
 READ = ("joint", "geom", "body", "inertial", "site", "compiler", "option", "key", "connect", "weld")
+KINDS = ("hinge", "slide", "ball")  # of joints; free ones are refused before
+OF_BALLS = ("damping", "stiffness", "armature", "frictionloss")  # along the axes of the body, which no hinge has
 SHELL = "world_base"  # the one body of the world that holds all others
 
 
@@ -33,13 +35,14 @@ def simple_tree(path: Path) -> tuple[ET.Element, bool]:
     """Return the XML with includes and repeated sections merged and bodies made simple, and whether ball joints became three hinges.
 
     Raises:
-        BadFile: not MJCF, or something that this package cannot hold: free joints, tendons, joint springs, ...
+        BadFile: not MJCF, or something that this package cannot hold: free joints, spatial tendons, ...
     """
     root = _merged(path)
     _check(root, path)
     turn_to_quaternions(root, path)
     write_defaults(root, path)
     weigh(root, path)
+    _check_balls(root, path)
     return root, _simplify(root)
 
 
@@ -53,6 +56,10 @@ def _merged(path: Path) -> ET.Element:
     while (parent := root.find(".//include/..")) is not None:
         k, include = next((k, x) for k, x in enumerate(parent) if x.tag == "include")
         included = path.parent / include.get("file", "")
+        if not included.is_file():
+            raise BadFile(
+                f"{path} includes {include.get('file', '')!r}, which is not there; take the <include> out, or bring that file"
+            )
         parent[k : k + 1] = list(read_xml(read_text(included), included))
     for section in list(root):
         first = root.find(section.tag)
@@ -66,7 +73,13 @@ def _merged(path: Path) -> ET.Element:
 def _check(root: ET.Element, path: Path) -> None:
     _check_numbers(root, path)
     if root.find("worldbody") is None:
-        raise BadFile(f"{path}: no <worldbody>")
+        raise BadFile(f"{path}: no <worldbody>; where it is a part of another file, load the one that includes it")
+    compiler = root.find("compiler")
+    if compiler is not None and compiler.get("coordinate") == "global":
+        raise BadFile(
+            f"{path}: its coordinates are global, which MuJoCo itself reads up to 2.3.3 only; let that version write the file anew "
+            "(mujoco.mj_saveLastXML), which makes them local"
+        )
     world = root.findall("worldbody")
     misplaced = next((x for part in world for x in part if x.tag in ("joint", "freejoint", "inertial")), None)
     if misplaced is not None:
@@ -93,6 +106,12 @@ def _check(root: ET.Element, path: Path) -> None:
                 f"{path}: {what} is free; take it out where the base stands still, else write it as three slides and three hinges, "
                 "so that the pose can be chosen as coordinates"
             )
+    for joint in (x for part in world for x in part.iter("joint")):
+        if joint.get("type", "hinge") not in KINDS:
+            raise BadFile(
+                f"{path}: joint {joint.get('name', 'without a name')!r} has type {joint.get('type')!r}, expected one of "
+                f"{', '.join(KINDS)}; a body that stands fast on another one has no joint: take it out"
+            )
     for tag in REFUSED:
         if root.find(f".//{tag}") is not None:
             raise BadFile(
@@ -106,18 +125,14 @@ def _check_forces(root: ET.Element, path: Path) -> None:
     """Refuse forces that are not read, and say what they would take instead."""
     for joint in root.iter("joint"):
         what = f"joint {joint.get('name', 'of a default class')!r}"
-        for key in ("stiffness", "springdamper"):
-            if any(numbers(joint, key)):
-                start = ", rest: ..." if joint.get("springref", "0") != "0" else ""
-                spring = f"{{of: {joint.get('name', 'JOINT')}, model: spring, initial: {numbers(joint, 'stiffness', '0')[0]:g}{start}}}"
-                raise BadFile(
-                    f"{path}: {key!r} of {what} is not read; take it out here and name the spring under 'efforts' of a robot file "
-                    f"whose 'urdf' is this file: {spring}"
-                )
-        if any(numbers(joint, "damping")[1:]):
+        if any(numbers(joint, "springdamper")):
             raise BadFile(
-                f"{path}: 'damping' of {what} is a polynomial of the rate; one number is read, N m s/rad or N s/m"
+                f"{path}: 'springdamper' of {what} is not read; give 'stiffness' and 'damping', as MuJoCo computes and writes them "
+                "(mujoco.mj_saveLastXML)"
             )
+        for key, of in (("damping", "the rate"), ("stiffness", "the position")):
+            if any(numbers(joint, key)[1:]):
+                raise BadFile(f"{path}: {key!r} of {what} is a polynomial of {of}; one number is read: keep the first")
     for body in root.iter("body"):
         if any(numbers(body, "gravcomp")):
             raise BadFile(
@@ -135,6 +150,17 @@ def _check_forces(root: ET.Element, path: Path) -> None:
             if any(numbers(actuator, key)):
                 name = actuator.get("name", "without a name")
                 raise BadFile(f"{path}: {key!r} of actuator {name!r} is not read; give it to the joint that it drives")
+
+
+def _check_balls(root: ET.Element, path: Path) -> None:
+    """Refuse forces of ball joints, whose classes are written out already."""
+    for ball in root.iterfind("worldbody//joint[@type='ball']"):
+        for key in OF_BALLS:
+            if any(numbers(ball, key)):
+                raise BadFile(
+                    f"{path}: {key!r} of ball joint {ball.get('name', 'without a name')!r} is not read: three hinges take its place, whose "
+                    "rates are not its turning; take it out, and name what the hinges have under 'efforts' of a robot file"
+                )
 
 
 def _check_numbers(root: ET.Element, path: Path) -> None:
@@ -220,3 +246,14 @@ def joints_as_drawn(root: ET.Element, path: Path) -> tuple[list[str], np.ndarray
         if names.count(name) > 1:
             raise BadFile(f"{path}: joint {name!r} stands twice")
     return names, np.array(drawn)
+
+
+def springs_of(root: ET.Element) -> list[dict[str, object]]:
+    """Return the springs of the joints as efforts: stiffness, and where they are at rest."""
+    degree = np.pi / 180 if in_degrees(root) else 1.0
+    found: list[dict[str, object]] = []
+    for joint in root.iterfind("worldbody//joint[@stiffness]"):
+        if stiffness := (numbers(joint, "stiffness") or [0.0])[0]:
+            rest = numbers(joint, "springref", "0")[0] * (1.0 if joint.get("type") == "slide" else degree)
+            found.append({"of": joint.get("name"), "model": "spring", "initial": stiffness, "rest": rest})
+    return found

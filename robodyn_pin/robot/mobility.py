@@ -6,6 +6,7 @@ import pinocchio as pin
 from robodyn_pin.closures.closing import newton
 from robodyn_pin.closures.kinds import FRAMES, KINDS, Closure
 from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.urdf_tree import body_name
@@ -107,7 +108,7 @@ def _check_sense(name: str, loops: Loops, q: np.ndarray) -> None:
         if not isinstance(closure, Closure) or KINDS[closure.kind].turns != 2:
             continue
         ends = ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
-        a, b = (data.oMf[loops.model.getFrameId(frame)].rotation @ at.rotation[:, 0] for frame, at in ends)
+        a, b = (data.oMf[frame_id(loops.model, frame)].rotation @ at.rotation[:, 0] for frame, at in ends)
         if a @ b < 0:
             raise ClosureFailed(
                 f"robot {name!r}: closure {closure.name!r} closes with the axis of {closure.frame_b!r} backwards "
@@ -183,7 +184,7 @@ def _remedy(model: pin.Model, loops: Loops, coordinates: Axes, J: np.ndarray, fr
 def _ends(model: pin.Model, loops: Loops, loose: list[str]) -> str:
     """Return the links at the ends of the free chains, which no closure ties yet."""
     members = [frame for c in loops.closures if isinstance(c, Closure) for frame in (c.frame_a, c.frame_b)]
-    tied = {model.frames[model.getFrameId(frame)].parentJoint for frame in members}
+    tied = {model.frames[frame_id(model, frame)].parentJoint for frame in members}
     last = [model.getJointId(name) for name in loose if not len(model.children[model.getJointId(name)])]
     links = [body_name(model, j) for j in last if j not in tied]
     alone = " with the link that it is tied to" if len(links) == 1 else ""

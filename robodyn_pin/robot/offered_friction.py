@@ -61,7 +61,7 @@ def offered(robot: Robot, entries: Sequence[str]) -> Robot:
 def offers(effort: Effort) -> bool:
     """Whether the models of `choose: friction` stand in an effort's place."""
     spec = effort.spec
-    return spec.model in RUBBING and not spec.known and not spec.warmth and not effort.closures
+    return spec.model in RUBBING and not spec.known and not spec.warmth and not effort.closures and not effort.carriers
 
 
 def _with_model(own: Sequence[Effort], model: str) -> Effort:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.robot import Payload, Robot, build
 from robodyn_pin.robot.shapes import ShapeSpec, shape
@@ -70,7 +71,7 @@ def _place(robot: Robot, link: str) -> pin.Frame:
 def loadable(robot: Robot) -> list[str]:
     """Return the links that an outer force may pull at, the tree's last one first. Struts are not among them: their load is not shared out."""
     model = robot.model
-    struts = {model.frames[model.getFrameId(far)].parentJoint for _, far in robot.file.struts.values()}
+    struts = {model.frames[frame_id(model, far)].parentJoint for _, far in robot.file.struts.values()}
     links = [f for f in model.frames if f.type == pin.FrameType.BODY and f.parentJoint not in {0, *struts}]
     heavy = [f.name for f in links if f.name in robot.bodies]
     return (heavy or [f.name for f in links])[::-1]

@@ -2,6 +2,7 @@
 
 import pinocchio as pin
 
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.robot.axes import Axes
 from robodyn_pin.robot.robot_file import CouplingSpec, RobotFile
@@ -13,7 +14,7 @@ def check_ends(model: pin.Model, file: RobotFile, where: str) -> None:
     for spec in file.closures:
         if isinstance(spec, CouplingSpec):
             continue
-        a, b = (model.frames[model.getFrameId(name)].parentJoint for name in spec.between)
+        a, b = (model.frames[frame_id(model, name)].parentJoint for name in spec.between)
         if a == b:
             raise BadFile(
                 f"{where}: closure {spec.name!r}: {spec.between[0]!r} and {spec.between[1]!r} are parts of one body "

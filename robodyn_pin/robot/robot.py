@@ -11,12 +11,14 @@ import pinocchio as pin
 from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
+from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.closures.projection import project
 from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
-from robodyn_pin.robot.bearing_axes import check_bearing
+from robodyn_pin.robot.bearing import Bearing, bearing_of
+from robodyn_pin.robot.bearing_axes import check_bearing, check_carriers
 from robodyn_pin.robot.effort_patterns import each_of
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
 from robodyn_pin.robot.frames import name_frames
@@ -44,7 +46,9 @@ class State:
     T: np.ndarray  # (N, nv, d): v = T c'
     g: np.ndarray  # (N, nv): a = T c'' + g
     stops: Mapping[bytes, np.ndarray] | None = None  # y (N, r, k) of friction with memory; None: not known
-    loads: Mapping[bytes, np.ndarray] | None = None  # |load| (N, r) of friction with load [N m or N]; None: not known
+    loads: Mapping[bytes, np.ndarray] | None = (
+        None  # |load| (N, axes) of friction with load [N m or N]; None: not known
+    )
     warmth: Mapping[WarmthSpec, np.ndarray] | None = None  # (N,) that efforts grow with; None: warm, at their reference
 
     def __getitem__(self, samples: slice) -> "State":
@@ -247,6 +251,12 @@ class Robot:
         found, others = stacks(self.efforts)
         return found, tuple(self.efforts[i] for i in others)
 
+    @cached_property
+    def bearings(self) -> Mapping[str, Bearing]:
+        """Return the joints in whose bearings friction grows with the force along the axis, each with a tree that can give way there."""
+        named = [name for e in self.efforts if e.spec.bearing is not None for name in e.carriers]
+        return {name: bearing_of(self.model, self.loops.closures, name) for name in named}
+
     @property
     def redundancy(self) -> int:
         """Return how many closure equations say nothing new at home."""
@@ -286,7 +296,7 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     file, urdf = equipped(file, urdf, where)
     model, xml = parse_urdf(urdf, urdf_path)
     for link in carriers:
-        if (joint := model.frames[model.getFrameId(link)].parentJoint) > 0:
+        if (joint := model.frames[frame_id(model, link)].parentJoint) > 0:
             file = file.apart(body_name(model, joint))
     model.gravity.linear = np.array(file.gravity)
     name_frames(model, file.frames, where)
@@ -311,7 +321,11 @@ def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     file = file.model_copy(update={"efforts": [*file.efforts, *losses]})
     check_names(model, motors, file, where)
     unused = (*sayings.unused, *kept, *silenced)
-    return Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
+    robot = Robot(name, file, model, xml, urdf_path, loops, motors, coordinates, efforts, home, unused=unused)
+    for effort in efforts:
+        if effort.carriers:
+            check_carriers(effort, file.struts, motors, len(coordinates.names), robot.redundancy, where)
+    return robot
 
 
 def closure_of(spec: FrameClosureSpec | CouplingSpec) -> Closure | Coupling:

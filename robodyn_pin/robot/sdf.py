@@ -41,7 +41,8 @@ def read_sdf(path: Path) -> tuple[RobotFile, str]:
             if axis.find("use_parent_model_frame") is None:
                 ET.SubElement(axis, "use_parent_model_frame").text = "true"
     poses = Poses(model, path)
-    links = {str(link.get("name")): link for link in model.findall("link")}
+    # Old files have a link of that name, which other links stand on: nothing moves it.
+    links = {str(link.get("name")): link for link in model.findall("link") if link.get("name") != BASE}
     joints = [joint_of(element, poses, links, path) for element in model.findall("joint")]
     tree, cut = _spanned(joints, list(links), path)
     urdf = ET.Element("robot", name=model.get("name", path.stem))

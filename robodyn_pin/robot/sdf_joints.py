@@ -16,7 +16,7 @@ from robodyn_pin.robot.sdf_poses import MODEL, Poses, numbers_in
 
 AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "universal": 2, "ball": 3, "fixed": 0}
 UNLIMITED = 1e9
-UNREAD = {"screw": "write a turning and a sliding joint and a coupling in a robot file", "gearbox": "write a coupling in a robot file",
+UNREAD = {"screw": "write a turning and a sliding joint, and a coupling of both under 'closures' of a robot file whose 'urdf' is this file", "gearbox": "take it out, and write a coupling of the joints that it ties under 'closures' of a robot file whose 'urdf' is this file",
           "revolute2": "write two revolute joints with a light link between"}  # fmt: skip
 
 
@@ -31,6 +31,8 @@ class JointAxis:
     velocity: float
     damping: float
     friction: float
+    stiffness: float  # of a spring
+    rest: float  # position at which that spring gives no force
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def joint_of(element: ET.Element, poses: Poses, links: Mapping[str, ET.Element],
     """Return a <joint>.
 
     Raises:
-        BadFile: a kind that is not read, springs, numbers that are none. UnknownName: relative to what does not exist.
+        BadFile: a kind that is not read, numbers that are none. UnknownName: relative to what does not exist.
     """
     name, kind = str(element.get("name")), str(element.get("type"))
     what = f"joint {name!r}"
@@ -97,7 +99,7 @@ def _link_of(name: str, poses: Poses) -> str:
 
 
 def _free(direction: np.ndarray) -> JointAxis:
-    return JointAxis(direction, -UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0.0, 0.0)
+    return JointAxis(direction, -UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0.0, 0.0, 0.0, 0.0)
 
 
 def _axis(element: ET.Element, tag: str, place: pin.SE3, poses: Poses, what: str, path: Path) -> JointAxis:
@@ -114,22 +116,18 @@ def _axis(element: ET.Element, tag: str, place: pin.SE3, poses: Poses, what: str
         within = MODEL  # before SDF 1.7
     if within:
         direction = place.rotation.T @ poses.of(within, what).rotation @ direction
-    for key in ("spring_stiffness",):
-        if numbers_in(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0]:
-            raise BadFile(
-                f"{path}: <{key}> of {what} is not read; take it out here and name the spring under 'efforts' of a robot file "
-                f"whose 'urdf' is this file: {{of: {element.get('name')}, model: spring, initial: ...}}"
-            )
     lower, upper = (_limit(axis, key, sign * UNLIMITED, what, path) for key, sign in (("lower", -1), ("upper", 1)))
     effort, velocity = (_limit(axis, key, UNLIMITED, what, path) for key in ("effort", "velocity"))
     effort, velocity = (UNLIMITED if x < 0 else x for x in (effort, velocity))  # -1: no limit
-    damping, friction = (
+    damping, friction, stiffness, rest = (
         float(numbers_in(axis.find(f"dynamics/{key}"), 1, "0", f"<{key}> of {what}", path)[0])
-        for key in ("damping", "friction")
+        for key in ("damping", "friction", "spring_stiffness", "spring_reference")
     )
     if element.get("type") == "continuous":
         lower, upper = -UNLIMITED, UNLIMITED
-    return JointAxis(direction / np.linalg.norm(direction), lower, upper, effort, velocity, damping, friction)
+    return JointAxis(
+        direction / np.linalg.norm(direction), lower, upper, effort, velocity, damping, friction, stiffness, rest
+    )
 
 
 def _limit(axis: ET.Element, key: str, usual: float, what: str, path: Path) -> float:
@@ -147,10 +145,10 @@ def _limit(axis: ET.Element, key: str, usual: float, what: str, path: Path) -> f
 
 
 def losses_of(joint: Joint) -> list[dict[str, Any]]:
-    """Return damping and friction of a joint as efforts."""
+    """Return damping, friction and spring of a joint as efforts."""
     return [
-        {"of": name, "model": model, "initial": value}
+        {"of": name, "model": model, "initial": value} | ({"rest": axis.rest} if model == "spring" else {})
         for name, axis in zip(joint.moving, joint.axes, strict=True)
-        for model, value in (("viscous", axis.damping), ("coulomb", axis.friction))
+        for model, value in (("viscous", axis.damping), ("coulomb", axis.friction), ("spring", axis.stiffness))
         if value
     ]

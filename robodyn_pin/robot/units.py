@@ -61,6 +61,8 @@ def unit_along(robot: Robot, effort: Effort) -> str:
 def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
     """Return the units of an effort's coefficients, in the order of its labels."""
     along = unit_along(robot, effort)
+    if effort.carriers:  # of a force: a friction radius, where it turns
+        return [{"N m": "m", "N": "1"}.get(along, "m or 1")]
     return [_coefficient_unit(label.partition("(")[0], effort.spec.model, along) for label in effort.labels]
 
 

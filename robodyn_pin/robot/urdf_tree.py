@@ -38,6 +38,8 @@ OTHERS = {  # roots of files that are no URDF
     "mujoco": "; MJCF files end in .xml",
     "gazebo": "; old Gazebo files are not read: gz sdf -p FILE writes SDF",
 }
+BALLS = ("spherical", "ball")
+BALL = "; write a ball as three revolute joints, about x, y and z, with links without mass between"
 ENDLESS = "1e9"  # [rad] limit of a joint that turns for ever
 
 
@@ -48,6 +50,7 @@ def parse_urdf(text: str, path: Path) -> tuple[pin.Model, str]:
         BadFile: not a URDF; a link with two parents, a loop, several roots; a joint with several degrees of freedom.
     """
     root = read_urdf(text, path)
+    root.set("name", root.get("name") or path.stem)  # which Pinocchio asks for
     _check_tree(root, path)
     for part in (*root.findall("link"), *root.findall("joint")):
         _check_numbers(part, path)
@@ -138,7 +141,7 @@ def number(element: ET.Element, key: str, default: float, where: str, path: Path
 
 
 def _check_tree(root: ET.Element, path: Path) -> None:
-    for part in (root, *root.findall("link"), *root.findall("joint")):
+    for part in (*root.findall("link"), *root.findall("joint")):
         if not part.get("name"):
             raise BadFile(f"{path}: a <{part.tag}> has no name; give it one")
     links = [link.get("name") for link in root.findall("link")]
@@ -187,7 +190,15 @@ def _check_numbers(part: ET.Element, path: Path) -> None:
                 raise BadFile(
                     f"{path}: {part.tag} {part.get('name')!r}: {key} of <{element.tag}> is {text!r}, expected "
                     f"{count} number{'s' if count > 1 else ''}{f' of at most {large:g}' if math.isfinite(large) else ''}"
+                    f"{_how_to_write(str(text))}"
                 )
+
+
+def _how_to_write(text: str) -> str:
+    """Return what to do about numbers that are none."""
+    if "$" in text:
+        return "; it is a macro of xacro: write its value"
+    return "; write them with spaces between, no commas" if "," in text else "; correct it"
 
 
 def _check_inertial(link: ET.Element, path: Path) -> None:
@@ -207,15 +218,17 @@ def _check_inertial(link: ET.Element, path: Path) -> None:
         if lacking:
             what = f"no <{tag}>" if found is None else f"a <{tag}> without {', '.join(lacking)}"
             raise BadFile(
-                f"{path}: link {link.get('name')!r} has an <inertial> with {what}; an <inertial> says mass and inertia (ixx ... izz), or "
-                "is left out"
+                f"{path}: link {link.get('name')!r} has an <inertial> with {what}; give mass and inertia (ixx ... izz), or leave the "
+                "<inertial> out"
             )
 
 
 def _one_degree_of_freedom(joint: ET.Element, path: Path) -> None:
     kind = joint.get("type")
     if kind not in JOINTS:
-        raise BadFile(f"{path}: joint {joint.get('name')!r} has type {kind!r}, expected one of {', '.join(JOINTS[:4])}")
+        raise BadFile(
+            f"{path}: joint {joint.get('name')!r} has type {kind!r}, expected one of {', '.join(JOINTS[:4])}{BALL if kind in BALLS else ''}"
+        )
     axis = joint.find("axis")
     if kind != "fixed" and axis is not None and not any(map(float, axis.get("xyz", "1 0 0").split())):
         raise BadFile(f"{path}: joint {joint.get('name')!r} has an axis of length zero")

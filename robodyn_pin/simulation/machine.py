@@ -90,7 +90,7 @@ def machine_of(robot: Robot, axes: np.ndarray, wrench: Wrench | None = None) -> 
     """
     S = robot.coordinates.S
     compiled = robot.loops.compiled(S)
-    if compiled is None:
+    if compiled is None or any(e.carriers for e in robot.efforts):  # forces of struts and bearings are not compiled
         return None
     nv = robot.model.nv
     efforts = [e for e in robot.efforts if e.spec.model != MEMORY and not e.spec.warmth]  # a simulated robot is warm

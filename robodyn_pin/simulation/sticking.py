@@ -14,7 +14,7 @@ gives energy.
 Source: Moreau 1988, time stepping; Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import coordinate_efforts, state_mass_matrix
 from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.robot.efforts import Effort, stacks
-from robodyn_pin.robot.friction_models import LOAD, RUBBING, SHAPES, EffortSpec, basis
+from robodyn_pin.robot.friction_models import RUBBING, SHAPES, EffortSpec, basis
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.simulation.bounded import bounded
 
@@ -44,7 +44,7 @@ class Rub:
     values: np.ndarray  # (r, k) coefficients
     sharp: EffortSpec  # its change of sign a jump
     blunt: EffortSpec  # without what changes sign
-    bears: bool  # grows with the loads of its axes
+    load: bytes | None  # what tells the loads that it grows with, if any
 
     def ends(self, q: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What changes sign and what does not (2, r), forward and back, at joint positions (nv,) and rates xd (r,) without sign."""
@@ -84,7 +84,7 @@ class Sticking:
     @property
     def turns(self) -> int:
         """How often a step is worked out at most: what depends on the rates in its middle, and loads under friction that grows with them."""
-        return ROUNDS if any(rub.bears for rub in self.rubs) else 2
+        return ROUNDS if any(effort.bears for effort in self.robot.efforts) else 2
 
     def step(
         self, c: np.ndarray, cd: np.ndarray, h: float, push: Push, near: np.ndarray, stretch: np.ndarray
@@ -106,8 +106,9 @@ class Sticking:
         for turn in range(self.turns):
             last = after
             state = middle if mean is cd else self.rest.state(middle.q, mean[None], 0 * cd[None])
-            low, high, damping = self._friction(state, (after - cd) / h, J @ mean)
-            smooth = push(state, mean) - coordinate_efforts(self.rest, state)[0]
+            loads = with_loads(self.robot, state.accelerated(((after - cd) / h)[None])).loads
+            low, high, damping = self._friction(state.q[0], loads, J @ mean)
+            smooth = push(state, mean) - coordinate_efforts(self.rest, replace(state, loads=loads))[0]
             D = h / 2 * J.T @ (damping[:, None] * J)
             memory = self._memory(T, cd, h, stretch)
             after, stuck = slowed(M + D, J, M @ cd + h * smooth - D @ cd, h * low, h * high, after, memory)
@@ -123,16 +124,16 @@ class Sticking:
             J, stiff, h * k * stretch + stiff * (J @ cd), h * k / 2 * (stretch - r), h * k / 2 * (stretch + r)
         )
 
-    def _friction(self, state: State, cdd: np.ndarray, xd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ends of Coulomb friction low, high (A,), and the rest of friction over the rate (A,), at c'' (d,) and rates x' (A,)."""
+    def _friction(
+        self, q: np.ndarray, loads: Mapping[bytes, np.ndarray] | None, xd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ends of Coulomb friction low, high (A,), and the rest of friction over the rate (A,), at rates x' (A,)."""
         low, high, damping = np.zeros((3, len(xd)))
-        if any(rub.bears for rub in self.rubs):
-            state = with_loads(self.robot, state.accelerated(cdd[None]))
         for rub in self.rubs:
             rate = np.maximum(np.abs(xd[rub.axes]), SLOWEST)
-            signed, smooth = rub.ends(state.q[0], rate)
-            if rub.bears and state.loads:
-                signed = signed * state.loads[rub.rows.tobytes()][0]
+            signed, smooth = rub.ends(q, rate)
+            if rub.load is not None and loads:
+                signed = signed * loads[rub.load][0]
             np.add.at(high, rub.axes, np.maximum(signed[0], 0))
             np.add.at(low, rub.axes, np.minimum(signed[1], 0))
             np.add.at(damping, rub.axes, np.where(xd[rub.axes] < 0, -smooth[1], smooth[0]) / rate)
@@ -145,28 +146,25 @@ def sticking(robot: Robot) -> Sticking:
     remembering = [e for e in robot.efforts if e.memory]
     rubbing = [e for e in along if e.spec.model in RUBBING and not e.memory]
     alike, alone = stacks(rubbing)
-    rubs = [(x.spec, x.rows, x.shifts, x.values) for x in alike]
-    rubs += [(e.spec, e.rows, e.shifts, np.tile(e.initial, (len(e.rows), 1))) for e in (rubbing[i] for i in alone)]
     nv = robot.model.nv
-    axes = np.unique(_stacked(nv, [row for _, row, _, _ in rubs]), axis=0)
+    axes = np.unique(_stacked(nv, [e.rows for e in rubbing]), axis=0)
 
-    def rub(spec: EffortSpec, own: np.ndarray, shifts: np.ndarray, values: np.ndarray) -> Rub:
+    def rub(spec: EffortSpec, own: np.ndarray, shifts: np.ndarray, values: np.ndarray, load: bytes | None) -> Rub:
         which = np.array([int((axes == row).all(axis=1).argmax()) for row in own], int)
         has = "width" in SHAPES.get(spec.model, ())
         sharp, blunt = (spec.model_copy(update={"width": width} if has else {}) for width in (SHARP, BLUNT))
-        return Rub(which, own, shifts, values, sharp, blunt, spec.model == LOAD)
+        return Rub(which, own, shifts, values, sharp, blunt, load)
 
+    rubs = [rub(x.spec, x.rows, x.shifts, x.values, None) for x in alike]
+    for e in (rubbing[i] for i in alone):
+        values = np.tile(e.initial, (len(e.rows), 1))
+        rubs.append(rub(e.spec, e.rows, e.shifts, values, e.load_key if e.bears else None))
     others = tuple(e for e in robot.efforts if not any(e is r for r in (*rubbing, *remembering)))
     springs = [e for e in along if e.spec.model == "spring"]
     stiffness = np.array([max(e.initial[0], 0.0) for e in springs for _ in e.rows])
     rest = replace(robot, efforts=others)
     return Sticking(
-        robot,
-        rest,
-        axes,
-        tuple(rub(*x) for x in rubs),
-        _stops(nv, remembering),
-        (_stacked(nv, [e.rows for e in springs]), stiffness),
+        robot, rest, axes, tuple(rubs), _stops(nv, remembering), (_stacked(nv, [e.rows for e in springs]), stiffness)
     )
 
 

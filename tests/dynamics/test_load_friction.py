@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
@@ -200,11 +201,21 @@ def test_axes_that_nothing_drives_are_refused(tmp_path):
 
 def test_plan_track_and_excite_refuse_it_in_a_sentence(tmp_path):
     robot = robot_of(tmp_path, ARM, load_on("j1", 0.1))
-    sentence = "friction 'load' of 'j1' grows with what the bodies ask of its axis, which {} does not follow"
+    refused_by_everyone(
+        robot, "friction 'load' of 'j1' grows with what the bodies ask of its axis, which {} does not follow", tmp_path
+    )
+
+
+def refused_by_everyone(robot: Robot, sentence: str, folder: Path) -> None:
+    """Who does not follow such friction says so."""
     with pytest.raises(BadFile, match=sentence.format("plan")):
         robot_dynamics(robot, ["torque"], False)
     with pytest.raises(BadFile, match=sentence.format("track")):
         tracked(robot)
+    (folder / "r.urdf").write_text(robot.urdf_xml)
+    (folder / "r.yaml").write_text(
+        yaml.safe_dump(robot.file.model_dump(mode="json", exclude_defaults=True) | {"urdf": "r.urdf"})
+    )
     run = ExcitationFile.model_validate({"robot": "r.yaml", "period": 5, "harmonics": 3, "rate": 100})
     with pytest.raises(BadFile, match=sentence.format("excite")):
-        excite(run, tmp_path)
+        excite(run, folder)

@@ -87,9 +87,9 @@ def test_log_information_of_orthogonal_columns_is_the_sum_of_their_logarithms():
 
 def test_largest_amplitude_meets_the_limit():
     X = np.array([[0.25], [1.0], [0.0]])
-    found = largest_amplitude(lambda Y: abs(Y[0, 0]) + abs(Y[1, 0]), X)
+    found = largest_amplitude(lambda f: np.abs(scaled(X, f)[0]) + np.abs(scaled(X, f)[1]))
     assert 0.749 < found <= 0.75
-    beyond = largest_amplitude(lambda Y: np.inf if Y[1, 0] > 0.5 else Y[1, 0], X)
+    beyond = largest_amplitude(lambda f: np.array(np.inf if f > 0.5 else f))
     assert 0.499 < beyond <= 0.5
 
 
@@ -110,7 +110,7 @@ def test_the_search_gains_information_and_stays_inside_although_beyond_is_out_of
     rng, drawn = np.random.default_rng(3), []
     for _ in range(20):
         X = series.draw(rng, np.zeros(1), np.ones(1))
-        X = scaled(X, largest_amplitude(lambda Y: np.abs((basis @ Y)[:2, :, 0] / [[1], [3]]).max(), X))
+        X = scaled(X, largest_amplitude(lambda f, X=X: (basis @ scaled(X, f))[:2, :, 0] / [[1], [3]]))
         drawn.append((log_information(model.at(*(basis @ X)).rows), X))
     best, start = max(drawn, key=lambda pair: pair[0])
     found = maximise(model, series, 0.9 * start, np.ones(1), 60, 60)

@@ -7,13 +7,16 @@ import pinocchio as pin
 import pytest
 from test_friction_shapes import identified, with_friction
 
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.log_to_robot import load_borne
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.robot.units import coefficient_units
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 MOTORS = ("m1", "m2", "m3", "m4", "m5", "m6")
@@ -121,3 +124,42 @@ def test_the_axes_that_have_it_get_it():
     result = identified(rubbing({}, None), run, simulated(rubbing(TRUTH), noise=0.3))
     taken = {c.axis: c.chosen for c in result.settings.friction}
     assert {axis for axis, chosen in taken.items() if "load" in chosen} == set(TRUTH)
+
+
+def test_friction_by_the_force_in_struts_is_found_and_known_to_the_identified_robot(tmp_path):
+    """Balls of a Delta rub by the forces in their rods, a motor by that in one of them; weighed parts say which body has which mass."""
+    robot, names = load("delta3"), ("phi1", "phi2", "phi3")
+    balls, rods = [c.name for c in robot.file.closures], list(robot.file.struts)
+    motion = FourierMotion(
+        rate=100, duration=30, period=10, centre=dict.fromkeys(names, 0.0),
+        sin={name: (0.12 * np.roll([1.0, -0.4, 0.8, 0.2, -0.5, 0.3, 0.4], k)).tolist() for k, name in enumerate(names)},
+    )  # fmt: skip
+
+    def with_radii(*radii: float | None) -> Robot:
+        plain = [{"of": m, "model": model, **width, "initial": 0.3} for m in names for model, width in (("coulomb", {"width": 0.05}), ("viscous", {}))]  # fmt: skip
+        by_force = ({"of": balls, "name": "balls", "strut": rods}, {"of": "phi1", "strut": rods[0]})
+        efforts = [
+            *plain,
+            *({"model": "load", "width": 0.05, "initial": r, **x} for r, x in zip(radii, by_force, strict=True)),
+        ]
+        return with_friction("delta3", *efforts)
+
+    log = simulate(with_radii(0.01, 0.02), motion, Noise(np.full(3, 0.02), None, 0))
+    groups = robot.body_groups
+    bodies = columns(robot).values[: 10 * len(groups)].reshape(-1, 10).tolist()
+    weighed = {g[0]: {"mass": x[0], "radius": 0.05, "values": dict(zip(INERTIAL, x, strict=True))} for g, x in zip(groups, bodies, strict=True)}  # fmt: skip
+    prior = {"weight": 0.1, "bodies": weighed}
+    run = RunFile.model_validate({"robot": "delta3", "fit": [{"file": "log.csv"}], "rows": {"cut": 5}, "prior": prior})
+    result = identified(with_radii(None, None), run, log)
+    assert not any("grows with the load" in text for text in result.verdict.cautions)
+    assert coefficient(result, "load(balls)")[0] == pytest.approx(0.01, rel=0.05)
+    assert coefficient(result, "load(phi1)")[0] == pytest.approx(0.02, rel=0.1)
+    written = load(result.write(tmp_path / "result", report=False))
+    found = {e.name: e for e in written.efforts if e.bears}
+    assert found["balls"].carriers == tuple(rods)
+    assert found["balls"].initial[0] == pytest.approx(feasible(result, "load(balls)"), rel=1e-6)
+    assert coefficient_units(written, found["balls"]) == ["m"]
+    predicted, sample = predict(written, log, result.run.preparation), result.check.samples[0]
+    rows = np.searchsorted(log.t, sample.t - 1e-9)
+    scale = np.sqrt(np.mean(log.efforts**2, axis=0))
+    assert (np.abs(predicted[rows] - sample.predicted["feasible"]).max(axis=0) < 2e-3 * scale).all()

@@ -249,3 +249,55 @@ def test_xacro_is_expanded_where_it_is_installed(tmp_path: Path, robodyn):
     assert done.returncode == 1
     assert "xacro does not understand it: name 'short' is not defined" in done.stderr
     assert not (tmp_path / "bad.urdf").exists()
+
+
+def test_packages_of_xacro_are_found_around_the_file(tmp_path: Path, robodyn, monkeypatch):
+    pytest.importorskip("xacro", reason="macros need xacro, the extra 'xacro'")
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    here = tmp_path / "ws" / "arms" / "urdf"
+    here.mkdir(parents=True)
+    include = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="arm"><xacro:include filename="$(find {})/arm.xacro"/></robot>'
+    for k, package in enumerate(("beside", "my_arms", "in_ros", "nowhere")):
+        (here / f"a{k}.xacro").write_text(include.format(package))
+    elsewhere = tmp_path / "ros"
+    for folder in (tmp_path / "ws" / "beside", here.parent, elsewhere / "in_ros"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "arm.xacro").write_text(XACRO)
+    (here.parent / "package.xml").write_text("<package><name>my_arms</name></package>")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(elsewhere))
+    for k in range(4):
+        done = robodyn("init", here / f"a{k}.xacro", "--yes")
+        assert done.returncode == (k == 3), done.stderr
+    assert "the package 'nowhere', which was not found" in done.stderr
+    assert "ROS_PACKAGE_PATH (" in done.stderr
+
+
+def test_a_ratio_that_is_a_macros_name_is_left_out_and_said(tmp_path: Path):
+    text = urdf(MECHANISMS["five_bar"]).replace(
+        '<actuator name="a_m1"/>', '<actuator name="a_m1"><mechanicalReduction>ratio</mechanicalReduction></actuator>'
+    )
+    (tmp_path / "r.urdf").write_text(text)
+    robot = made(tmp_path / "r.urdf", silent)
+    assert robot.motors.names == ("m1", "m2")
+    assert "whose <mechanicalReduction> is no number ('ratio'): write 'gear'" in (tmp_path / "r.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_links_may_have_the_names_of_joints(tmp_path: Path, name: str):
+    """As exporters write them: the joint that moves a link is called as the link, and so are closing frames."""
+    m = MECHANISMS[name]
+    text = urdf(m)
+    for joint in m.tree:
+        text = text.replace(f'<joint name="{joint.name}" type', f'<joint name="{joint.child}" type').replace(f'<joint name="{joint.name}"/>', f'<joint name="{joint.child}"/>')  # fmt: skip
+    for joint in m.cut:
+        text = text.replace(f'name="fix_{joint.name}_end_a"', f'name="{joint.name}_end_a"')
+    (tmp_path / "r.urdf").write_text(text)
+    renamed = {joint.name: joint.child for joint in m.tree}
+    again = replace(m, tree=[replace(j, name=j.child) for j in m.tree], motors=[renamed[name] for name in m.motors])
+    assert worst_torque_error(made(tmp_path / "r.urdf", silent), again) < 1e-8
+
+
+def test_a_urdf_without_a_name_is_called_as_its_file(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    (tmp_path / "r.urdf").write_text(urdf(m).replace('<robot name="loops">', "<robot>"))
+    assert worst_torque_error(made(tmp_path / "r.urdf", silent), m) < 1e-8

@@ -160,7 +160,6 @@ def mesh_file(inside: str, compiler: str = "") -> str:
         (mesh_file('<body name="a"><joint/><geom size=".1"/></body>', 'eulerseq="xyw"'), ["eulerseq", "'xyw'"]),
         (mesh_file('<body name="a" gravcomp="1"><joint/><geom size=".1"/></body>'), ["'gravcomp' of body 'a'", "weight"]),
         (mesh_file('<body name="a"><joint name="j" damping="1 2"/><geom size=".1"/></body>'), ["'damping' of joint 'j'"]),
-        (mesh_file('<body name="a"><joint name="j" stiffness="7"/><geom size=".1"/></body>'), ["model: spring, initial: 7"]),
         (mesh_file('<body name="a" childclass="no"><joint/><geom size=".1"/></body>'), ["no default class 'no'"]),
         (mesh_file('<body name="a"><joint/><geom name="g" size=".1" density="1 2"/></body>'), ["density of <geom> 'g'", "1 number"]),
         (mesh_file("").replace("<asset>", '<option viscosity="1"/><asset>'), ["'viscosity'"]),

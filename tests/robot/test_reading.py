@@ -175,7 +175,16 @@ BAD = {
         lambda t: t.replace('<joint name="j_crank" axis="0 -1 0" />', "<freejoint/>"), "the joint of body 'crank' is free",
     ),
     "a tendon": (lambda t: t.replace("<actuator>", "<tendon><fixed/></tendon><actuator>"), "<tendon> is not read"),
-    "a joint spring": (lambda t: t.replace('name="j_crank"', 'name="j_crank" stiffness="3"', 1), "'stiffness' of"),
+    "a spring by its time constant": (
+        lambda t: t.replace('name="j_crank"', 'name="j_crank" springdamper="0.1 1"', 1), "give 'stiffness' and 'damping'",
+    ),
+    "a spring that stiffens": (lambda t: t.replace('name="j_crank"', 'name="j_crank" stiffness="3 1"', 1), "polynomial of the position"),
+    "a ball that rubs": (
+        lambda t: t.replace('name="j_follower" axis="0 -1 0"', 'name="j_follower" type="ball" damping="0.1"', 1), "'damping' of ball",
+    ),
+    "places in the world": (lambda t: t.replace("<compiler", '<compiler coordinate="global"'), "coordinates are global"),
+    "a joint that is none": (lambda t: t.replace('name="j_crank"', 'name="j_crank" type="fixed"', 1), "type 'fixed', expected .* take it out"),
+    "a part of a file": (lambda t: "<mujoco><asset/></mujoco>", "load the one that includes it"),
     "a motor on a tendon of nothing": (
         lambda t: t.replace('motor joint="j_crank"', 'motor tendon="j_crank"'), "fixed tendon 'j_crank'",
     ),
@@ -192,7 +201,7 @@ BAD = {
     "a short keyframe": (lambda t: t.replace('qpos="1.0 -0.6 1.5"', 'qpos="1.0"'), "1 positions, expected 3"),
     "SDF": (lambda t: "<sdf/>", "expected one model"),
     "half a file": (lambda t: t[:100], "not XML"),
-    "a missing include": (lambda t: t.replace("<worldbody>", '<include file="no.xml"/><worldbody>'), r"no\.xml"),
+    "a missing include": (lambda t: t.replace("<worldbody>", '<include file="no.xml"/><worldbody>'), r"includes 'no\.xml', which is not there"),
     "no motors": (lambda t: t.replace('<motor joint="j_crank" gear="7"/>', ""), "name 1 independent joints"),
 }  # fmt: skip
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from mechanisms import MECHANISMS, five_bar, sdf, worst_torque_error
 
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.dynamics.equations import inverse_dynamics
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import load
 
 
@@ -75,7 +76,20 @@ def test_a_bad_sdf_is_refused_with_a_sentence(tmp_path: Path, what: str):
         read(tmp_path, change(sdf(MECHANISMS["five_bar"])), "five_bar")
 
 
-def test_springs_are_refused(tmp_path: Path):
-    spring = "<dynamics><spring_stiffness>3</spring_stiffness></dynamics></axis>"
-    with pytest.raises(BadFile, match="model: spring"):
-        read(tmp_path, sdf(MECHANISMS["five_bar"]).replace("</axis>", spring, 1), "five_bar")
+def test_a_spring_pulls_its_joint_to_where_it_rests(tmp_path: Path):
+    """Statics: the motor of the joint gives stiffness times what it is away from the spring's rest more than without."""
+    m = MECHANISMS["five_bar"]
+    spring = (
+        "<dynamics><spring_stiffness>3</spring_stiffness><spring_reference>0.4</spring_reference></dynamics></axis>"
+    )
+    plain, sprung = read(tmp_path, sdf(m), "five_bar"), read(tmp_path, sdf(m).replace("</axis>", spring, 1), "five_bar")
+    c = 0.3 * np.random.default_rng(0).uniform(-1, 1, (5, 2))
+    asked = [inverse_dynamics(robot, c, 0 * c, 0 * c) for robot in (plain, sprung)]
+    assert plain.motors.names[0] == m.tree[0].name
+    np.testing.assert_allclose(asked[1] - asked[0], np.stack([3 * (c[:, 0] - 0.4), 0 * c[:, 0]], axis=1), atol=1e-9)
+
+
+def test_a_link_named_world_is_the_base(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    text = sdf(m).replace('<link name="ab">', '<link name="world"/><link name="ab">', 1)
+    assert worst_torque_error(read(tmp_path, text, "five_bar"), m) < 1e-8

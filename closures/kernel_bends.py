@@ -1,0 +1,319 @@
+"""How T, v and a change with the coordinates, compiled: what variations.py and bends.py do, sample by sample."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_pin.closures.kernel import (
+    Posture,
+    axis,
+    compiled,
+    cross,
+    ends,
+    held,
+    inlined,
+    jacobian,
+    move,
+    new_posture,
+    place,
+)
+from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce
+from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kinds import COUPLING, DISTANCE
+
+
+class Changes(NamedTuple):
+    """Workspace of one sample: how the bodies are moved by each coordinate, and how their motion then changes (joints, d, 6)."""
+
+    U: np.ndarray
+    dV: np.ndarray
+    dA: np.ndarray
+    pairs: np.ndarray  # (joints, d (d + 1) / 2, 6) how U[j] changes with coordinate k, j <= k
+    right: np.ndarray  # (m, d (d + 1) / 2) changes of the rows
+    y: np.ndarray  # (blocks, rows, d (d + 1) / 2) scratch
+    x: np.ndarray  # (nv, d (d + 1) / 2) solutions
+
+
+@compiled
+def new_changes(joints, d, loops: LoopTable, legs: Legs):
+    n, zero = d * (d + 1) // 2, np.zeros
+    blocks, rows = legs.y.shape
+    return Changes(
+        zero((joints, d, 6)), zero((joints, d, 6)), zero((joints, d, 6)), zero((joints, n, 6)), zero((loops.size, n)),
+        zero((blocks, rows, n)), zero((joints - 1, n)),
+    )  # fmt: skip
+
+
+@compiled
+def bend_samples(tree: Tree, loops: LoopTable, S, q, v, a, T, bent, dv, da, regular):
+    """Derivatives bent (N, nv, d, d) of T, dv and da (N, nv, d) at closed samples; `regular` (N,): where that was possible."""
+    joints, d = len(tree.parent), len(S)
+    at, legs, rates = new_posture(joints), new_legs(loops), np.zeros(d)
+    w = new_changes(joints, d, loops, legs)
+    for i in range(len(q)):
+        place(tree, q[i], at)
+        jacobian(loops, at, legs.A)
+        regular[i] = reduce(loops, S, legs)
+        if not regular[i]:
+            continue
+        for m in range(d):
+            rates[m] = 0.0
+            for f in range(joints - 1):
+                rates[m] += S[m, f] * v[i, f]
+        bend_tangents(tree, loops, S, at, legs, T[i], w, bent[i])
+        for j in range(joints - 1):
+            for k in range(d):
+                dv[i, j, k] = 0.0
+                for m in range(d):
+                    dv[i, j, k] += bent[i, j, k, m] * rates[m]
+        move(tree, v[i], a[i], at)
+        change_motions(tree, v[i], at, T[i], dv[i], w)
+        rows_of_accelerations(loops, at, w)
+        solve_changes(loops, legs, w, d)
+        for j in range(joints - 1):
+            for k in range(d):
+                da[i, j, k] = w.x[j, k]
+
+
+@inlined
+def bend_tangents(tree: Tree, loops: LoopTable, S, at: Posture, legs: Legs, T, w: Changes, bent):
+    """d2q/dc_j dc_k (nv, d, d) after `place` and `reduce`."""
+    d = T.shape[1]
+    for j in range(1, len(tree.parent)):
+        p = tree.parent[j]
+        s = at.s[j, 0], at.s[j, 1], at.s[j, 2], at.s[j, 3], at.s[j, 4], at.s[j, 5]
+        n = 0
+        for m in range(d):
+            t = T[j - 1, m]
+            z = turned(six(w.U, p, m), s)
+            for r in range(6):
+                w.U[j, m, r] = w.U[p, m, r] + t * s[r]
+            for k in range(m, d):
+                u = T[j - 1, k]
+                for r in range(6):
+                    w.pairs[j, n, r] = w.pairs[p, n, r] + u * z[r]
+                n += 1
+    rows_of_rates(loops, at, w, d)
+    solve_changes(loops, legs, w, d * (d + 1) // 2)
+    for j in range(len(T)):
+        n = 0
+        for m in range(d):
+            for k in range(m, d):
+                bent[j, m, k] = bent[j, k, m] = w.x[j, n]
+                n += 1
+
+
+@inlined
+def change_motions(tree: Tree, v, at: Posture, T, dv, w: Changes):
+    """dV and dA of the bodies along the coordinates, joints' accelerations kept, after `move` and `bend_tangents`."""
+    d = T.shape[1]
+    for j in range(1, len(tree.parent)):
+        p, rate = tree.parent[j], v[j - 1]
+        s = at.s[j, 0], at.s[j, 1], at.s[j, 2], at.s[j, 3], at.s[j, 4], at.s[j, 5]
+        z = turned((at.V[p, 0], at.V[p, 1], at.V[p, 2], at.V[p, 3], at.V[p, 4], at.V[p, 5]), s)
+        y, e = turned((at.A[p, 0], at.A[p, 1], at.A[p, 2], at.A[p, 3], at.A[p, 4], at.A[p, 5]), s), turned(z, s)
+        for k in range(d):
+            u, b = T[j - 1, k], dv[j - 1, k]
+            x = turned(six(w.dV, p, k), s)
+            for r in range(6):
+                w.dV[j, k, r] = w.dV[p, k, r] + b * s[r] + u * z[r]
+                w.dA[j, k, r] = w.dA[p, k, r] + b * z[r] + u * (y[r] + rate * e[r]) + rate * x[r]
+
+
+@inlined
+def rows_of_rates(loops: LoopTable, at: Posture, w: Changes, d):
+    """Right sides for d2q/dc_j dc_k: how the rows' rates along coordinate j change with coordinate k."""
+    for c in range(len(loops.formula)):
+        row = loops.first_row[c]
+        if loops.formula[c] == COUPLING:
+            for n in range(d * (d + 1) // 2):
+                w.right[row, n] = 0.0
+            continue
+        axes, x, y = ends(loops, c, at)
+        a, b, n = loops.a[c], loops.b[c], 0
+        of_b = axis(at.R, b, loops.turn_b, c, 1)
+        for m in range(d):
+            Ub = six(w.U, b, m)
+            V = less(Ub, six(w.U, a, m))
+            at_y = shifted(V, y)
+            for k in range(m, d):
+                U = less(six(w.U, b, k), six(w.U, a, k))
+                dV = less(plus(six(w.pairs, b, n), turned(U, Ub)), six(w.pairs, a, n))
+                dy = shifted(U, y)
+                du = three(shifted(dV, y), cross(V[3:], dy))
+                if loops.formula[c] == DISTANCE:
+                    span = y[0] - x[0], y[1] - x[1], y[2] - x[2]
+                    w.right[row, n] = (scalar(span, du) + scalar(at_y, dy)) / np.sqrt(scalar(span, span))
+                else:
+                    about = 0.0
+                    if loops.held[c, 5] >= 0 and loops.held[c, 4] < 0:
+                        of_a = axes[0], axes[3], axes[6]
+                        about = scalar(cross(of_a, of_b), dV[3:]) + scalar(cross(of_a, cross(U[3:], of_b)), V[3:])
+                    put(loops, c, axes, du, dV[3:], about, w.right, row, n)
+                n += 1
+
+
+@inlined
+def rows_of_accelerations(loops: LoopTable, at: Posture, w: Changes):
+    """Right sides for da/dc: how the rows' accelerations change with each coordinate."""
+    for c in range(len(loops.formula)):
+        row, d = loops.first_row[c], w.U.shape[1]
+        if loops.formula[c] == COUPLING:
+            for k in range(d):
+                w.right[row, k] = 0.0
+            continue
+        axes, x, y = ends(loops, c, at)
+        a, b = loops.a[c], loops.b[c]
+        Va, Vb, Aa, Ab = row_of(at.V, a), row_of(at.V, b), row_of(at.A, a), row_of(at.A, b)
+        V, A = less(Vb, Va), less(less(Ab, Aa), turned(Va, Vb))
+        omega, alpha = V[3:], A[3:]
+        u = shifted(V, y)
+        t = three(shifted(A, y), cross(omega, u))
+        of_b = axis(at.R, b, loops.turn_b, c, 1)
+        for k in range(d):
+            U = less(six(w.U, b, k), six(w.U, a, k))
+            dVa, dVb = six(w.dV, a, k), plus(six(w.dV, b, k), turned(U, Vb))
+            dV = less(dVb, dVa)
+            dA = less(plus(six(w.dA, b, k), turned(U, Ab)), six(w.dA, a, k))
+            dA = less(less(dA, turned(dVa, Vb)), turned(Va, dVb))
+            dy, dw = shifted(U, y), dV[3:]
+            du = three(shifted(dV, y), cross(omega, dy))
+            dt = three(three(shifted(dA, y), cross(alpha, dy)), three(cross(dw, u), cross(omega, du)))
+            if loops.formula[c] == DISTANCE:
+                span = y[0] - x[0], y[1] - x[1], y[2] - x[2]
+                change = scalar(span, dt) + scalar(dy, t) + 2 * scalar(u, du)
+                w.right[row, k] = change / np.sqrt(scalar(span, span))
+                continue
+            about = 0.0
+            if loops.held[c, 5] >= 0 and loops.held[c, 4] < 0:
+                of_a, db = (axes[0], axes[3], axes[6]), cross(U[3:], of_b)
+                swing, swung = cross(omega, of_b), three(cross(dw, of_b), cross(omega, db))
+                about = scalar(cross(of_a, of_b), dA[3:]) + scalar(cross(of_a, db), alpha)
+                about += scalar(cross(of_a, swing), dw) + scalar(cross(of_a, swung), omega)
+            put(loops, c, axes, dt, dA[3:], about, w.right, row, k)
+
+
+@inlined
+def put(loops: LoopTable, c, axes, moved, turning, about, right, row, n):
+    """Changes of a closure's rows along the axes that it holds; `about` the normal of a universal joint."""
+    x, y, z, rx, ry, rz = held(loops, c)
+    a00, a01, a02, a10, a11, a12, a20, a21, a22 = axes
+    if x >= 0:
+        right[row + x, n] = a00 * moved[0] + a10 * moved[1] + a20 * moved[2]
+    if y >= 0:
+        right[row + y, n] = a01 * moved[0] + a11 * moved[1] + a21 * moved[2]
+    if z >= 0:
+        right[row + z, n] = a02 * moved[0] + a12 * moved[1] + a22 * moved[2]
+    if rx >= 0:
+        right[row + rx, n] = a00 * turning[0] + a10 * turning[1] + a20 * turning[2]
+    if ry >= 0:
+        right[row + ry, n] = a01 * turning[0] + a11 * turning[1] + a21 * turning[2]
+        right[row + rz, n] = a02 * turning[0] + a12 * turning[1] + a22 * turning[2]
+    elif rz >= 0:
+        right[row + rz, n] = about
+
+
+@inlined
+def solve_changes(loops: LoopTable, legs: Legs, w: Changes, size):
+    """x (nv, size) with J x = -right (m, size) and S x = 0, after `reduce`."""
+    A, y, x, last, n, left = legs.A, w.y, w.x, len(loops.formula), len(loops.shared), 0
+    for f in loops.known:
+        for c in range(size):
+            x[f, c] = 0.0
+    for k in range(last):
+        m, own = loops.n_rows[k], loops.n_own[k]
+        for r in range(m):
+            for c in range(size):
+                y[k, r, c] = -w.right[loops.first_row[k] + r, c]
+        reflect_all(legs, y, k, m, own, size)
+        for r in range(own, m):
+            for c in range(size):
+                y[last, left, c] = y[k, r, c]
+            left += 1
+    for _ in loops.mixed:
+        for c in range(size):
+            y[last, left, c] = 0.0
+        left += 1
+    reflect_all(legs, y, last, left, n, size)
+    for r in range(n - 1, -1, -1):
+        f, scale = loops.shared[r], 1.0 / legs.pivot[last, r]
+        for c in range(size):
+            x[f, c] = y[last, r, c]
+        for e in range(r + 1, n):
+            for c in range(size):
+                x[f, c] -= A[last, r, e] * x[loops.shared[e], c]
+        for c in range(size):
+            x[f, c] *= scale
+    for k in range(last):
+        start = loops.start[k]
+        for r in range(loops.n_own[k] - 1, -1, -1):
+            f, scale = loops.joint[start + r] - 1, 1.0 / legs.pivot[k, r]
+            for c in range(size):
+                x[f, c] = y[k, r, c]
+            for e in range(start + r + 1, loops.start[k + 1]):
+                for c in range(size):
+                    x[f, c] -= A[k, r, e - start] * x[loops.joint[e] - 1, c]
+            for c in range(size):
+                x[f, c] *= scale
+
+
+@inlined
+def reflect_all(legs: Legs, y, k, m, own, size):
+    """Q'y of block k for all right sides, in place."""
+    for j in range(min(own, m - 1)):
+        for c in range(size):
+            along = 0.0
+            for r in range(j, m):
+                along += legs.A[k, r, j] * y[k, r, c]
+            along *= legs.scale[k, j]
+            for r in range(j, m):
+                y[k, r, c] -= along * legs.A[k, r, j]
+
+
+@inlined
+def six(M, j, k):
+    return M[j, k, 0], M[j, k, 1], M[j, k, 2], M[j, k, 3], M[j, k, 4], M[j, k, 5]
+
+
+@inlined
+def row_of(M, j):
+    return M[j, 0], M[j, 1], M[j, 2], M[j, 3], M[j, 4], M[j, 5]
+
+
+@inlined
+def less(a, b):
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
+
+
+@inlined
+def plus(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@inlined
+def three(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@inlined
+def scalar(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def shifted(V, y):
+    """What a motion V moves the point y by: v + w x y."""
+    return V[0] + V[4] * y[2] - V[5] * y[1], V[1] + V[5] * y[0] - V[3] * y[2], V[2] + V[3] * y[1] - V[4] * y[0]
+
+
+@inlined
+def turned(V, s):
+    """V x s of motions."""
+    return (
+        V[4] * s[2] - V[5] * s[1] + V[1] * s[5] - V[2] * s[4],
+        V[5] * s[0] - V[3] * s[2] + V[2] * s[3] - V[0] * s[5],
+        V[3] * s[1] - V[4] * s[0] + V[0] * s[4] - V[1] * s[3],
+        V[4] * s[5] - V[5] * s[4],
+        V[5] * s[3] - V[3] * s[5],
+        V[3] * s[4] - V[4] * s[3],
+    )
