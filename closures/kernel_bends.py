@@ -4,19 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import (
-    Posture,
-    axis,
-    compiled,
-    cross,
-    ends,
-    held,
-    inlined,
-    jacobian,
-    move,
-    new_posture,
-    place,
-)
+from robodyn_pin.closures.kernel import Posture, axis, compiled, cross, ends, held, inlined, jacobian, move, new_posture, place
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE

@@ -54,8 +54,7 @@ def vary_samples(tree: Tree, s, V, A, v, u, dv, da, U, dV, dA):
             for k in range(u.shape[2]):
                 b, c, f = u[i, j - 1, k], dv[i, j - 1, k], da[i, j - 1, k]
                 x = turned(
-                    (dV[p, 0, k, i], dV[p, 1, k, i], dV[p, 2, k, i], dV[p, 3, k, i], dV[p, 4, k, i], dV[p, 5, k, i]),
-                    own,
+                    (dV[p, 0, k, i], dV[p, 1, k, i], dV[p, 2, k, i], dV[p, 3, k, i], dV[p, 4, k, i], dV[p, 5, k, i]), own
                 )
                 for r in range(6):
                     U[j, r, k, i] = U[p, r, k, i] + b * own[r]

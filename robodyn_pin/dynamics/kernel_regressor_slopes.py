@@ -15,9 +15,7 @@ def regressor_slopes(tree: Tree, bodies: Bodies, q, v, a, T, bent, dv, da, out):
     """Add to out (3, N, d, p, d) the derivatives by c, c', c'' of every body's columns; bent, dv, da as bends.py says."""
     joints, d = len(tree.parent), T.shape[2]
     at, shape = new_posture(joints), (joints, d, 6)
-    w = Forces(
-        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((1, 1, 6))
-    )
+    w = Forces(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((1, 1, 6)))
     dU = np.zeros((joints, d, d, 6))
     for i in range(len(q)):
         place(tree, q[i], at)
@@ -53,9 +51,7 @@ def add_changes(at, j, gravity, w: Forces, dU, first, i, out):
         seen_cd = felt_changes(at, j, V, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), U, six(w.dA_by_cd, j, k), gravity)
         for m in range(d):
             l, n = along_axes(at, j, six(w.U, j, m))
-            dl, dn = along_axes(
-                at, j, (dU[j, m, k, 0], dU[j, m, k, 1], dU[j, m, k, 2], dU[j, m, k, 3], dU[j, m, k, 4], dU[j, m, k, 5])
-            )
+            dl, dn = along_axes(at, j, (dU[j, m, k, 0], dU[j, m, k, 1], dU[j, m, k, 2], dU[j, m, k, 3], dU[j, m, k, 4], dU[j, m, k, 5]))
             by_c = ten_columns(l, n, seen[0], mixed(omega, seen[1]), seen[2])
             moved = ten_columns(dl, dn, f, ww, b)
             by_cd = ten_columns(l, n, seen_cd[0], mixed(omega, seen_cd[1]), seen_cd[2])

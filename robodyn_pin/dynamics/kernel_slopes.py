@@ -30,12 +30,7 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
     joints, d = len(tree.parent), T.shape[2]
     at, shape = new_posture(joints), (joints, d, 6)
     w = Forces(
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros((joints, 6)),
-        np.zeros((joints, 3 * d, 6)),
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((joints, 3 * d, 6))
     )
     massive = np.zeros(joints, np.bool_)
     for j in range(1, joints):

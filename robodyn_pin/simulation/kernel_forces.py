@@ -47,7 +47,7 @@ def new_desk(m: Machine):
 
 
 @compiled
-def close_near(m: Machine, desk: Desk, c, q):
+def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
         return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, desk.newton)

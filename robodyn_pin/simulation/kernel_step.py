@@ -10,7 +10,7 @@ from robodyn_pin.simulation.kernel_forces import (
     accelerate,
     add_outer,
     asked,
-    close_near,
+    onto_loops,
     curve,
     move,
     new_desk,
@@ -38,7 +38,7 @@ def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
 @inlined
 def middle(m: Machine, desk: Desk, q, c, cd, h):
     goal = c + h / 2 * cd
-    return close_near(m, desk, goal, q) and pose(m, desk, q)
+    return onto_loops(m, desk, goal, q) and pose(m, desk, q)
 
 
 @compiled
@@ -184,7 +184,7 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
     for j in range(len(q)):  # a first guess
         for k in range(len(c)):
             at[j] += h / 2 * desk.T[j, k] * mean[k]
-    if not close_near(m, desk, c, at):
+    if not onto_loops(m, desk, c, at):
         return False
     slide(m, q, at, stretch)
     q[:] = at
@@ -194,7 +194,7 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
 @compiled
 def land(m: Machine, before, q, c, stretch):
     """Close q (nv,), which is near, at c (d,), and let the stops follow from q before the step (nv,); whether it closes."""
-    if not close_near(m, new_desk(m), c, q):
+    if not onto_loops(m, new_desk(m), c, q):
         return False
     slide(m, before, q, stretch)
     return True
@@ -209,7 +209,7 @@ def falling_sample(m: Machine, q, c, cd, tau, cdd):
 
 @compiled
 def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
-    if not (close_near(m, desk, c, q) and pose(m, desk, q)):
+    if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
     rates(m, desk, cd)
     needs, bearing = np.zeros(len(cd)), False
@@ -249,7 +249,7 @@ def hold_smooth(m: Machine, q, c, cd, h, tau):
         return False
     c += h / 6 * (cd + 2 * v2 + 2 * v3 + v4)
     cd += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-    if not close_near(m, desk, c, at):
+    if not onto_loops(m, desk, c, at):
         return False
     q[:] = at
     return True

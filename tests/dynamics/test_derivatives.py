@@ -106,19 +106,12 @@ def test_accelerations_answer_what_the_torques_ask(name):
     robot = rp.load(name)
     c, cd, cdd = states(robot)
     tau = rp.inverse_dynamics(robot, c, cd, cdd)
-    asked, found = (
-        rp.inverse_dynamics_derivatives(robot, c, cd, cdd),
-        rp.forward_dynamics_derivatives(robot, c, cd, tau),
-    )
+    asked, found = rp.inverse_dynamics_derivatives(robot, c, cd, cdd), rp.forward_dynamics_derivatives(robot, c, cd, tau)
     np.testing.assert_allclose(found.value, cdd, atol=1e-8)
     slopes = differences(lambda *x: rp.forward_dynamics(robot, *x), (c, cd, tau), 1e-4)
     agree([found.by_c, found.by_cd, found.by_tau], slopes, 1e-6)
     if len(robot.motors.names) == len(robot.coordinates.names):
-        for ours, theirs in (
-            (found.by_c, asked.by_c),
-            (found.by_cd, asked.by_cd),
-            (found.by_parameters, asked.by_parameters),
-        ):
+        for ours, theirs in ((found.by_c, asked.by_c), (found.by_cd, asked.by_cd), (found.by_parameters, asked.by_parameters)):
             np.testing.assert_allclose(asked.by_cdd @ ours, -theirs, atol=1e-7 * np.abs(theirs).max())
 
 
@@ -179,11 +172,7 @@ def pendulum(**effort: object) -> Robot:
 def test_friction_that_grows_with_the_load_changes_with_it():
     robot = pendulum(model="load", initial=0.2, width=0.1)
     motion = np.array([[0.4], [-0.7]]), np.array([[0.3], [-0.2]]), np.array([[0.5], [0.1]])
-    agree(
-        of(rp.inverse_dynamics_derivatives(robot, *motion)),
-        differences(lambda *x: rp.inverse_dynamics(robot, *x), motion),
-        1e-8,
-    )
+    agree(of(rp.inverse_dynamics_derivatives(robot, *motion)), differences(lambda *x: rp.inverse_dynamics(robot, *x), motion), 1e-8)
     agree(of(rp.regressor_derivatives(robot, *motion)), differences(lambda *x: rp.regressor(robot, *x), motion), 1e-8)
 
 
@@ -200,3 +189,4 @@ def test_what_has_no_derivatives_is_said():
         rp.inverse_dynamics_derivatives(memory, *np.zeros((3, 1, 1)))
     with pytest.raises(RobodynError, match="has no struts; name them"):
         rp.strut_force_derivatives(rp.load("irb2400"), *np.zeros((3, 1, 6)))
+
