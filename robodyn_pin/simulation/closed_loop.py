@@ -22,8 +22,8 @@ from robodyn_pin.simulation.controllers import (
 )
 from robodyn_pin.simulation.schemes import Scheme, scheme_of
 from robodyn_pin.simulation.simulated_log import encoded
-from robodyn_pin.simulation.stepping import stepper_of
 from robodyn_pin.simulation.stability import Stability, stability
+from robodyn_pin.simulation.stepping import stepper_of
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 SINES = 12  # of a disturbance

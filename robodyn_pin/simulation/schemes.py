@@ -48,7 +48,9 @@ def scheme_of(robot: Robot, states: State, step: float, wrench: Wrench | None = 
         if remembers
         else f"its change of sign, {rate * step / STIFFEST:.3g} times too steep for Runge-Kutta, is taken as a jump"
     )
-    return Scheme(robot, steps, apart, f"friction that sticks, implicit, of order 2 between its changes: {cause}", wrench)
+    return Scheme(
+        robot, steps, apart, f"friction that sticks, implicit, of order 2 between its changes: {cause}", wrench
+    )
 
 
 def decay(robot: Robot, states: State) -> float:
