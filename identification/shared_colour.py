@@ -6,7 +6,7 @@ of all members really scatter is H^1/2 K H^1/2, and the information of member i 
 coordinates in which the members' H_i add up to one. A few pieces say little of K (r, r): it is mixed with a multiple of one,
 which counts as r pieces.
 
-Source: White, Econometrica 48(4), 1980, and Liang & Zeger, Biometrika 73(1), 1986 (sandwich by clusters); Ledoit & Wolf,
+Source: Bell & McCaffrey, Survey Methodology 28(2), 2002 (pulls grown by what the fit took); White, Econometrica 48(4), 1980, and Liang & Zeger, Biometrika 73(1), 1986 (sandwich by clusters); Ledoit & Wolf,
 J. Multivariate Analysis 88(2), 2004 (mixing with a multiple of one).
 """
 
@@ -18,6 +18,15 @@ import numpy as np
 from robodyn_pin.identification.hierarchy import Shown
 
 SHOWN = 1e-12  # of the largest eigenvalue of all members' H, in units of each parameter: below, nobody shows it
+LEFT = 0.05  # least share of a piece's pull that the values are taken to leave
+
+
+def whitening_basis(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A basis (r, r) with basis' H basis = 1, but for what H does not show, and its inverse."""
+    unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(H * np.outer(unit, unit))
+    size = np.sqrt(np.maximum(values, SHOWN * values[-1]))
+    return unit[:, None] * vectors / size, (size[:, None] * vectors.T) / unit
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,14 @@ class Pieces:
 
     @property
     def pulls(self) -> np.ndarray:
-        """How each piece pulls at the values (k, r)."""
-        return self.b - self.H @ self.values
+        """How each piece pulls at the values (k, r), grown by what the values took from it: (1 - H_k / H)^-1/2 in a basis of H."""
+        H = self.whole
+        basis, back = whitening_basis(H)
+        seen = basis.T @ self.H @ basis
+        values, vectors = np.linalg.eigh(np.eye(len(H)) - (seen + seen.swapaxes(1, 2)) / 2)
+        g = (self.b - self.H @ self.values) @ basis
+        along = (vectors.swapaxes(1, 2) @ g[:, :, None]) / np.sqrt(np.maximum(values, LEFT))[:, :, None]
+        return (vectors @ along)[:, :, 0] @ back
 
 
 @dataclass(frozen=True)
@@ -52,35 +67,24 @@ class Colour:
     """What the residuals of a type are like."""
 
     basis: np.ndarray  # (r, r) in which the members' H add up to one: basis' H basis
+    back: np.ndarray  # (r, r) its inverse
     K: np.ndarray  # (r, r) scatter of the pieces there; one for white residuals
 
     def information(self, H: np.ndarray) -> np.ndarray:
         """Information J (r, r) of rows with A'A = H (r, r)."""
         values, vectors = np.linalg.eigh(self.basis.T @ H @ self.basis)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        back = np.linalg.inv(self.basis)
-        J = back.T @ root @ np.linalg.solve(self.K, root) @ back
+        J = self.back.T @ root @ np.linalg.solve(self.K, root) @ self.back
         return (J + J.T) / 2
-
-    def growth(self, H: np.ndarray, direction: np.ndarray) -> float:
-        """By how much the variance of a single parameter along `direction` (r,) is larger than white residuals say."""
-        seen = direction @ self.information(H) @ direction
-        return float(direction @ H @ direction / seen) if seen > 0 else 1.0
 
 
 def colour_of(members: Sequence[Pieces]) -> Colour:
     """The colour that the members' residuals have in common; each has at least two pieces."""
-    H = np.sum([m.whole for m in members], axis=0)
-    unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(H * np.outer(unit, unit))
-    basis = (unit[:, None] * vectors) / np.sqrt(np.maximum(values, SHOWN * values[-1]))
-    scatter, pieces, r = np.zeros_like(H), 0, len(H)
-    for member in members:
-        g = member.pulls @ basis
-        scatter += len(g) / (len(g) - 1) * g.T @ g
-        pieces += len(g)
-    K = (pieces * scatter + np.trace(scatter) * np.eye(r)) / (pieces + r)
-    return Colour(basis, K)
+    basis, back = whitening_basis(np.sum([m.whole for m in members], axis=0))
+    g = np.concatenate([m.pulls for m in members]) @ basis
+    scatter, r = g.T @ g, len(basis)
+    K = (len(g) * scatter + np.trace(scatter) * np.eye(r)) / (len(g) + r)
+    return Colour(basis, back, K)
 
 
 def shown_by(member: Pieces, colour: Colour) -> Shown:

@@ -97,6 +97,13 @@ def fold_fleet(
     return Fold(tuple(dated), "day", tuple(left_out))
 
 
+def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, int, int]]:
+    """Names, sizes and times of the files of all robots: another set means new logs."""
+    named = [resolve(folder, spec.file) for specs in robots_of(file, folder).values() for spec in specs]
+    paths = [p for path in named for p in (path.rglob("*") if path.is_dir() else map(Path, glob(str(path))))]
+    return {(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in paths if p.is_file()}
+
+
 def _date(path: str) -> datetime | None:
     """The last date in a path, with a time of the day if there is one."""
     for found in reversed(list(DATE.finditer(path))):
