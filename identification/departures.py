@@ -3,7 +3,7 @@
 Each member is judged by the others. What would explain its difference is a list of causes (a parameter, a body, a gain):
 each shifts the parameters along a direction. The cause that explains most counts; its chance is multiplied by the number of
 causes (Bonferroni), and the members' chances are judged together, so that of those that are named 5 % are false. Where the
-others' looks along a cause scatter more than noise and spread say, that scatter counts, with as many degrees of freedom as
+others' looks along a cause scatter more than noise and spread say, that scatter counts, with one degree of freedom less than
 there are others.
 
 Source: Benjamini & Hochberg, J. Royal Statistical Society B 57(1), 1995.
@@ -80,7 +80,7 @@ def _judged(z: np.ndarray, seen: np.ndarray, i: int, kept: Sequence[int]) -> Dep
     others = [j for j in kept if j != i]
     scatter = np.sqrt(np.maximum(np.mean(z[others] ** 2, axis=0), 1.0))
     own = z[i] / scatter
-    p = 2 * student.sf(np.abs(own), len(others))
+    p = 2 * student.sf(np.abs(own), max(len(others) - 1, 1))  # their mean is estimated, too
     best = int(np.argmax(np.abs(own)))
     near = [int(k) for k in np.argsort(-np.abs(own)) if k != best and own[k] ** 2 > own[best] ** 2 - ALIKE]
     deviation = float(scatter[best] / seen[i, best])

@@ -22,7 +22,7 @@ from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.identification.wear import AlongLogs, wear_of
 from robodyn_pin.log_to_robot.evidence import Evidence
 from robodyn_pin.log_to_robot.fit_data import independent_share
-from robodyn_pin.log_to_robot.from_evidence import from_evidence
+from robodyn_pin.log_to_robot.from_evidence import by_evidence
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
 from robodyn_pin.log_to_robot.rows import add
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -135,7 +135,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
 def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout) -> Fleet:
     """A fleet of one: what its logs say, as `identify` finds it."""
     (logs,) = fold.members
-    found = from_evidence(robot, run, logs.evidence)
+    found = by_evidence(robot, run, logs.evidence)
     base = found.wls
     of_type = TypeOfRobots(base.values, base.covariance, np.zeros(len(base.values)), 1)
     member = Member(

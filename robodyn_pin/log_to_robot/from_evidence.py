@@ -76,6 +76,11 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
             f"the evidence on {evidence.robot!r} was made with another robot, other settings or another version of the package; "
             "fold the logs again"
         )
+    return by_evidence(robot, settings, evidence)
+
+
+def by_evidence(robot: Robot, settings: RunFile, evidence: Evidence) -> Estimated:
+    """The same, of a robot and settings that are ready to fold, as the evidence was made with."""
     kinds = {leaf.loaded for leaf in evidence.leaves}
     if robot.payload and len(kinds) == 1:
         raise BadLog(
