@@ -10,8 +10,8 @@ from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regress
 from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.from_evidence import ready_to_fold
-from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.log_to_robot.from_memory import all_samples
+from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.logs.log import Log
 from robodyn_pin.motions.fourier import fourier
 from robodyn_pin.robot.robot import Robot
@@ -36,7 +36,9 @@ class Changed:
 
 def changed_body(body: str, share: float) -> Changed:
     """A body that lost or gained a share of itself."""
-    return Changed({f"{name}({body})": share for name in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")})
+    return Changed(
+        {f"{name}({body})": share for name in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}
+    )
 
 
 class SimulatedFleet:

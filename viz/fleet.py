@@ -57,11 +57,17 @@ def sentences_on(found: Fleet, m: Member) -> list[str]:
         as_well = [found.causes[k].name for k in d.as_well]
         said.append(
             f"differs from the others: if one thing alone, then {m.cause.says(d.size, d.deviation)} (95 % interval; chance {d.probability:.2g})"
-            + (f"; its logs cannot tell this from {', '.join(as_well[:4])}{', ...' if len(as_well) > 4 else ''}" if as_well else "")
+            + (
+                f"; its logs cannot tell this from {', '.join(as_well[:4])}{', ...' if len(as_well) > 4 else ''}"
+                if as_well
+                else ""
+            )
         )
     if m.wear:
         w = m.wear
-        said.append(f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})")
+        said.append(
+            f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})"
+        )
     return said
 
 
@@ -83,7 +89,9 @@ def departure_figure(found: Fleet, m: Member) -> Figure:
     axes.set_yticks(range(len(order)), [_short(labels[k]) for k in order])
     axes.invert_yaxis()
     axes.set_xlabel("off the other robots' mean, in their standard deviations")
-    axes.set_title(f"{m.logs.name} (diamond) among the other robots (strokes): base parameters by each robot's own logs")
+    axes.set_title(
+        f"{m.logs.name} (diamond) among the other robots (strokes): base parameters by each robot's own logs"
+    )
     return figure
 
 

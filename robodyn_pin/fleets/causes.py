@@ -26,7 +26,7 @@ class Cause:
     @property
     def wears(self) -> bool:
         """Whether it may change while the robot works."""
-        return self.motor >= 0 or "(" in self.name and not self.unit.startswith("kg")
+        return self.motor >= 0 or ("(" in self.name and not self.unit.startswith("kg"))
 
     def says(self, size: float, deviation: float) -> str:
         """A sentence on a difference of so many of its units."""
@@ -44,19 +44,18 @@ def causes_of(robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, o
     """
     B, units, labels = base.matrix, parameter_units(robot), layout.labels
     found = [
-        Cause(label, unit, B[:, k], float(values[k]))
-        for k, (label, unit) in enumerate(zip(labels, units, strict=True))
+        Cause(label, unit, B[:, k], float(values[k])) for k, (label, unit) in enumerate(zip(labels, units, strict=True))
     ]
     for i, body in enumerate(layout.bodies):
         own = slice(10 * i, 10 * i + 10)
         found.append(Cause(f"body {body}", "", B[:, own] @ values[own], 1.0))
     shown = [cause for cause in found if np.linalg.norm(cause.direction / open_) > SEEN * len(open_)]
-    return shown + [Cause(f"motor constant of {name}", "", np.zeros(0), 1.0, k) for k, name in enumerate(scalable(robot))]
+    return shown + [
+        Cause(f"motor constant of {name}", "", np.zeros(0), 1.0, k) for k, name in enumerate(scalable(robot))
+    ]
 
 
 def scalable(robot: Robot) -> Sequence[str]:
     """Motors whose torque is the effort along a coordinate of its own: only there a log's factor tells what their constant does."""
     square = np.array_equal(robot.motors.S, robot.coordinates.S)
     return robot.motors.names if square else ()
-
-

@@ -14,10 +14,10 @@ from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.hierarchy import Shown, TypeOfRobots, type_of, within, without
+from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.shared_colour import Colour, Pieces, colour_of, shown_by
+from robodyn_pin.identification.shared_colour import Pieces, colour_of, shown_by
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.identification.wear import AlongLogs, wear_of
 from robodyn_pin.log_to_robot.evidence import Evidence
@@ -142,9 +142,7 @@ def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout) -> Fleet:
         logs, base.values, base.deviations, base.values, found.feasible.values,
         float(found.feasible.eigenvalues.min(initial=np.inf)), found.fit, None, None, None,
     )  # fmt: skip
-    return Fleet(
-        robot, run, layout, base.base, of_type, found.feasible.values, (), (member,), fold.unit, fold.left_out
-    )
+    return Fleet(robot, run, layout, base.base, of_type, found.feasible.values, (), (member,), fold.unit, fold.left_out)
 
 
 def _pieces(robot: Robot, run: RunFile, evidence: Evidence, base: BaseSet) -> "LogPieces":

@@ -26,7 +26,9 @@ def write_fleet(found: Fleet, folder: Path) -> None:
         simulated = member.logs.evidence.simulated
         write_text(own / f"{name}.urdf", identified_urdf(found.robot, found.layout, member.values, least))
         write_text(own / f"{name}.yaml", identified_robot_file(found.robot, found.layout, member.values, simulated))
-    write_table(folder / "parameters.csv", pl.DataFrame(parameter_rows(found)), "SIMULATED logs" if found.simulated else "")
+    write_table(
+        folder / "parameters.csv", pl.DataFrame(parameter_rows(found)), "SIMULATED logs" if found.simulated else ""
+    )
     write_text(folder / "fleet.html", fleet_page(found))
     write_json(folder / "fleet.json", summary_of_fleet(found))
 
@@ -41,7 +43,9 @@ def parameter_rows(found: Fleet) -> list[dict[str, Any]]:
             for m in by_name
             for text, x in ((m.logs.name, m.base), (f"{m.logs.name} deviation", m.deviations))
         }
-        rows.append({"parameter": label, "type": float(found.of_type.mean[k]), "spread": float(found.of_type.spread[k]), **own})
+        rows.append(
+            {"parameter": label, "type": float(found.of_type.mean[k]), "spread": float(found.of_type.spread[k]), **own}
+        )
     return rows
 
 

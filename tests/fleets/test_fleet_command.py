@@ -89,7 +89,10 @@ def test_a_fleet_of_one_is_identified_as_ever(simulated):
         ("run: run.yaml\nrobots: {cell_1: []}\n", "robots"),
         ("run: run.yaml\nrobot: irb360\n", "robot"),
         ("run: none.yaml\nrobots: logs/*\n", "none.yaml"),
-        ("run: run.yaml\nrobots: {a: [{file: logs/cell_5/2026-11-09.csv}]}\n", "none of 1 robots has a log that can be used"),
+        (
+            "run: run.yaml\nrobots: {a: [{file: logs/cell_5/2026-11-09.csv}]}\n",
+            "none of 1 robots has a log that can be used",
+        ),
     ],
 )
 def test_what_a_fleet_file_lacks_is_one_sentence(plant, robodyn, text, said):

@@ -62,7 +62,9 @@ def test_a_type_without_one_of_its_members_is_that_of_the_others():
     x = [m.values for k, m in enumerate(members) if k != 4]
     covariance = np.linalg.inv(np.sum(W, axis=0))
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-6, atol=1e-10)
-    np.testing.assert_allclose(found.mean, covariance @ np.sum([w @ v for w, v in zip(W, x, strict=True)], axis=0), rtol=1e-8)
+    np.testing.assert_allclose(
+        found.mean, covariance @ np.sum([w @ v for w, v in zip(W, x, strict=True)], axis=0), rtol=1e-8
+    )
 
 
 def test_a_member_whose_logs_show_nothing_is_like_its_type():
@@ -147,5 +149,7 @@ def test_days_that_differ_are_no_wear():
         level = rng.normal(size=10)
         pull = level - level.mean()
         cross = np.ones((10, 1))
-        found += wear_of([AlongLogs(np.arange(10.0), pull, np.ones(10), cross, np.array([[10.0]]))]).probability.tolist()
+        found += wear_of(
+            [AlongLogs(np.arange(10.0), pull, np.ones(10), cross, np.array([[10.0]]))]
+        ).probability.tolist()
     assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.03)
