@@ -167,8 +167,8 @@ def inverse_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cd
     Source: Carpentier & Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018, for the tree.
     """
     asked = asked_of(robot, robot.close(c, cd, cdd))
-    tau, slopes = torque_slopes(robot, asked)
-    return Derivatives(tau, *slopes, lambda: _per_parameter(robot, asked.moved.state))
+    tau, (by_c, by_cd, by_cdd) = torque_slopes(robot, asked)
+    return Derivatives(tau, by_c, by_cd, by_cdd, lambda: _per_parameter(robot, asked.moved.state))
 
 
 def forward_dynamics_derivatives(

@@ -34,8 +34,9 @@ def strut_force_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np
     state = asked.moved.state
     lam, slopes = multiplier_slopes(robot, asked)
     forces = strut_loads(robot, state, closure_forces(robot, lam))
-    found = strut_slopes(robot, asked, lam, slopes)
-    return Derivatives(np.stack([forces.lower, forces.upper], axis=1), *found, lambda: strut_regressor(robot, state))
+    by_c, by_cd, by_cdd = strut_slopes(robot, asked, lam, slopes)
+    both = np.stack([forces.lower, forces.upper], axis=1)
+    return Derivatives(both, by_c, by_cd, by_cdd, lambda: strut_regressor(robot, state))
 
 
 def limited_slopes(robot: Robot, limits: Limits, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +142,7 @@ def _along_strut(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Changes (N, d) along the directions of `moved` at the closed end, and at the one that the tree carries."""
     ends = [(strut.bodies[0], strut.far, 1.0), (strut.bodies[-1], strut.near, -1.0)]
-    span, dspan = 0.0, 0.0
+    span, dspan = np.zeros(()), np.zeros(())
     for joint, place, sign in ends:
         p = at.point(joint, place)[:, None]
         span, dspan = span + sign * p, dspan + sign * (moved.U[joint, :3] + _cross(moved.U[joint, 3:], p))
@@ -156,7 +157,7 @@ def _along_strut(
     dforce = strut.sign * np.einsum("ijn,njk->ikn", axes, slopes[:, rows])
     dforce = dforce + _cross(moved.U[loops.a[strut.closure], 3:], force)
     lower = (dforce * n + force * dn).sum(axis=0)
-    lifted, dlifted = 0.0, 0.0
+    lifted, dlifted = np.zeros(()), np.zeros(())
     for joint in strut.bodies:
         own, change = _lifting_slopes(robot, at, moved, joint)
         lifted, dlifted = lifted + own, dlifted + change

@@ -24,7 +24,7 @@ from robodyn_pin.log_to_robot.evidence import Evidence
 from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.from_evidence import by_evidence
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
-from robodyn_pin.log_to_robot.rows import add
+from robodyn_pin.log_to_robot.rows import Folded, add
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each
@@ -100,7 +100,8 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
         SolverFailed: no trustworthy parameters. RobodynError: too few rows.
     """
     layout, logs = columns(robot).layout, fold.members
-    every = pooled(reduce(add, (m.evidence.rows for m in logs)))
+    folded: Folded = reduce(add, (m.evidence.rows for m in logs))
+    every = pooled(folded)
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
         return _alone(robot, run, fold, layout)

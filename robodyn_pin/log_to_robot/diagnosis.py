@@ -131,7 +131,8 @@ def diagnose(
     stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
     scopes = each(partial(_scope, robot, run.preparation), logs)
-    fastest, sharpest = (np.max([scope[k] for scope in scopes], axis=0) for k in (0, 1))
+    fastest = np.max([fast for fast, _, _ in scopes], axis=0)
+    sharpest = np.max([sharp for _, sharp, _ in scopes], axis=0)
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,

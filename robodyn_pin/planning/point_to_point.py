@@ -28,7 +28,8 @@ def point_to_point(problem: Problem) -> Plan | None:
             most[b.kind] = min(most[b.kind], float((b.half / np.abs(q1[0])).min()))
     if not np.isfinite(min(most["acceleration"], most["jerk"])):
         return None
-    profile = jerk_profile(*most.values(), problem.grading.ends, problem.space.intervals)
+    speed, acceleration, jerk = (most[kind] for kind in ("velocity", "acceleration", "jerk"))
+    profile = jerk_profile(speed, acceleration, jerk, problem.grading.ends, problem.space.intervals)
     return _plan(problem, profile)
 
 
