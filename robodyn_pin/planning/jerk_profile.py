@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from robodyn_pin.planning.end_grading import End, Grading
 
 Piece = tuple[float, float, float]  # duration [s], s'' at its begin [1/s^2], s''' [1/s^3]
-State = tuple[float, float]  # s and s'
+Reached = tuple[float, float]  # s and s'
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _rise(peak: float, acceleration: float, jerk: float, end: End) -> list[Piece
     return [(most / jerk, 0.0, jerk), (peak / most - most / jerk, most, 0.0), (most / jerk, most, -jerk)]
 
 
-def _end(pieces: list[Piece], state: State) -> State:
+def _end(pieces: list[Piece], state: Reached) -> Reached:
     """s and s' after all pieces."""
     s, v = state
     for t, a, j in pieces:

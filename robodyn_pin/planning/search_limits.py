@@ -130,7 +130,7 @@ class Tangents:
             part.scatter_bands(bands, local)
 
 
-def tangents(limits: SearchLimits, x: np.ndarray) -> Tangents:
+def slack_tangents(limits: SearchLimits, x: np.ndarray) -> Tangents:
     """Return the tangents of the slacks at coefficients x (n,)."""
     ys, slopes, bends = [], [], []
     for of, (y, _, _) in zip(limits.columns, limits.motions(x), strict=True):
