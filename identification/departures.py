@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robodyn_pin.identification.hierarchy import Shown, TypeOfRobots, marginal, type_of, without
+from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, marginal, type_of, without
 
 FALSE = 0.05  # share of the members that are named wrongly, of all that are named
 ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two causes explain a difference equally well
@@ -33,7 +33,7 @@ class Departure:
     named: bool = False  # more than chance, all members looked at
 
 
-def departures(members: Sequence[Shown], causes: Sequence[np.ndarray]) -> tuple[TypeOfRobots, list[Departure]]:
+def departures(members: Sequence[ShownByLogs], causes: Sequence[np.ndarray]) -> tuple[TypeOfRobots, list[Departure]]:
     """The type as those members show it that do not differ, and how each member differs from it.
 
     Members are set aside one after the other, the least probable first, so that they do not widen the spread that
@@ -61,7 +61,7 @@ def departures(members: Sequence[Shown], causes: Sequence[np.ndarray]) -> tuple[
 
 
 def _looks(
-    members: Sequence[Shown], causes: Sequence[np.ndarray], others: Sequence[TypeOfRobots]
+    members: Sequence[ShownByLogs], causes: Sequence[np.ndarray], others: Sequence[TypeOfRobots]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each cause's size in each member over its standard deviation (n, k), and one over that deviation (n, k)."""
     z, seen = [], []

@@ -18,7 +18,7 @@ SETTLED = 1e-3  # change of a variance, in parts of what the members' noise and 
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownByLogs:
     """What logs show of r parameters."""
 
     values: np.ndarray  # (r,) zero along what is not shown
@@ -40,7 +40,7 @@ class TypeOfRobots:
     members: int  # from which it was estimated
 
 
-def type_of(members: Sequence[Shown], start: np.ndarray | None = None) -> TypeOfRobots:
+def type_of(members: Sequence[ShownByLogs], start: np.ndarray | None = None) -> TypeOfRobots:
     """Mean and spread of a type, by EM.
 
     Args:
@@ -72,10 +72,10 @@ def type_of(members: Sequence[Shown], start: np.ndarray | None = None) -> TypeOf
 
 def marginal(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """(J^-1 + covariance)^-1 for information J (..., r, r), which may be singular: J - J (J + covariance^-1)^-1 J."""
-    return J - J @ posterior(J, covariance) @ J
+    return J - J @ posterior_covariance(J, covariance) @ J
 
 
-def posterior(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def posterior_covariance(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """(J + covariance^-1)^-1 for J (..., r, r); `covariance` (r, r) or its diagonal (r,) may be singular."""
     if covariance.ndim == 1:
         root = np.diag(np.sqrt(covariance))
@@ -87,22 +87,24 @@ def posterior(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 
 def _given(J: np.ndarray, b: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Posterior covariances (n, r, r) of the members about the mean, the mean (r,) and its covariance (r, r)."""
-    P = posterior(J, variance)
+    P = posterior_covariance(J, variance)
     JP = J @ P
     W = np.sum(J - JP @ J, axis=0)
     covariance = np.linalg.pinv(W, hermitian=True, rcond=1e-12)
     return P, covariance @ np.sum(b - (JP @ b[:, :, None])[:, :, 0], axis=0), covariance
 
 
-def without(whole: TypeOfRobots, member: Shown) -> TypeOfRobots:
+def without(whole: TypeOfRobots, member: ShownByLogs) -> TypeOfRobots:
     """The type as the others of its members show it, the spread left as it is."""
     J, total = member.information, np.linalg.pinv(whole.covariance, hermitian=True, rcond=1e-12)
-    own = member.pull - J @ posterior(J, whole.spread**2) @ member.pull
+    own = member.pull - J @ posterior_covariance(J, whole.spread**2) @ member.pull
     left = np.linalg.pinv(total - marginal(J, whole.spread**2), hermitian=True, rcond=1e-12)
     return TypeOfRobots(left @ (total @ whole.mean - own), left, whole.spread, whole.members - 1)
 
 
-def within(member: Shown, others: TypeOfRobots, change: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def within(
+    member: ShownByLogs, others: TypeOfRobots, change: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A member's parameters (r,) by its own logs and by the other members together, and their covariance (r, r).
 
     Args:
@@ -111,5 +113,5 @@ def within(member: Shown, others: TypeOfRobots, change: np.ndarray | None = None
     prior = np.diag(others.spread**2) + others.covariance
     if change is not None:
         prior = prior + np.outer(change, change)
-    P = posterior(member.information, prior)
+    P = posterior_covariance(member.information, prior)
     return others.mean + P @ (member.pull - member.information @ others.mean), P

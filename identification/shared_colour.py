@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.identification.hierarchy import Shown
+from robodyn_pin.identification.hierarchy import ShownByLogs
 
 SHOWN = 1e-12  # of the largest eigenvalue of all members' H, in units of each parameter: below, nobody shows it
 LEFT = 0.05  # least share of a piece's pull that the values are taken to leave
@@ -30,7 +30,7 @@ def whitening_basis(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class RowPieces:
     """Rows [A, y] of a member in pieces, in units of their noise, folded."""
 
     H: np.ndarray  # (k, r, r) A'A
@@ -78,7 +78,7 @@ class Colour:
         return (J + J.T) / 2
 
 
-def colour_of(members: Sequence[Pieces]) -> Colour:
+def colour_of(members: Sequence[RowPieces]) -> Colour:
     """The colour that the members' residuals have in common; each has at least two pieces."""
     basis, back = whitening_basis(np.sum([m.whole for m in members], axis=0))
     g = np.concatenate([m.pulls for m in members]) @ basis
@@ -87,6 +87,6 @@ def colour_of(members: Sequence[Pieces]) -> Colour:
     return Colour(basis, back, K)
 
 
-def shown_by(member: Pieces, colour: Colour) -> Shown:
+def shown_by(member: RowPieces, colour: Colour) -> ShownByLogs:
     """What a member's logs show of its parameters, as sure as the colour lets them be."""
-    return Shown(member.values, colour.information(member.whole))
+    return ShownByLogs(member.values, colour.information(member.whole))

@@ -14,7 +14,7 @@ SEEN = 1e-9  # of a direction, in units of what all logs leave open: below, no l
 
 
 @dataclass(frozen=True)
-class Cause:
+class PossibleCause:
     """Something that one robot may have otherwise than the others."""
 
     name: str
@@ -36,7 +36,9 @@ class Cause:
         return f"{self.name} {size:+.3g} {self.unit} (+- {1.96 * deviation:.2g}{share})"
 
 
-def causes_of(robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, open_: np.ndarray) -> list[Cause]:
+def causes_of(
+    robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, open_: np.ndarray
+) -> list[PossibleCause]:
     """All causes that the logs show.
 
     Args:
@@ -44,14 +46,15 @@ def causes_of(robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, o
     """
     B, units, labels = base.matrix, parameter_units(robot), layout.labels
     found = [
-        Cause(label, unit, B[:, k], float(values[k])) for k, (label, unit) in enumerate(zip(labels, units, strict=True))
+        PossibleCause(label, unit, B[:, k], float(values[k]))
+        for k, (label, unit) in enumerate(zip(labels, units, strict=True))
     ]
     for i, body in enumerate(layout.bodies):
         own = slice(10 * i, 10 * i + 10)
-        found.append(Cause(f"body {body}", "", B[:, own] @ values[own], 1.0))
+        found.append(PossibleCause(f"body {body}", "", B[:, own] @ values[own], 1.0))
     shown = [cause for cause in found if np.linalg.norm(cause.direction / open_) > SEEN * len(open_)]
     return shown + [
-        Cause(f"motor constant of {name}", "", np.zeros(0), 1.0, k) for k, name in enumerate(scalable(robot))
+        PossibleCause(f"motor constant of {name}", "", np.zeros(0), 1.0, k) for k, name in enumerate(scalable(robot))
     ]
 
 

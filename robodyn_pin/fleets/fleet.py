@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.fleets.causes import Cause, causes_of
+from robodyn_pin.fleets.causes import PossibleCause, causes_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, departures, false_discoveries
@@ -17,7 +17,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.shared_colour import Pieces, colour_of, shown_by
+from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.identification.wear import AlongLogs, wear_of
 from robodyn_pin.log_to_robot.evidence import Evidence
@@ -34,7 +34,7 @@ from robodyn_pin.workers import each
 class Grown:
     """What changes steadily from log to log in one robot."""
 
-    cause: Cause
+    cause: PossibleCause
     slope: float  # a unit of time
     deviation: float
     probability: float  # by chance, all causes looked at
@@ -52,7 +52,7 @@ class Member:
     eigenvalue: float  # smallest of their pseudo-inertias, in units of 1 kg and 0.1 m
     errors: Errors  # on its own rows as scored
     departure: Departure | None  # from the others; None: a fleet of one
-    cause: Cause | None
+    cause: PossibleCause | None
     wear: Grown | None  # None: nothing is shown to grow
 
     @property
@@ -79,7 +79,7 @@ class Fleet:
     base: BaseSet
     of_type: TypeOfRobots  # base parameters
     values: np.ndarray  # (p,) of the type, bodies that can exist
-    causes: tuple[Cause, ...]
+    causes: tuple[PossibleCause, ...]
     members: tuple[Member, ...]  # worst first
     unit: str  # of time: "day" or "log"
     left_out: tuple[str, ...]
@@ -161,14 +161,14 @@ def _pieces(robot: Robot, run: RunFile, evidence: Evidence, base: BaseSet) -> "L
 
 
 @dataclass(frozen=True)
-class LogPieces(Pieces):
-    """Pieces of logs, coordinate by coordinate."""
+class LogPieces(RowPieces):
+    """RowPieces of logs, coordinate by coordinate."""
 
     each_H: np.ndarray  # (k, d, r, r)
     each_b: np.ndarray  # (k, d, r)
     segments: int  # of each log, in sequence
 
-    def along_logs(self, cause: Cause, when: np.ndarray) -> AlongLogs:
+    def along_logs(self, cause: PossibleCause, when: np.ndarray) -> AlongLogs:
         """A cause in each log."""
         x, logs = self.values, len(when)
         H = self.each_H.reshape(logs, self.segments, *self.each_H.shape[1:]).sum(axis=1)
@@ -181,7 +181,7 @@ class LogPieces(Pieces):
         return AlongLogs(when, g @ a, cross @ a, cross, self.whole)
 
 
-def _direction(cause: Cause, pieces: LogPieces, mean: np.ndarray, robot: Robot) -> np.ndarray:
+def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray, robot: Robot) -> np.ndarray:
     """How the estimate of a robot moves along a cause of size one (r,)."""
     if cause.motor < 0:
         return cause.direction
@@ -208,7 +208,7 @@ def _existing(
 
 
 def _wear(
-    robot: Robot, logs: Sequence[MemberLogs], pieces: Sequence[LogPieces], causes: Sequence[Cause]
+    robot: Robot, logs: Sequence[MemberLogs], pieces: Sequence[LogPieces], causes: Sequence[PossibleCause]
 ) -> list[Grown | None]:
     """What grows in each robot, of all that may: the least probable by chance, where it is more than that."""
     worn = [c for c in causes if c.wears]

@@ -43,7 +43,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import Check, LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
-from robodyn_pin.log_to_robot.standing import standing
+from robodyn_pin.log_to_robot.standing_still import more_standstill
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
@@ -208,7 +208,7 @@ def estimate(
     noticed = [
         *unused,
         *_remarks(records),
-        *filter(None, (robust, further.missing, standing(robot, pieces.still, unseen))),
+        *filter(None, (robust, further.missing, more_standstill(robot, pieces.still, unseen))),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
     ]

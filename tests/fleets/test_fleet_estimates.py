@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from robodyn_pin.identification.departures import departures, false_discoveries
-from robodyn_pin.identification.hierarchy import Shown, marginal, posterior, type_of, within, without
-from robodyn_pin.identification.shared_colour import Pieces, colour_of, shown_by
+from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, posterior_covariance, type_of, within, without
+from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
 from robodyn_pin.identification.wear import AlongLogs, wear_of
 
 
@@ -19,7 +19,7 @@ def _members(rng, n=20, r=6, spread=2.0, noise=1.0, changed=()):
         for k, size in dict(changed).get(i, {}).items():
             x[k] += size
         J = A.T @ A
-        found.append(Shown(np.linalg.solve(J, A.T @ (A @ x + rng.normal(size=len(A)))), J))
+        found.append(ShownByLogs(np.linalg.solve(J, A.T @ (A @ x + rng.normal(size=len(A)))), J))
     return found
 
 
@@ -27,7 +27,7 @@ def test_spread_of_balanced_members_is_that_of_the_analysis_of_variance():
     """One number each, equally sure: REML is the variance between members less that of the noise (Searle et al. 1992)."""
     rng, noise = np.random.default_rng(0), 0.7
     x = 3.0 + rng.normal(0, 1.5, 30)
-    found = type_of([Shown(np.array([v]), np.array([[1 / noise**2]])) for v in x])
+    found = type_of([ShownByLogs(np.array([v]), np.array([[1 / noise**2]])) for v in x])
     assert found.spread[0] ** 2 == pytest.approx(x.var(ddof=1) - noise**2, rel=2e-3)
     assert found.mean[0] == pytest.approx(x.mean(), rel=1e-9)
     assert found.covariance[0, 0] == pytest.approx(x.var(ddof=1) / 30, rel=2e-3)
@@ -44,14 +44,16 @@ def test_posterior_and_marginal_are_the_textbook_formulas_and_stand_singular_log
     rng = np.random.default_rng(2)
     A, B = rng.normal(size=(2, 8, 5))
     J, C = A.T @ A, B.T @ B
-    np.testing.assert_allclose(posterior(J, C), np.linalg.inv(J + np.linalg.inv(C)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(posterior_covariance(J, C), np.linalg.inv(J + np.linalg.inv(C)), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(marginal(J, C), np.linalg.inv(np.linalg.inv(J) + C), rtol=1e-7, atol=1e-10)
     spread = np.array([0.0, 1.0, 2.0, 0.5, 3.0])
-    np.testing.assert_allclose(posterior(J, spread**2), posterior(J, np.diag(spread**2)), atol=1e-12)
-    assert posterior(J, spread**2)[0, 0] == 0.0
+    np.testing.assert_allclose(
+        posterior_covariance(J, spread**2), posterior_covariance(J, np.diag(spread**2)), atol=1e-12
+    )
+    assert posterior_covariance(J, spread**2)[0, 0] == 0.0
     unseen = J.copy()
     unseen[:, 2] = unseen[2] = 0.0
-    assert posterior(unseen, spread**2)[2, 2] == pytest.approx(4.0)
+    assert posterior_covariance(unseen, spread**2)[2, 2] == pytest.approx(4.0)
 
 
 def test_a_type_without_one_of_its_members_is_that_of_the_others():
@@ -70,7 +72,7 @@ def test_a_type_without_one_of_its_members_is_that_of_the_others():
 def test_a_member_whose_logs_show_nothing_is_like_its_type():
     members = _members(np.random.default_rng(4))
     others = type_of(members)
-    values, covariance = within(Shown(np.zeros(6), np.zeros((6, 6))), others)
+    values, covariance = within(ShownByLogs(np.zeros(6), np.zeros((6, 6))), others)
     np.testing.assert_allclose(values, others.mean)
     np.testing.assert_allclose(covariance, np.diag(others.spread**2) + others.covariance, rtol=1e-9)
 
@@ -109,7 +111,7 @@ def _pieces(rng, rho, r=4, pieces=10, rows=200):
     for k in range(1, len(e)):
         e[k] = rho * e[k - 1] + np.sqrt(1 - rho**2) * e[k]
     a, y = A.reshape(pieces, rows, r), (A @ np.ones(r) + e).reshape(pieces, rows)
-    return Pieces(np.einsum("kni,knj->kij", a, a), np.einsum("kni,kn->ki", a, y))
+    return RowPieces(np.einsum("kni,knj->kij", a, a), np.einsum("kni,kn->ki", a, y))
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.9])

@@ -9,7 +9,7 @@ from test_friction_shapes import identified, with_friction
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.identification.fold import Factor, empty
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.standing import standing
+from robodyn_pin.log_to_robot.standing_still import more_standstill
 from robodyn_pin.log_to_robot.stops_used import with_used_stops
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
@@ -45,12 +45,12 @@ def test_a_held_out_log_that_stands_still_far_more_often_is_told():
         return [replace(empty(1), rows=n) for n in counts]
 
     fitted = np.array([0.07, 0.07, 0.3, 0.0])
-    said = standing(robot, fitted, [rows(49, 95, 80, 100), rows(51, 5, 20, 0)])
+    said = more_standstill(robot, fitted, [rows(49, 95, 80, 100), rows(51, 5, 20, 0)])
     assert said.startswith(
         "phi1 stands still in 51 % of the held-out samples, in 7 % of the fitted ones: stops of 'maxwell_slip'"
     )
-    assert standing(robot, fitted, [rows(95, 49, 80, 100), rows(5, 51, 20, 0)]) == ""
-    assert standing(robot, np.array([0.3, 0, 0, 0]), [rows(49, 1, 1, 1), rows(51, 0, 0, 0)]) == ""
+    assert more_standstill(robot, fitted, [rows(95, 49, 80, 100), rows(5, 51, 20, 0)]) == ""
+    assert more_standstill(robot, np.array([0.3, 0, 0, 0]), [rows(49, 1, 1, 1), rows(51, 0, 0, 0)]) == ""
 
 
 def test_a_verdict_says_that_the_held_out_part_stands():

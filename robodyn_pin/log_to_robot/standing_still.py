@@ -8,7 +8,7 @@ from robodyn_pin.robot.robot import Robot
 FAR_MORE, CLEARLY = 2.0, 0.2  # times as often, and that much of all samples more
 
 
-def standing(robot: Robot, fitted: np.ndarray, unseen: Folded) -> str:
+def more_standstill(robot: Robot, fitted: np.ndarray, unseen: Folded) -> str:
     """A caution about axes with stops that stand still far more often in held-out samples than in fitted ones; else empty.
 
     Args:
