@@ -1,4 +1,4 @@
-"""How long a plan takes on one core, and how that grows with the points of the path: processor time of the whole plan.
+"""How long a plan takes on one core, and how that grows with the points of the path: time of the thread that plans, checks included.
 
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/plans.py
 """
@@ -31,6 +31,7 @@ def planning_times(points: int = 300, repeats: int = REPEATS) -> list[tuple[str,
     return [
         ("U-turn, torques, velocities, accelerations", 0.15, best(repeats, delta, path, motors, points)),
         ("arm of seven joints, torques, velocities, accelerations", 0.15, best(repeats, robot, curve, most, points)),
+        ("one joint, point to point with jerk, in closed form", 0.001, best(repeats, *point_to_point(), points)),
         ("U-turn, with jerk, struts (full model) and end-effector", 1.0, best(repeats, delta, path, limits, points)),
     ]
 
@@ -44,9 +45,9 @@ def growth(counts: tuple[int, ...] = COUNTS) -> tuple[tuple[int, ...], list[floa
 def best(repeats: int, robot, path: Curve, limits: Limits, points: int) -> float:
     times = []
     for _ in range(repeats):
-        begin = time.process_time()
+        begin = time.thread_time()
         plan = fastest(robot, path, limits, points=points)
-        times.append(time.process_time() - begin)
+        times.append(time.thread_time() - begin)
         assert plan.converged
         assert plan.dense.worst <= 1e-3
     return min(times)
@@ -62,6 +63,13 @@ def u_turn_of_the_delta():
     return robot, path, planning_limits(robot, {}, margins, {"force": 140, "torque": 10})
 
 
+def point_to_point():
+    """One joint that moves by 1 rad; its speed, acceleration and jerk are limited."""
+    most = {"velocity": 1.2, "acceleration": 3.0, "jerk": 30.0}
+    limits = Limits(tuple(symmetric(kind, ("q",), np.array([value])) for kind, value in most.items()))
+    return (lambda q, v, a: a), through(["q"], np.array([[0.0], [1.0]]), np.zeros(1, bool)), limits
+
+
 def seven_joints():
     robot = arm()
     way = np.random.default_rng(1).uniform(-1.5, 1.5, (5, 7))
@@ -72,7 +80,7 @@ def seven_joints():
 
 def main() -> None:
     for what, asked, spent in planning_times():
-        print(f"{what}: {spent:.3f} s (asked {asked} s)")
+        print(f"{what}: {spent:.4f} s (asked {asked} s)")
     for n, spent in zip(*growth(), strict=True):
         print(f"U-turn with jerk and struts, {n} points: {spent:.2f} s, {1e3 * spent / n:.2f} ms a point")
 

@@ -223,7 +223,9 @@ class Placed:
                 t = np.concatenate([t, _apply_back(axes[k], seen[:, 3:])], axis=1)
                 if group.turns == 1:
                     a, b = axes[k, :, 0], self.axis_of_b(k, 1)
-                    t[:, 5] = _dot(vector_product(a, b), seen[:, 3:]) + _dot(w, w) * _dot(a, b) - _dot(w, a) * _dot(w, b)
+                    t[:, 5] = (
+                        _dot(vector_product(a, b), seen[:, 3:]) + _dot(w, w) * _dot(a, b) - _dot(w, a) * _dot(w, b)
+                    )
             drift[group.rows] = t[:, group.kept]
         return drift.T
 

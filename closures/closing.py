@@ -184,9 +184,7 @@ def _whole_turns(
     return away, turned
 
 
-def _moves_of_a_turn(
-    loops: Loops, S: np.ndarray, offset: np.ndarray, start: np.ndarray, k: int
-) -> np.ndarray | None:
+def _moves_of_a_turn(loops: Loops, S: np.ndarray, offset: np.ndarray, start: np.ndarray, k: int) -> np.ndarray | None:
     """Moves of the joints (nv,) [rad], whole turns, while the shaft of coordinate k turns once; None: it does not bring
     the mechanism back. What was walked once is kept: searches begin thousands of times at the same start."""
     key, kept = (k, S.tobytes(), offset.tobytes(), start.tobytes()), loops.turns

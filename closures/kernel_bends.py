@@ -4,7 +4,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import Posture, axis, compiled, cross, ends, held, inlined, jacobian, move, new_posture, place
+from robodyn_pin.closures.kernel import (
+    Posture,
+    axis,
+    compiled,
+    cross,
+    ends,
+    held,
+    inlined,
+    jacobian,
+    move,
+    new_posture,
+    place,
+)
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
@@ -73,7 +85,7 @@ def bend_tangents(tree: Tree, loops: LoopTable, S, at: Posture, legs: Legs, T, w
         n = 0
         for m in range(d):
             t = T[j - 1, m]
-            z = turned(six(w.U, p, m), s)
+            z = crossed(six(w.U, p, m), s)
             for r in range(6):
                 w.U[j, m, r] = w.U[p, m, r] + t * s[r]
             for k in range(m, d):
@@ -98,11 +110,11 @@ def change_motions(tree: Tree, v, at: Posture, T, dv, w: Changes):
     for j in range(1, len(tree.parent)):
         p, rate = tree.parent[j], v[j - 1]
         s = at.s[j, 0], at.s[j, 1], at.s[j, 2], at.s[j, 3], at.s[j, 4], at.s[j, 5]
-        z = turned((at.V[p, 0], at.V[p, 1], at.V[p, 2], at.V[p, 3], at.V[p, 4], at.V[p, 5]), s)
-        y, e = turned((at.A[p, 0], at.A[p, 1], at.A[p, 2], at.A[p, 3], at.A[p, 4], at.A[p, 5]), s), turned(z, s)
+        z = crossed((at.V[p, 0], at.V[p, 1], at.V[p, 2], at.V[p, 3], at.V[p, 4], at.V[p, 5]), s)
+        y, e = crossed((at.A[p, 0], at.A[p, 1], at.A[p, 2], at.A[p, 3], at.A[p, 4], at.A[p, 5]), s), crossed(z, s)
         for k in range(d):
             u, b = T[j - 1, k], dv[j - 1, k]
-            x = turned(six(w.dV, p, k), s)
+            x = crossed(six(w.dV, p, k), s)
             for r in range(6):
                 w.dV[j, k, r] = w.dV[p, k, r] + b * s[r] + u * z[r]
                 w.dA[j, k, r] = w.dA[p, k, r] + b * z[r] + u * (y[r] + rate * e[r]) + rate * x[r]
@@ -126,7 +138,7 @@ def rows_of_rates(loops: LoopTable, at: Posture, w: Changes, d):
             at_y = shifted(V, y)
             for k in range(m, d):
                 U = less(six(w.U, b, k), six(w.U, a, k))
-                dV = less(plus(six(w.pairs, b, n), turned(U, Ub)), six(w.pairs, a, n))
+                dV = less(plus(six(w.pairs, b, n), crossed(U, Ub)), six(w.pairs, a, n))
                 dy = shifted(U, y)
                 du = three(shifted(dV, y), cross(V[3:], dy))
                 if loops.formula[c] == DISTANCE:
@@ -153,17 +165,17 @@ def rows_of_accelerations(loops: LoopTable, at: Posture, w: Changes):
         axes, x, y = ends(loops, c, at)
         a, b = loops.a[c], loops.b[c]
         Va, Vb, Aa, Ab = row_of(at.V, a), row_of(at.V, b), row_of(at.A, a), row_of(at.A, b)
-        V, A = less(Vb, Va), less(less(Ab, Aa), turned(Va, Vb))
+        V, A = less(Vb, Va), less(less(Ab, Aa), crossed(Va, Vb))
         omega, alpha = V[3:], A[3:]
         u = shifted(V, y)
         t = three(shifted(A, y), cross(omega, u))
         of_b = axis(at.R, b, loops.turn_b, c, 1)
         for k in range(d):
             U = less(six(w.U, b, k), six(w.U, a, k))
-            dVa, dVb = six(w.dV, a, k), plus(six(w.dV, b, k), turned(U, Vb))
+            dVa, dVb = six(w.dV, a, k), plus(six(w.dV, b, k), crossed(U, Vb))
             dV = less(dVb, dVa)
-            dA = less(plus(six(w.dA, b, k), turned(U, Ab)), six(w.dA, a, k))
-            dA = less(less(dA, turned(dVa, Vb)), turned(Va, dVb))
+            dA = less(plus(six(w.dA, b, k), crossed(U, Ab)), six(w.dA, a, k))
+            dA = less(less(dA, crossed(dVa, Vb)), crossed(Va, dVb))
             dy, dw = shifted(U, y), dV[3:]
             du = three(shifted(dV, y), cross(omega, dy))
             dt = three(three(shifted(dA, y), cross(alpha, dy)), three(cross(dw, u), cross(omega, du)))
@@ -295,7 +307,7 @@ def shifted(V, y):
 
 
 @inlined
-def turned(V, s):
+def crossed(V, s):
     """V x s of motions."""
     return (
         V[4] * s[2] - V[5] * s[1] + V[1] * s[5] - V[2] * s[4],

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robodyn_pin.closures.kernel import compiled, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import turned
+from robodyn_pin.closures.kernel_bends import crossed
 from robodyn_pin.closures.kernel_tables import Tree
 
 
@@ -48,13 +48,14 @@ def vary_samples(tree: Tree, s, V, A, v, u, dv, da, U, dV, dA):
         for i in range(len(v)):
             rate = v[i, j - 1]
             own = s[j, 0, i], s[j, 1, i], s[j, 2, i], s[j, 3, i], s[j, 4, i], s[j, 5, i]
-            z = turned((V[p, 0, i], V[p, 1, i], V[p, 2, i], V[p, 3, i], V[p, 4, i], V[p, 5, i]), own)
-            y = turned((A[p, 0, i], A[p, 1, i], A[p, 2, i], A[p, 3, i], A[p, 4, i], A[p, 5, i]), own)
-            e = turned(z, own)
+            z = crossed((V[p, 0, i], V[p, 1, i], V[p, 2, i], V[p, 3, i], V[p, 4, i], V[p, 5, i]), own)
+            y = crossed((A[p, 0, i], A[p, 1, i], A[p, 2, i], A[p, 3, i], A[p, 4, i], A[p, 5, i]), own)
+            e = crossed(z, own)
             for k in range(u.shape[2]):
                 b, c, f = u[i, j - 1, k], dv[i, j - 1, k], da[i, j - 1, k]
-                x = turned(
-                    (dV[p, 0, k, i], dV[p, 1, k, i], dV[p, 2, k, i], dV[p, 3, k, i], dV[p, 4, k, i], dV[p, 5, k, i]), own
+                x = crossed(
+                    (dV[p, 0, k, i], dV[p, 1, k, i], dV[p, 2, k, i], dV[p, 3, k, i], dV[p, 4, k, i], dV[p, 5, k, i]),
+                    own,
                 )
                 for r in range(6):
                     U[j, r, k, i] = U[p, r, k, i] + b * own[r]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.closures.batch import KERNEL, Placed, vector_product, motion_product
+from robodyn_pin.closures.batch import KERNEL, Placed, motion_product, vector_product
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 
@@ -129,7 +129,9 @@ def _acceleration_of(
     if normal is not None:
         w, dw = r.V[:, 3:], r.dV[:, 3:]
         about = _dot(vector_product(normal, r.b), r.dA[:, 3:]) + _dot(vector_product(normal, r.db), r.A[:, 3:])
-        about += _dot(vector_product(normal, vector_product(w, r.b)), dw) + _dot(vector_product(normal, vector_product(dw, r.b) + vector_product(w, r.db)), w)
+        about += _dot(vector_product(normal, vector_product(w, r.b)), dw) + _dot(
+            vector_product(normal, vector_product(dw, r.b) + vector_product(w, r.db)), w
+        )
     return r.dt, r.dA[:, 3:], about
 
 

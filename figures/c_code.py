@@ -53,7 +53,11 @@ int main(void) {
 def study() -> Section:
     with tempfile.TemporaryDirectory() as scratch:
         rows = [row for name in catalogue() for row in agreement(name, Path(scratch))]
-        rows += [row for function in ("inverse_dynamics", "strut_forces") for row in timed(function, Path(scratch))]
+        rows += [
+            row
+            for function in ("inverse_dynamics", "strut_forces", "reduced_forces")
+            for row in timed(function, Path(scratch))
+        ]
     return Section(
         "C code", "python figures/make.py c_code", tuple(rows),
         f"{STATES} states a robot along a smooth motion from home at 1 kHz, loops closed by the code itself; compiled with gcc {' '.join(STRICT)}. "

@@ -79,10 +79,10 @@ def fold_seeds(rows: Iterable[Rows], noise: np.ndarray) -> list[list[Factor]]:
         R = [absorb(R[j], seen[:, j]) for j in range(seen.shape[1])]
         count += len(index)
     p = len(R[0]) - noise.shape[2]
-    return [[_of_seed(r, p, k, count) for r in R] for k in range(noise.shape[2])]
+    return [[of_seed(r, p, k, count) for r in R] for k in range(noise.shape[2])]
 
 
-def _of_seed(R: np.ndarray, p: int, k: int, rows: int) -> Factor:
+def of_seed(R: np.ndarray, p: int, k: int, rows: int) -> Factor:
     """[W, y_k] out of the factor of [W, y_1, y_2, ...]: what no parameter explains shrinks to one number."""
     y = R[:, p + k]
     left = np.linalg.norm(y[p:])

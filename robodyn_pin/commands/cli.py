@@ -13,6 +13,7 @@ from robodyn_pin.commands.egm import record_command, stream_command
 from robodyn_pin.commands.elastic import design_command, stiffness_command
 from robodyn_pin.commands.ending import whole
 from robodyn_pin.commands.export import export_command
+from robodyn_pin.commands.fleet import fleet_command
 from robodyn_pin.commands.forces import forces_command, joints_command, predict_command
 from robodyn_pin.commands.friction import friction_command
 from robodyn_pin.commands.identify import compare_command, excite_command, identify_command
@@ -43,7 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
+    robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, fleet_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
     joints_command, track_command, record_command, stream_command, plan_command, export_command, compile_command,
 ):  # fmt: skip
     app.command(_command.__name__.removesuffix("_command"))(whole(_command))

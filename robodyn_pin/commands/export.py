@@ -34,11 +34,19 @@ def _sdf(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
     return {".sdf": text}, lost
 
 
+def _ros2_control(robot: "Robot", name: str) -> tuple[dict[str, str], list[str]]:
+    from robodyn_pin.robot.motor_table import motor_table
+
+    text, lost = motor_table(robot)
+    return {".csv": text}, lost
+
+
 # Format -> of robot and name of its file: texts by suffix, the first one the robot itself, and what they do not hold.
 FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] = {
     "urdf": _urdf,
     "mjcf": _mjcf,
     "sdf": _sdf,
+    "ros2_control": _ros2_control,
 }
 
 
@@ -59,7 +67,7 @@ def export_command(
     functions: Annotated[
         str | None,
         typer.Option(
-            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces and forward_kinematics, too."
+            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces, reduced_forces and forward_kinematics, too."
         ),
     ] = None,
     real: Annotated[
@@ -67,7 +75,7 @@ def export_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation.
+    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation, for ros2_control a table of joints and motors behind parallelograms.
 
     Says what of the robot the format does not hold. With --params the identified robot.
 

@@ -49,7 +49,7 @@ def body_regressor_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarra
     if kernel_choice.chosen(n):
         given = kernel_choice.ready(state.q, state.v, state.a, T, bends.T, bends.v, bends.a)
         kernel = kernel_choice.kernel("robodyn_pin.dynamics.kernel_regressor_slopes")
-        kernel.regressor_slopes(tables[0], body_table(robot), *given, found)
+        kernel.body_column_slopes(tables[0], body_table(robot), *given, found)
         return found
     at = Batch(*tables, whole=True).at(state.q)
     g = robot.model.gravity.linear[:, None, None]

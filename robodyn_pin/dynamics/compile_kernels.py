@@ -3,9 +3,11 @@
 import numpy as np
 
 from robodyn_pin.closures.kernel_choice import forced
+from robodyn_pin.dynamics.derivatives import inverse_dynamics_derivatives, regressor_derivatives
 from robodyn_pin.dynamics.equations import inverse_dynamics
 from robodyn_pin.dynamics.prepared import prepared
 from robodyn_pin.dynamics.regressor import body_regressor, regressor
+from robodyn_pin.dynamics.strut_slopes import strut_force_derivatives
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.robot.robot import load
 from robodyn_pin.robot.stops import run_stops
@@ -33,4 +35,8 @@ def compile_kernels() -> None:
             state = robot.close(c, rest, rest)
             body_regressor(robot, state.q, state.v, state.a)
             robot.loops.evaluate(state.q, state.v)
+            inverse_dynamics_derivatives(robot, c, rest, rest)
+            regressor_derivatives(robot, c, rest, rest)
+            if robot.file.struts:
+                strut_force_derivatives(robot, c, rest, rest)
             prepared(robot).inverse_dynamics(c[0], rest[0], rest[0])

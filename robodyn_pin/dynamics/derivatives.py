@@ -62,7 +62,7 @@ class AccelerationDerivatives:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSlopes:
     """What N samples ask of the tree's joints, and of the coordinates, with derivatives by c, c', c''."""
 
     moved: Moved
@@ -88,7 +88,7 @@ def bent(found: Bends, efforts: np.ndarray) -> np.ndarray:
     return (efforts[:, None] @ found.T.reshape(n, nv, d * d)).reshape(n, d, d)
 
 
-def asked_of(robot: Robot, state: State) -> Asked:
+def asked_of(robot: Robot, state: State) -> AskedSlopes:
     """What a closed motion asks, and how that changes.
 
     Raises:
@@ -103,7 +103,7 @@ def asked_of(robot: Robot, state: State) -> Asked:
         slopes += stack_slopes(stack, moved)
     for effort in others:
         slopes += np.einsum("xnjkd,k->xnjd", column_slopes(robot, effort, moved), effort.initial)
-    return Asked(moved, tree, slopes)
+    return AskedSlopes(moved, tree, slopes)
 
 
 def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarray) -> Moved:
@@ -111,11 +111,16 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
     bearing = [effort for effort in robot.efforts if effort.bears]
     if not bearing:
         return Moved(state, found)
+    if held := [effort for effort in bearing if effort.carriers]:
+        raise RobodynError(
+            f"friction 'load' of {held[0].name!r} grows with {held[0].grows_with}, of which there are no derivatives; give robot "
+            f"{robot.name!r} 'coulomb' friction there instead"
+        )
     if robot.borne is not None:
         raise RobodynError(
             f"robot {robot.name!r} bears loads of an estimate that its files do not say; write the identified robot and load it again"
         )
-    rigid, motors, loads = Asked(Moved(state, found), body_efforts(robot, state), bodies), robot.motors, {}
+    rigid, motors, loads = AskedSlopes(Moved(state, found), body_efforts(robot, state), bodies), robot.motors, {}
     state = with_loads(robot, state, asked=rigid.tree)
     tau, tau_slopes = torque_slopes(robot, rigid) if len(motors.S) == len(robot.coordinates.S) else (rigid.tree, bodies)
     for effort in bearing:
@@ -125,11 +130,11 @@ def _with_load_slopes(robot: Robot, state: State, found: Bends, bodies: np.ndarr
             assert said is not None  # checked when the robot was built
             value, slope = (tau, tau_slopes) if said.motor else (rigid.tree, bodies)
             parts.append(np.sign(value[:, said.number] / said.gear)[:, None] * slope[:, :, said.number] / said.gear)
-        loads[effort.rows.tobytes()] = np.stack(parts, axis=2)
+        loads[effort.load_key] = np.stack(parts, axis=2)
     return Moved(state, found, loads)
 
 
-def torque_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def torque_slopes(robot: Robot, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """Motor torques (N, n_motors) and their derivatives (3, N, n_motors, d); of least norm where there are more than needed."""
     state = asked.moved.state
     tau = motor_torques(robot, state, asked.efforts)
@@ -162,11 +167,13 @@ def inverse_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cd
     Source: Carpentier & Mansard, Analytical derivatives of rigid body dynamics algorithms, RSS 2018, for the tree.
     """
     asked = asked_of(robot, robot.close(c, cd, cdd))
-    tau, slopes = torque_slopes(robot, asked)
-    return Derivatives(tau, *slopes, lambda: _per_parameter(robot, asked.moved.state))
+    tau, (by_c, by_cd, by_cdd) = torque_slopes(robot, asked)
+    return Derivatives(tau, by_c, by_cd, by_cdd, lambda: _per_parameter(robot, asked.moved.state))
 
 
-def forward_dynamics_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray) -> AccelerationDerivatives:
+def forward_dynamics_derivatives(
+    robot: Robot, c: np.ndarray, cd: np.ndarray, tau: np.ndarray
+) -> AccelerationDerivatives:
     """Accelerations c'' (N, d) under motor torques tau (N, n_motors), and their derivatives by c, c', tau and the parameters.
 
     Raises:

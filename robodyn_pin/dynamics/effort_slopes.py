@@ -109,7 +109,7 @@ def _along_axes(robot: Robot, effort: Effort, moved: Moved) -> tuple[np.ndarray,
     if effort.bears:
         assert moved.loads is not None  # `asked_of` and `regressor_slopes` work them out before
         assert state.loads is not None
-        load, key = state.loads[rows.tobytes()], rows.tobytes()
+        load, key = state.loads[effort.load_key], effort.load_key
         return f * load[:, :, None], slopes * load[:, :, None, None] + f[..., None] * moved.loads[key][:, :, :, None]
     return f, slopes
 
@@ -118,7 +118,9 @@ def _in_closures(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
     """Of friction J_w' w/|w| f(|w|) in balls and pins: (3, N, nv, k, d)."""
     state, loops = moved.state, robot.loops
     axes = loops.axes(state.q)
-    turned = np.einsum("nri,ji,nid->nrjd", axes, _above(robot), state.T)  # angular velocity of each body per coordinate rate
+    turned = np.einsum(
+        "nri,ji,nid->nrjd", axes, _above(robot), state.T
+    )  # angular velocity of each body per coordinate rate
     by_c = np.cross(turned, axes[..., None], axis=1)
     total = np.zeros((3, *state.q.shape, len(effort.labels), state.T.shape[2]))
     for name in effort.closures:
@@ -131,7 +133,10 @@ def _in_closures(robot: Robot, effort: Effort, moved: Moved) -> np.ndarray:
         speed = np.linalg.norm(w, axis=1)
         still = speed == 0
         n = w / np.where(still, 1.0, speed)[:, None]
-        f, rise = basis(effort.spec, 0 * speed, speed, 0 * speed), motion_slopes(effort.spec, 0 * speed, speed, 0 * speed)[1]
+        f, rise = (
+            basis(effort.spec, 0 * speed, speed, 0 * speed),
+            motion_slopes(effort.spec, 0 * speed, speed, 0 * speed)[1],
+        )
         ratio = np.where(still[:, None], rise, f / np.where(still, 1.0, speed)[:, None])
         onto = np.einsum("nr,xnrd->xnd", n, dw)
         across = dw - n[:, :, None] * onto[:, :, None]

@@ -3,24 +3,26 @@
 import numpy as np
 
 from robodyn_pin.closures.kernel import compiled, inlined, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import row_of, six, turned
+from robodyn_pin.closures.kernel_bends import crossed, row_of, six
 from robodyn_pin.closures.kernel_tables import Tree
 from robodyn_pin.dynamics.kernel import along_axes, felt, squares, ten_columns
-from robodyn_pin.dynamics.kernel_slopes import Forces, spread
+from robodyn_pin.dynamics.kernel_slopes import Forces, spread_changes
 from robodyn_pin.dynamics.regressor import Bodies
 
 
 @compiled
-def regressor_slopes(tree: Tree, bodies: Bodies, q, v, a, T, bent, dv, da, out):
+def body_column_slopes(tree: Tree, bodies: Bodies, q, v, a, T, bent, dv, da, out):
     """Add to out (3, N, d, p, d) the derivatives by c, c', c'' of every body's columns; bent, dv, da as bends.py says."""
     joints, d = len(tree.parent), T.shape[2]
     at, shape = new_posture(joints), (joints, d, 6)
-    w = Forces(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((1, 1, 6)))
+    w = Forces(
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((1, 1, 6))
+    )
     dU = np.zeros((joints, d, d, 6))
     for i in range(len(q)):
         place(tree, q[i], at)
         move(tree, v[i], a[i], at)
-        spread(tree, v[i], T[i], dv[i], da[i], at, w)
+        spread_changes(tree, v[i], T[i], dv[i], da[i], at, w)
         bend_motions(tree, T[i], bent[i], at, w.U, dU)
         for b in range(len(bodies.joint)):
             add_changes(at, bodies.joint[b], bodies.gravity, w, dU, bodies.first[b], i, out)
@@ -32,7 +34,7 @@ def bend_motions(tree: Tree, T, bent, at, U, dU):
     for j in range(1, len(tree.parent)):
         p, s = tree.parent[j], row_of(at.s, j)
         for m in range(T.shape[1]):
-            z = turned(six(U, p, m), s)
+            z = crossed(six(U, p, m), s)
             for k in range(T.shape[1]):
                 for r in range(6):
                     dU[j, m, k, r] = dU[p, m, k, r] + T[j - 1, k] * z[r] + bent[j - 1, m, k] * s[r]
@@ -51,7 +53,9 @@ def add_changes(at, j, gravity, w: Forces, dU, first, i, out):
         seen_cd = felt_changes(at, j, V, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), U, six(w.dA_by_cd, j, k), gravity)
         for m in range(d):
             l, n = along_axes(at, j, six(w.U, j, m))
-            dl, dn = along_axes(at, j, (dU[j, m, k, 0], dU[j, m, k, 1], dU[j, m, k, 2], dU[j, m, k, 3], dU[j, m, k, 4], dU[j, m, k, 5]))
+            dl, dn = along_axes(
+                at, j, (dU[j, m, k, 0], dU[j, m, k, 1], dU[j, m, k, 2], dU[j, m, k, 3], dU[j, m, k, 4], dU[j, m, k, 5])
+            )
             by_c = ten_columns(l, n, seen[0], mixed(omega, seen[1]), seen[2])
             moved = ten_columns(dl, dn, f, ww, b)
             by_cd = ten_columns(l, n, seen_cd[0], mixed(omega, seen_cd[1]), seen_cd[2])

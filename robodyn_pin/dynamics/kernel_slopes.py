@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.kernel import compiled, inlined, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import plus, row_of, six, turned
+from robodyn_pin.closures.kernel_bends import crossed, plus, row_of, six
 from robodyn_pin.closures.kernel_tables import Tree
 
 
@@ -30,7 +30,12 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
     joints, d = len(tree.parent), T.shape[2]
     at, shape = new_posture(joints), (joints, d, 6)
     w = Forces(
-        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((joints, 3 * d, 6))
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros((joints, 6)),
+        np.zeros((joints, 3 * d, 6)),
     )
     massive = np.zeros(joints, np.bool_)
     for j in range(1, joints):
@@ -38,7 +43,7 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
     for i in range(len(q)):
         place(tree, q[i], at)
         move(tree, v[i], a[i], at)
-        spread(tree, v[i], T[i], dv[i], da[i], at, w)
+        spread_changes(tree, v[i], T[i], dv[i], da[i], at, w)
         for j in range(1, joints):
             if massive[j]:
                 push_changes(at, j, gravity, parameters[j], w)
@@ -49,16 +54,16 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
 
 
 @inlined
-def spread(tree: Tree, v, T, dv, da, at, w: Forces):
+def spread_changes(tree: Tree, v, T, dv, da, at, w: Forces):
     """Changes of the bodies' motion along the tree."""
     for j in range(1, len(tree.parent)):
         p, rate = tree.parent[j], v[j - 1]
         s, V, A = row_of(at.s, j), row_of(at.V, p), row_of(at.A, p)
-        z = turned(V, s)
-        y, e = turned(A, s), turned(z, s)
+        z = crossed(V, s)
+        y, e = crossed(A, s), crossed(z, s)
         for k in range(T.shape[1]):
             u, b, c = T[j - 1, k], dv[j - 1, k], da[j - 1, k]
-            x, f = turned(six(w.dV, p, k), s), turned(six(w.U, p, k), s)
+            x, f = crossed(six(w.dV, p, k), s), crossed(six(w.U, p, k), s)
             for r in range(6):
                 w.U[j, k, r] = w.U[p, k, r] + u * s[r]
                 w.dV[j, k, r] = w.dV[p, k, r] + b * s[r] + u * z[r]

@@ -1,6 +1,7 @@
 """Inverse dynamics for control loops: what does not change is worked out once, and each sample begins at the one before."""
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
@@ -24,6 +25,7 @@ class Prepared:
         self._solve = kernel_choice.kernel("robodyn_pin.closures.kernel_solve")
         self._bodies = kernel_choice.kernel("robodyn_pin.dynamics.kernel")
         self._given = kernel_choice.ready(robot.model.gravity.linear, body_parameters(robot))
+        self._bears = any(effort.bears for effort in robot.efforts)
         self._q, self._g, self._v, self._tree = np.empty((4, 1, nv))
         self._c, self._cd, self._T = np.empty((1, self._d)), np.empty((1, self._d)), np.empty((1, nv, self._d))
 
@@ -44,7 +46,8 @@ class Prepared:
             return self._usual(c, cd, cdd)
         total = self._tree
         self._bodies.efforts(self._compiled[0], *self._given, state.q, state.v, state.a, total)  # type: ignore[index]
-        state = with_loads(self.robot, state, asked=total)
+        if self._bears:
+            state = with_loads(self.robot, state, asked=total)
         on_axes, in_closures = self.robot.effort_stacks
         for stack in on_axes:
             total += stack.tree(state.q, state.v, state.a)
@@ -53,10 +56,9 @@ class Prepared:
         self.last = state.q[0].copy()
         T = state.T[0]
         if len(self.robot.motors.S) == self._d:
-            try:
-                return np.linalg.solve((self.robot.motors.S @ T).T, total[0] @ T)
-            except np.linalg.LinAlgError:
-                pass  # a dead point of the motors: what they cannot do there is said below
+            *_, tau, stuck = dgesv((self.robot.motors.S @ T).T, total[0] @ T)  # `np.linalg.solve` takes twice as long
+            if not stuck:  # else a dead point of the motors: what they cannot do there is said below
+                return np.asarray(tau)
         return motor_torques(self.robot, state, total @ T)[0]
 
     def _closed(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State | None:

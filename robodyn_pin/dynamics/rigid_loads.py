@@ -60,7 +60,7 @@ def _along_bearing(robot: Robot, name: str, state: State, bodies: np.ndarray) ->
     """What bodies (joints, 10) ask along the axis of a bearing (N,), as if there were no loops."""
     there = robot.bearings[name]
     q, v, a = (there.moved(x) for x in (state.q, state.v, state.a))
-    return _tree_efforts(there.loops, q, v, a, there.bodies(bodies))[:, there.slide]
+    return _tree_efforts(there.loops.model, there.loops, q, v, a, there.bodies(bodies))[:, there.slide]
 
 
 def _motor_loads(robot: Robot, state: State, tree: np.ndarray) -> np.ndarray:
@@ -102,13 +102,13 @@ def _parameters_of(model: pin.Model) -> np.ndarray:
 
 def body_efforts(robot: Robot, state: State, parameters: np.ndarray | None = None) -> np.ndarray:
     """What bodies ask of the tree's joints (N, nv), of parameters (joints, 10) or of the robot's files."""
-    return _tree_efforts(robot.loops, state.q, state.v, state.a, parameters)
+    return _tree_efforts(robot.model, robot.loops, state.q, state.v, state.a, parameters)
 
 
 def _tree_efforts(
-    loops: Loops, q: np.ndarray, v: np.ndarray, a: np.ndarray, parameters: np.ndarray | None
+    model: pin.Model, loops: Loops, q: np.ndarray, v: np.ndarray, a: np.ndarray, parameters: np.ndarray | None
 ) -> np.ndarray:
-    model, total = loops.model, np.empty(q.shape)
+    total = np.empty(q.shape)
     if kernel_choice.chosen(len(total)) and (compiled := loops.compiled()):
         bodies = _parameters_of(model) if parameters is None else parameters
         given = kernel_choice.ready(model.gravity.linear, bodies, q, v, a)

@@ -10,9 +10,9 @@ from robodyn_pin.closures.batch import Placed, vector_product
 from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE, KINDS
 from robodyn_pin.closures.variations import Varied, rate_slopes, varied
-from robodyn_pin.dynamics.derivatives import Asked, Derivatives, asked_of, torque_slopes
+from robodyn_pin.dynamics.derivatives import AskedSlopes, Derivatives, asked_of, torque_slopes
 from robodyn_pin.dynamics.loads import quantities
-from robodyn_pin.dynamics.multipliers import closure_forces, multipliers
+from robodyn_pin.dynamics.loop_forces import closure_forces, multipliers
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
 from robodyn_pin.dynamics.struts import Held, held_struts, strut_loads
 from robodyn_pin.errors import RobodynError
@@ -34,11 +34,12 @@ def strut_force_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np
     state = asked.moved.state
     lam, slopes = multiplier_slopes(robot, asked)
     forces = strut_loads(robot, state, closure_forces(robot, lam))
-    found = strut_slopes(robot, asked, lam, slopes)
-    return Derivatives(np.stack([forces.lower, forces.upper], axis=1), *found, lambda: strut_regressor(robot, state))
+    by_c, by_cd, by_cdd = strut_slopes(robot, asked, lam, slopes)
+    both = np.stack([forces.lower, forces.upper], axis=1)
+    return Derivatives(both, by_c, by_cd, by_cdd, lambda: strut_regressor(robot, state))
 
 
-def limited_slopes(robot: Robot, limits: Limits, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def limited_slopes(robot: Robot, limits: Limits, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """The limited quantities (N, m) of a motion, and their derivatives (3, N, m, d) by c, c', c''; columns as `limits.labels`."""
     state, bends = asked.moved.state, asked.moved.bends
     zero = np.zeros_like(state.T)
@@ -59,7 +60,7 @@ def limited_slopes(robot: Robot, limits: Limits, asked: Asked) -> tuple[np.ndarr
     )
 
 
-def multiplier_slopes(robot: Robot, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def multiplier_slopes(robot: Robot, asked: AskedSlopes) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers (N, m) and their derivatives (3, N, m, d) by c, c', c''."""
     state, loops, motors = asked.moved.state, robot.loops, robot.motors.S
     tau, tau_slopes = torque_slopes(robot, asked)
@@ -123,7 +124,7 @@ def _turned_forces(at: Placed, moved: Varied, lam: np.ndarray) -> np.ndarray:
     return found.transpose(1, 0, 2)
 
 
-def strut_slopes(robot: Robot, asked: Asked, lam: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def strut_slopes(robot: Robot, asked: AskedSlopes, lam: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Derivatives (3, N, 2, k, d) of the forces along k struts, of multipliers (N, m) with theirs (3, N, m, d)."""
     state, bends = asked.moved.state, asked.moved.bends
     at, T, still = robot.loops.placed(state.q), state.T, np.zeros_like(state.T)
@@ -141,7 +142,7 @@ def _along_strut(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Changes (N, d) along the directions of `moved` at the closed end, and at the one that the tree carries."""
     ends = [(strut.bodies[0], strut.far, 1.0), (strut.bodies[-1], strut.near, -1.0)]
-    span, dspan = 0.0, 0.0
+    span, dspan = np.zeros(()), np.zeros(())
     for joint, place, sign in ends:
         p = at.point(joint, place)[:, None]
         span, dspan = span + sign * p, dspan + sign * (moved.U[joint, :3] + _cross(moved.U[joint, 3:], p))
@@ -156,7 +157,7 @@ def _along_strut(
     dforce = strut.sign * np.einsum("ijn,njk->ikn", axes, slopes[:, rows])
     dforce = dforce + _cross(moved.U[loops.a[strut.closure], 3:], force)
     lower = (dforce * n + force * dn).sum(axis=0)
-    lifted, dlifted = 0.0, 0.0
+    lifted, dlifted = np.zeros(()), np.zeros(())
     for joint in strut.bodies:
         own, change = _lifting_slopes(robot, at, moved, joint)
         lifted, dlifted = lifted + own, dlifted + change

@@ -88,7 +88,9 @@ class ExcitationModel:
         return self._all_rows(state), self._quantities(state)
 
     def _all_rows(self, state: State) -> np.ndarray:
-        if noisy(self.identified) is self.identified.motors:  # white rows are the same along any coordinates but for a rotation
+        if (
+            noisy(self.identified) is self.identified.motors
+        ):  # white rows are the same along any coordinates but for a rotation
             return whitened(state_regressor(self.robot, state), motor_map(self.robot, state), self.sigma)
         return state_regressor(self.identified, self._on_identified(state)) / self.sigma[:, None]
 
@@ -109,4 +111,3 @@ class ExcitationModel:
     @cached_property
     def _scale(self) -> tuple[np.ndarray, np.ndarray]:
         return self.limits.scale
-

@@ -143,7 +143,9 @@ def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.nda
     run, rng, found, factor = plan.run, np.random.default_rng(plan.run.seed), [], 1.0
     for k in range(run.random):
         X = plan.series.draw(rng, plan.centre, plan.unit)
-        factor = plan.factor(X, plan.rough, most=1e3, first=INSIDE * factor or 1.0)  # much like that of the motion before
+        factor = plan.factor(
+            X, plan.rough, most=1e3, first=INSIDE * factor or 1.0
+        )  # much like that of the motion before
         X = plan.fitted(scaled(X, factor))
         found.append((plan.information(X), X))
         progress((k + 1) / run.random)

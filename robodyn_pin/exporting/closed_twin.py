@@ -85,10 +85,13 @@ class Twin:
             ]
         )
 
-    def tree_efforts(self, v: np.ndarray, a: np.ndarray, gravity: np.ndarray) -> np.ndarray:
-        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler."""
+    def tree_efforts(
+        self, v: np.ndarray, a: np.ndarray, gravity: np.ndarray, bodies: np.ndarray | None = None
+    ) -> np.ndarray:
+        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler; `bodies` (joints, 10) instead of the robot's."""
         V, A = bodies_motion(self.tree, self.pose.at, v, a)
-        parameters, forces = body_parameters(self.robot), [objects(np.zeros(6)) for _ in self.tree.parent]
+        parameters = body_parameters(self.robot) if bodies is None else bodies
+        forces = [objects(np.zeros(6)) for _ in self.tree.parent]
         for j in range(1, len(self.tree.parent)):
             if parameters[j].any():
                 forces[j] = _push(self.pose.at, j, V[j], A[j], gravity, parameters[j])
@@ -119,11 +122,12 @@ def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndar
         return along
     B = objects(S) @ T
     if len(S) == len(own):
-        return _solved(B.T, along)
-    return B @ _solved(B.T @ B, along)
+        return solved(B.T, along)
+    return B @ solved(B.T @ B, along)
 
 
-def _solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
+def solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x (n,) with A x = y, A (n, n)."""
     found = casadi.solve(casadi.reshape(as_column(A), len(A), len(A)).T, as_column(y))
     return np.array([X(found[k]) for k in range(len(A))])
 

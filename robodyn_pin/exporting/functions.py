@@ -12,6 +12,7 @@ from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.closed_twin import Twin, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
+from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
 from robodyn_pin.exporting.symbols import X, applied, as_column, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, drift
@@ -25,12 +26,17 @@ def _inverse_dynamics(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray
 
 def _asked_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
+    v, a = _motion_of_joints(twin, cd, cdd)
+    g = np.array(twin.robot.model.gravity.linear)
+    return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
+
+
+def _motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     v, a = twin.pose.T @ cd, twin.pose.T @ cdd
     if twin.pose.eliminated is not None:
         V, A = bodies_motion(twin.tree, twin.pose.at, v, objects(np.zeros(len(v))))
         a = a + twin.pose.eliminated.solve(-drift(twin.loops, twin.pose.at, V, A), objects(np.zeros(len(cd))))
-    g = np.array(twin.robot.model.gravity.linear)
-    return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
+    return v, a
 
 
 def _strut_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
@@ -60,6 +66,19 @@ def _strut_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         lower.append(dot(far, along))
         upper.append(-dot(near, along))
     return np.array([lower, upper])
+
+
+def _reduced_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+    """As `_strut_forces`, by the reduced model.
+
+    Raises:
+        RobodynError: the robot has no struts, or the model does not fit it.
+    """
+    if not twin.robot.file.struts or twin.pose.eliminated is None:
+        raise RobodynError(
+            f"robot {twin.robot.name!r} has no struts in loops; name them in its file, or leave 'reduced_forces' out"
+        )
+    return reduced_strut_forces(twin, *_motion_of_joints(twin, cd, cdd))
 
 
 def _multipliers(twin: Twin, eliminated: Eliminated, rest: np.ndarray) -> np.ndarray:
@@ -141,6 +160,10 @@ FUNCTIONS = {
     ),
     "strut_forces": Offered(
         _strut_forces, ("cd", "cdd"), "force", "along the struts, tension positive: at their closed ends, then at the others [N]",
+        lambda robot: (2, len(robot.file.struts)),
+    ),
+    "reduced_forces": Offered(
+        _reduced_forces, ("cd", "cdd"), "force", "as strut_forces, by the reduced model: struts carry along their length only [N]",
         lambda robot: (2, len(robot.file.struts)),
     ),
     "forward_kinematics": Offered(

@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import gravity, mass_matrix
 from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.kinematics import forward_kinematics
 from robodyn_pin.robot.robot import Robot
 
@@ -32,6 +33,10 @@ def vectors_of(robot: Robot, function: str, size: int) -> Vectors:
         loads = Loads(robot, robot.close(c, cd, cdd))
         struts = loads.struts if function == "strut_forces" else None
         return Vectors(function, (c, cd, cdd), loads.tau if struts is None else np.hstack([struts.lower, struts.upper]))
+    if function == "reduced_forces":
+        state = robot.close(c, cd, cdd)
+        forces = strut_model(robot, "U2")(state.q, state.v, state.a)
+        return Vectors(function, (c, cd, cdd), np.hstack([forces.lower, forces.upper]))
     if function == "forward_kinematics":
         found = forward_kinematics(robot, c, *robot.file.frames).reshape(len(c), -1, 4, 4)[:, :, :3]
     else:

@@ -57,11 +57,15 @@ def strut_model(robot: Robot, bar: Lump = "U2") -> StrutModel:
     Raises:
         RobodynError: as these two.
     """
-    ends = [frame_id(robot.model, near) for near, _ in robot.file.struts.values()]
-    arms = {_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}
-    if len(arms) <= THREE:
+    if is_delta(robot):
         return partial(tree_forces, reduced_model(robot, bar))
     return partial(arm_forces, arm_model(robot))
+
+
+def is_delta(robot: Robot) -> bool:
+    """Return whether the struts hang on three arms, or fewer."""
+    ends = [frame_id(robot.model, near) for near, _ in robot.file.struts.values()]
+    return len({_arm_of(robot.model, robot.model.frames[frame].parentJoint) for frame in ends}) <= THREE
 
 
 def arm_model(robot: Robot) -> ArmModel:

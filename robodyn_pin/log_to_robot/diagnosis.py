@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.overconstraint import Overconstraint, overconstraint
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
 ALONE = 1e-9  # a parameter with a smaller weight does not count as part of a base parameter
 FAR_ABOVE = 3.0  # residuals over white noise, at the frequencies of the motion, from which they are a sign of a mistake
@@ -127,16 +130,24 @@ def diagnose(
     residuals = _residuals(fitted, left, seen, max(band(log) for log in logs))
     stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
-    motions = [motion_of_first_samples(robot, log, run.preparation) for log in logs]
-    fastest, sharpest = (np.max([np.quantile(np.abs(m[k]), USUAL, axis=0) for m in motions], axis=0) for k in (1, 2))
+    scopes = each(partial(_scope, robot, run.preparation), logs)
+    fastest = np.max([fast for fast, _, _ in scopes], axis=0)
+    sharpest = np.max([sharp for _, sharp, _ in scopes], axis=0)
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
         residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run, suspicious), stopped,
-        tuple(text for log, (q, *_) in zip(logs, motions, strict=True) for text in _beyond(robot, log, q)),
+        tuple(text for *_, beyond in scopes for text in beyond),
     )  # fmt: skip
+
+
+def _scope(robot: Robot, preparation: Preparation, log: AnyLog) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Usual speeds and accelerations (d,) of a log's first samples, and its joints outside their limits."""
+    q, cd, cdd = motion_of_first_samples(robot, log, preparation)
+    fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
+    return fast, sharp, _beyond(robot, log, q)
 
 
 def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:

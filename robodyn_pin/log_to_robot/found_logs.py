@@ -82,11 +82,11 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
             continue
         if not paths:
             raise BadFile(f"{path}: found no log, expected {expected}")
-        ordered = sorted((p.absolute() for p in paths), key=_natural)
+        ordered = sorted((p.absolute() for p in paths), key=natural_order)
         found += [_Meant(spec.model_copy(update={"file": p}), named=False) for p in ordered]
     return found
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
+def natural_order(path: Path) -> list[tuple[int, str]]:
     """Numbers by their size: log2 comes before log10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(path)) if part]

@@ -53,7 +53,7 @@ def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
         BadFile: a setting that all logs together decide: a delay, gains, gravity, robust weights, choices.
         BadLog, ClosureFailed: what is wrong in the log, in one sentence.
     """
-    robot, settings = _settled(robot, run)
+    robot, settings = ready_to_fold(robot, run)
     if log.loaded and not robot.payload:
         raise BadLog(f"{log.name} is loaded, but no payload is named; give 'payload: {{link: LINK}}'")
     found = evidence_of(robot, settings, windows([all_samples(robot, log)]))
@@ -70,12 +70,17 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
         RobodynError: made with another robot, other settings or another version. SolverFailed: no trustworthy parameters.
         BadLog: a payload, and logs of one kind only.
     """
-    robot, settings = _settled(robot, run)
+    robot, settings = ready_to_fold(robot, run)
     if made_with(robot, settings) != evidence.made_with:
         raise RobodynError(
             f"the evidence on {evidence.robot!r} was made with another robot, other settings or another version of the package; "
             "fold the logs again"
         )
+    return by_evidence(robot, settings, evidence)
+
+
+def by_evidence(robot: Robot, settings: RunFile, evidence: Evidence) -> Estimated:
+    """The same, of a robot and settings that are ready to fold, as the evidence was made with."""
     kinds = {leaf.loaded for leaf in evidence.leaves}
     if robot.payload and len(kinds) == 1:
         raise BadLog(
@@ -92,8 +97,8 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
     return Estimated(layout, wls, feasible, fit, evidence.simulated)
 
 
-def _settled(robot: Robot, run: RunFile | Mapping[str, Any]) -> tuple[Robot, RunFile]:
-    """Robot and settings that leave nothing to be found from all logs; raises as `fold`."""
+def ready_to_fold(robot: Robot, run: RunFile | Mapping[str, Any], folder: Path = Path()) -> tuple[Robot, RunFile]:
+    """Robot and settings that leave nothing to be found from all logs; paths start from `folder`; raises as `fold`."""
     if not isinstance(run, RunFile):
         asked = {"robot": robot.name, "fit": [{"file": "in memory"}], **run}
         if "payload" in run:  # evidence of loaded logs and of others is merged
@@ -101,7 +106,7 @@ def _settled(robot: Robot, run: RunFile | Mapping[str, Any]) -> tuple[Robot, Run
         run = of_schema(asked, RunFile, "rp.fold")
     found = [key for key in OF_ALL_LOGS if getattr(run, key) not in (None, 0.0)]
     found += ["choose"] if run.choose.model_fields_set - {"folds", "use"} else []
-    robot, run = as_asked(robot, run, Path())
+    robot, run = as_asked(robot, run, folder)
     if run.payload:
         robot = carrying(robot, run.payload.name, run.payload.link)
     open_shapes = [f"fit: [{shape}] of {e.name}" for e in robot.efforts for shape in e.spec.fit]

@@ -5,13 +5,16 @@ points around the present direction give its gradient and curvature, and a Newto
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from robodyn_pin.errors import BadLog, SolverFailed
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.least_squares import residual_squares
+from robodyn_pin.identification.least_squares import BaseEstimate, known_noise, residual_squares
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
+from robodyn_pin.log_to_robot.friction_shapes import Widen
 from robodyn_pin.log_to_robot.lean import Lean, leaning, leant
 from robodyn_pin.logs.stored_log import AnyLog
 
@@ -26,8 +29,8 @@ SEEN = 0.2  # [rad] standard deviation from which the log says nothing of the le
 
 def fit_gravity(
     fitted: Fitted, drawn: Sequence[float], logs: Sequence[AnyLog], progress: Callable[[str], None]
-) -> Lean:
-    """The direction of gravity that leaves least of the fitted torques, by the settings of `fitted`.
+) -> tuple[Lean, Widen]:
+    """The direction of gravity that leaves least of the fitted torques, by the settings of `fitted`, and what it adds to other covariances.
 
     Args:
         drawn: gravity (3,) as the robot file says.
@@ -60,11 +63,23 @@ def fit_gravity(
         lean = lean + step
         if step @ np.linalg.solve(covariance, step) < SETTLED**2:
             angle = float(np.linalg.norm(lean))
-            return Lean(tuple(leant(start, lean).tolist()), angle, float(np.sqrt(np.linalg.eigvalsh(covariance)[-1])))
+            found = Lean(tuple(leant(start, lean).tolist()), angle, float(np.sqrt(np.linalg.eigvalsh(covariance)[-1])))
+            return found, partial(_widened, around[1:5], far, covariance)
         far = float(np.clip(10 * np.sqrt(np.diag(covariance)).max(), NEAR, FAR))
     raise SolverFailed(
         f"the direction of gravity does not settle in {ROUNDS} rounds; say it in the robot file", "rounds"
     )
+
+
+def _widened(ends: Sequence[list[Factor]], far: float, covariance: np.ndarray, estimate: BaseEstimate) -> BaseEstimate:
+    """An estimate at the fitted lean, its covariance that of both together: what the lean's own (2, 2) moves it comes on top.
+
+    Args:
+        ends: rows at a lean right, left, up and down of the fitted one by `far` [rad].
+    """
+    right, left, up, down = (known_noise(rows, estimate.sigma, estimate.base, 1.0).values for rows in ends)
+    slopes = np.column_stack([right - left, up - down]) / (2 * far)
+    return replace(estimate, covariance=estimate.covariance + slopes @ covariance @ slopes.T)
 
 
 def _newton(costs: Sequence[float], far: float) -> tuple[np.ndarray, np.ndarray]:

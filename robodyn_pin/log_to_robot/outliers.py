@@ -6,17 +6,21 @@ residuals have the variance that its standard deviations need. Huber & Ronchetti
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Literal
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
 from robodyn_pin.log_to_robot.rows import observe
+from robodyn_pin.logs.clock import BLOCK
+from robodyn_pin.logs.differentiation import Preparation, share_rates
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.logs.stored_log import KEPT, AnyLog, StoredLog
+from robodyn_pin.robot.numbers_hash import numbers_hash
+from robodyn_pin.robot.robot import Robot
 
 Robust = Literal["huber", "student"]
 HUBER = 1.345  # standard deviations from which residuals count no more than this: 95 % efficient with normal noise
@@ -27,36 +31,55 @@ LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is 
 SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
 
 
+@dataclass(frozen=True)
+class Fair:
+    """What moves torques: a model, and how far off it they may be."""
+
+    robot: Robot
+    preparation: Preparation
+    x: np.ndarray  # (p,) the model's parameters
+    scale: np.ndarray  # (n_motors,) standard deviation of each motor's residuals
+    slope: float  # mean derivative of what counts
+    robust: Robust
+
+    def moved(self, log: AnyLog, begin: int, end: int) -> np.ndarray:
+        """Torques (n, n_motors) of samples begin..end: the model's, and what counts of the residuals."""
+        left = _residuals(self.robot, self.preparation, log, self.x, begin, end)
+        given = log.section(begin, end).efforts
+        return given + left * (_share(self.robust, left / self.scale) / self.slope - 1)
+
+
 def tempered(
     fitted: Fitted, logs: Sequence[AnyLog], robust: Robust, progress: Callable[[str], None]
 ) -> tuple[list[AnyLog], str]:
     """The fit logs with robust residuals about the least-squares estimate of `fitted`'s settings, and what was done, in a line.
 
-    The scale of each motor's noise is the median of its residuals' sizes over 0.6745.
-
-    Raises:
-        BadLog: a log that is too long for memory.
+    The scale of each motor's noise is the median of its residuals' sizes over 0.6745. Logs that stay in their files do so: their
+    torques are moved whenever a section is read.
     """
-    given = [log for log in logs if isinstance(log, Log)]
-    if long := [log.name for log in logs if not isinstance(log, Log)]:
-        raise BadLog(
-            f"'robust' needs logs in memory, {long[0]} has {logs[0].size} rows; name parts of it, 'rows: [BEGIN, END]'"
-        )
-    now, x, scale = given, _estimate(fitted, given), np.zeros(0)
+    robot, preparation = fitted.settings.robot, fitted.settings.run.preparation
+    now, x, scale = list(logs), _estimate(fitted, logs), np.zeros(0)
+
+    def looked_at(log: AnyLog) -> np.ndarray:
+        return _residuals(robot, preparation, log, x, 0, min(LOOKED_AT, log.size))
+
     for k in range(ROUNDS):
         progress(f"robust residuals, round {k + 1}")
-        scale = _scale(fitted, given, x) if k < 2 else scale  # then fixed, lest the rounds chase it
-        slope = float(np.mean([_slope(robust, _residuals(fitted, log, x, LOOKED_AT) / scale) for log in given]))
-        now = [_moved(fitted, log, x, scale, slope, robust) for log in given]
+        some = [looked_at(log) for log in logs]
+        scale = _scale(some) if k < 2 else scale  # then fixed, lest the rounds chase it
+        slope = float(np.mean([_slope(robust, left / scale) for left in some]))
+        fair = Fair(robot, preparation, x, scale, slope, robust)
+        now = [_moved(log, fair) for log in logs]
         before, x = x, _estimate(fitted, now)
         if k > 1 and _change(fitted, before, x) < SETTLED:
             break
-    few = [_residuals(fitted, log, x, LOOKED_AT) / scale for log in given]
+    few = [looked_at(log) / scale for log in logs]
     low = sum(int((_share(robust, r) < SHARE).any(axis=1).sum()) for r in few)
     many = sum(len(r) for r in few)
-    return [
-        *now
-    ], f"robust: {robust}: {low} of {many} samples looked at ({100 * low / many:.2g} %) count less than a quarter"
+    return (
+        now,
+        f"robust: {robust}: {low} of {many} samples looked at ({100 * low / many:.2g} %) count less than a quarter",
+    )
 
 
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> np.ndarray:
@@ -72,19 +95,18 @@ def _change(fitted: Fitted, before: np.ndarray, after: np.ndarray) -> float:
     return float(np.sqrt(off / size))
 
 
-def _residuals(fitted: Fitted, log: AnyLog, x: np.ndarray, most: int | None = None) -> np.ndarray:
-    """What the model leaves of each motor's torque (N, n_motors), of least norm where there are more motors than coordinates."""
-    end = None if most is None else min(most, log.size)
+def _residuals(robot: Robot, preparation: Preparation, log: AnyLog, x: np.ndarray, begin: int, end: int) -> np.ndarray:
+    """What the model leaves of each motor's torque (n, n_motors), of least norm where there are more motors than coordinates."""
     found = []
-    for block in observe(fitted.settings.robot, log, fitted.settings.run.preparation, [None], 0, end):
+    for block in observe(robot, log, preparation, [None], begin, end):
         left = (block.measured - block.known - block.W @ x)[block.keep]
         found.append(np.einsum("nmd,nd->nm", np.linalg.pinv(block.B[block.keep].swapaxes(1, 2)), left))
     return np.concatenate(found)
 
 
-def _scale(fitted: Fitted, logs: Sequence[AnyLog], x: np.ndarray) -> np.ndarray:
-    """Standard deviation (n_motors,) of the residuals, from their medians."""
-    sizes = np.abs(np.concatenate([_residuals(fitted, log, x, LOOKED_AT) for log in logs]))
+def _scale(residuals: Sequence[np.ndarray]) -> np.ndarray:
+    """Standard deviation (n_motors,) of residuals (n, n_motors), from their medians."""
+    sizes = np.abs(np.concatenate(residuals))
     return np.maximum(np.median(sizes, axis=0) / 0.6745, 1e-12)
 
 
@@ -98,7 +120,49 @@ def _slope(robust: Robust, r: np.ndarray) -> float:
     return float(np.mean(np.abs(r) < HUBER if robust == "huber" else (1 - r**2 / FREEDOM) / (1 + r**2 / FREEDOM) ** 2))
 
 
-def _moved(fitted: Fitted, log: Log, x: np.ndarray, scale: np.ndarray, slope: float, robust: Robust) -> Log:
+def _moved(log: AnyLog, fair: Fair) -> AnyLog:
     """The log with torques at the model and what counts of the residuals."""
-    left = _residuals(fitted, log, x)
-    return replace(log, tau=log.efforts + left * (_share(robust, left / scale) / slope - 1))
+    if isinstance(log, Log):
+        found: AnyLog = replace(log, tau=fair.moved(log, 0, log.size))
+    else:
+        said = (
+            numbers_hash(fair.robot),
+            fair.preparation,
+            fair.x.tobytes(),
+            fair.scale.tobytes(),
+            fair.slope,
+            fair.robust,
+        )
+        found = replace(
+            log, read=_Moved(log, fair), source=f"{log.source}, moved by {sha256(repr(said).encode()).hexdigest()}"
+        )
+    share_rates(log, found)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """A log in its file with moved torques; a few blocks of these are remembered."""
+
+    log: StoredLog
+    fair: Fair
+    _blocks: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[type["_Moved"], tuple[object, ...]]:
+        return _Moved, (self.log, self.fair)
+
+    def __call__(self, begin: int, end: int) -> Log:
+        first = begin - self.log.begin
+        last = first + end - begin
+        start = first - first % BLOCK
+        tau = np.concatenate([self._block(b) for b in range(start, last, BLOCK)])
+        return replace(self.log.read(begin, end), tau=tau[first - start : last - start])
+
+    def _block(self, begin: int) -> np.ndarray:
+        found = self._blocks.pop(begin, None)
+        if found is None:
+            found = self.fair.moved(self.log, begin, min(begin + BLOCK, self.log.size))
+        while len(self._blocks) >= KEPT:
+            self._blocks.pop(next(iter(self._blocks)))
+        self._blocks[begin] = found  # the latest one stands last
+        return found

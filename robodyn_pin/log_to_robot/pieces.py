@@ -33,6 +33,7 @@ class Pieces:
     positions: np.ndarray  # (G, n_motors) mean positions: which part of the motion a piece is
     seconds: float  # of the first log's period, or of all of it where the motion does not repeat
     independent: float  # rows that were fitted, those that a filter made alike counted once
+    still: np.ndarray  # (d,) share of the fitted samples in which each coordinate stands still
 
     def deviations(self, values: np.ndarray) -> np.ndarray:
         """Standard deviations (r,) of the estimate `values` (r,)."""
@@ -59,17 +60,19 @@ def in_pieces(
     found = each(partial(_pieces_of, settings.robot, settings.run, wls.base.columns, wls.sigma), items)
     factors = [merge_factors(of_logs) for of_logs in zip(*(factors for factors, *_ in found), strict=True)]
     sums, count = np.sum([x[1] for x in found], axis=0), np.sum([x[2] for x in found], axis=0)
-    seconds = found[0][3]
-    return Pieces(without_each(factors), sums / np.maximum(count, 1)[:, None], seconds, fitted.independent * rows)
+    seconds, still = found[0][3], np.sum([x[4] for x in found], axis=0) / max(count.sum(), 1)
+    positions = sums / np.maximum(count, 1)[:, None]
+    return Pieces(without_each(factors), positions, seconds, fitted.independent * rows, still)
 
 
 def _pieces_of(
     robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, of: tuple[AnyLog, float | None]
-) -> tuple[list[Factor], np.ndarray, np.ndarray, float]:
-    """A log's rows of the base columns by piece, sums (G, n_motors) of its positions, how many samples (G,), and its seconds."""
+) -> tuple[list[Factor], np.ndarray, np.ndarray, float, np.ndarray]:
+    """A log's rows of the base columns by piece, sums (G, n_motors) of its positions, how many samples (G,), its seconds, how many stand still (d,)."""
     log, period = of
     factors = [empty(len(base)) for _ in range(PIECES)]
     sums, count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
+    still = np.zeros(len(robot.coordinates.names))
     job = fitted_rows(robot, run, log)
     piece_of, seconds = cut_up(log, period, run.rows.cut)
     for block in observe(robot, log, run.preparation, [job.filter]):
@@ -77,6 +80,7 @@ def _pieces_of(
         index = block.begin + np.arange(len(W))
         kept = job.label(index, block.rates[block.keep])[:, 0] >= 0
         piece = piece_of(index)
+        still += (np.abs(block.rates[block.keep][kept]) < run.score.still).sum(axis=0)
         rows_of = np.concatenate([W[:, :, base], (measured - known)[:, :, None]], axis=2)
         rows_of /= sigma[:, None]
         q = block.state.q[block.keep] @ robot.motors.S.T
@@ -86,7 +90,7 @@ def _pieces_of(
             factors[g] = fold_rows(factors[g], here[:, :-1], here[:, -1])
             sums[g] += q[chosen].sum(axis=0)
             count[g] += chosen.sum()
-    return factors, sums, count, seconds
+    return factors, sums, count, seconds, still
 
 
 def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

@@ -43,6 +43,7 @@ from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import Check, LogRecord, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
+from robodyn_pin.log_to_robot.standing_still import more_standstill
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
@@ -207,7 +208,7 @@ def estimate(
     noticed = [
         *unused,
         *_remarks(records),
-        *filter(None, (robust, further.missing)),
+        *filter(None, (robust, further.missing, more_standstill(robot, pieces.still, unseen))),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
     ]
@@ -234,11 +235,12 @@ def choose_all(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Pro
     if not run.gravity:
         return fitted
     for _ in range(TURNS):
-        before, lean = fitted.settings.run, fit_gravity(fitted, robot.file.gravity, logs, progress)
+        before, (lean, widen) = fitted.settings.run, fit_gravity(fitted, robot.file.gravity, logs, progress)
         fitted = choose(leaning(robot, lean.gravity), run, logs, progress)
         if fitted.settings.run == before:
             break
-    return replace(fitted, settings=replace(fitted.settings, lean=lean))
+    shaped = fitted.widen
+    return replace(fitted, settings=replace(fitted.settings, lean=lean), widen=lambda estimate: widen(shaped(estimate)))
 
 
 def _records(

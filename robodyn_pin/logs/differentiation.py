@@ -97,6 +97,11 @@ def rates_of(log: AnyLog, preparation: Preparation) -> Rates:
     return known[preparation]
 
 
+def share_rates(log: AnyLog, other: AnyLog) -> None:
+    """Let two logs of the same motion, whose torques differ, share what is found of their rates."""
+    _KNOWN[other] = _KNOWN.setdefault(log, {})
+
+
 # An identification folds the same logs once for each candidate of its settings; logs do not change.
 _KNOWN: WeakKeyDictionary[AnyLog, dict[Preparation, Rates]] = WeakKeyDictionary()
 

@@ -4,7 +4,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run(sections, x, state, way):
+def run_sections(sections, x, state, way):
     """Samples x (N, k), filtered in place, from a state (n, 2, k); way -1: from the last sample to the first."""
     last, columns = len(x) - 1, x.shape[1]
     for i in range(len(x)):

@@ -23,7 +23,7 @@ def _run(sections: np.ndarray, x: np.ndarray, state: np.ndarray, way: int) -> np
     """x (N, k) through the sections from a state (n, 2, k), in time or (way -1) against it."""
     if kernel_choice.chosen(len(x)):
         y, state = (np.require(a, float, ["C", "W"]) for a in (x, state))
-        kernel_choice.kernel("robodyn_pin.logs.filter_kernel").run(sections, y, state, way)
+        kernel_choice.kernel("robodyn_pin.logs.filter_kernel").run_sections(sections, y, state, way)
         return y
     from scipy.signal import sosfilt
 

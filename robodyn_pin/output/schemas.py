@@ -13,6 +13,7 @@ from robodyn_pin.errors import UnknownName
 FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "robot": ("Robot file", ("robot.robot_file.RobotFile",)),
     "run": ("Run file of `identify`", ("log_to_robot.run_file.RunFile",)),
+    "fleet": ("File of `fleet`", ("fleets.fleet_file.FleetFile",)),
     "motion": ("Motion file", ("motions.fourier.FourierMotion", "motions.steps.StepMotion", "motions.sweeps.SweepMotion")),
     "track": ("Settings of `track`", ("online.track_file.TrackFile",)),
     "friction": ("File of `friction`", ("friction_tests.friction_file.FrictionFile",)),

@@ -7,7 +7,7 @@ equal times where the motion is slow.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -23,13 +23,9 @@ class Grading:
 
     ends: tuple[End, End]
 
-    @cached_property
+    @property
     def _sigma(self) -> tuple[Polynomial, ...]:
-        m, n = (ORDER[end] for end in self.ends)
-        slope = Polynomial([0, 1]) ** (m - 1) * Polynomial([1, -1]) ** (n - 1)
-        sigma = slope.integ()
-        sigma = sigma / sigma(1)
-        return sigma, sigma.deriv(1), sigma.deriv(2), sigma.deriv(3)
+        return _polynomials(self.ends)
 
     def at(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return s and its first three derivatives by r, at r (N,)."""
@@ -52,3 +48,13 @@ class Grading:
                 break
             r = following
         return np.where(s == 0, 0.0, np.where(s == 1, 1.0, r))
+
+
+@cache
+def _polynomials(ends: tuple[End, End]) -> tuple[Polynomial, ...]:
+    """sigma and its first three derivatives."""
+    m, n = (ORDER[end] for end in ends)
+    slope = Polynomial([0, 1]) ** (m - 1) * Polynomial([1, -1]) ** (n - 1)
+    sigma = slope.integ()
+    sigma = sigma / sigma(1)
+    return sigma, sigma.deriv(1), sigma.deriv(2), sigma.deriv(3)

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpbtrf, dpbtrs
 
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.planning.objectives import Objective
-from robodyn_pin.planning.search_limits import SearchLimits, Tangents, tangents
+from robodyn_pin.planning.search_limits import SearchLimits, Tangents, slack_tangents
 
 TO_BOUNDARY = 0.97  # share of the way to the nearest limit that a step may take
 BACKTRACKING = 0.6  # factor for a step that does not decrease the barrier function
@@ -126,7 +126,7 @@ def _newton_system(
 ) -> _NewtonSystem | None:
     """None: the matrix is not positive definite, as round-off has it."""
     objective_gradient, bands = objective.derivatives(x)
-    found = tangents(limits, x)
+    found = slack_tangents(limits, x)
     found.scatter_bands(bands, multipliers / slacks, multipliers)
     factor, failed = dpbtrf(bands, lower=1)
     if failed:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_pin.planning.grid import beside_knots
+from robodyn_pin.planning.jerk_profile import JerkProfile
 from robodyn_pin.planning.path_dynamics import JointPath, PathDynamics, point_blocks
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import PerLimit, Rates, Terms, limited_quantities
@@ -48,7 +49,7 @@ class LimitCheck:
 
 
 def check_profile(
-    dynamics: PathDynamics, joint_path: JointPath, limits: Limits, profile: Profile, steps: np.ndarray
+    dynamics: PathDynamics, joint_path: JointPath, limits: Limits, profile: Profile | JerkProfile, steps: np.ndarray
 ) -> LimitCheck:
     """Return the shares of all limits at the points of a joint path, of which the intervals have `steps` (K,) each."""
     K, knots = len(steps), np.append(0, np.cumsum(steps))

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from robodyn_pin.planning.jerk_profile import JerkProfile
 from robodyn_pin.planning.limit_check import LimitCheck
 from robodyn_pin.planning.path_dynamics import Curve, PathDynamics, joint_path_at
 from robodyn_pin.planning.profile import Profile
@@ -34,9 +35,10 @@ class Plan:
     dynamics: PathDynamics
     path: Curve
     limits: Limits
-    profile: Profile
+    profile: Profile | JerkProfile
     terms: Terms  # at the knots of the profile
-    dense: LimitCheck  # of the limits on a grid ten times finer
+    # Of the limits on a grid ten times finer; in closed form at both sides of the knots, where the largest shares are.
+    dense: LimitCheck
     scaling_cost: float  # share of the time by which the whole motion was slowed to keep limits between the knots
     history: tuple[float, ...]  # objective of each iterate, of travel time [s]; all iterates are feasible at the knots
     converged: bool
@@ -79,6 +81,6 @@ class Plan:
 
     def quantities(self, s: np.ndarray) -> np.ndarray:
         """Return all limited quantities (N, m) at s (N,), columns as `labels`, by the inverse dynamics themselves."""
-        rates = self.profile.rates(self.profile.grading.inverse(s))
+        rates = self.profile.rates_at(s)
         joint_path = joint_path_at(self.dynamics, self.path, s, third="jerk" in self.limits.kinds)
         return limited_quantities(self.dynamics, joint_path, self.limits, rates)

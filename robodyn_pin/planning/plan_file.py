@@ -81,9 +81,7 @@ class PlanFile(Strict):
     end_effector: EndEffectorLimits = EndEffectorLimits()
     margins: Margins = Margins()
     without: list[LimitKind] = []  # limits left out
-    reduced: bool = (
-        False  # strut forces by the reduced model of arms with two struts each, not by the full model's multipliers
-    )
+    reduced: bool = False  # strut forces by the reduced model (arms of two struts), not by the full model's multipliers
     ends: tuple[End, End] = ("rest", "rest")  # the speed is zero at both ends; "rest": the acceleration, too
     objective: Literal["time", "speed"] = "time"  # speed: the integral of (ds/dt)^2, Gnad et al. (IRB 360), eq. (43)
     points: Annotated[int, Field(ge=10)] = 300  # number of intervals of the path

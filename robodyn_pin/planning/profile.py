@@ -57,7 +57,11 @@ class Profile:
 
     def z(self, s: np.ndarray) -> np.ndarray:
         """Return (ds/dt)^2 at s (N,)."""
-        return self.rates(self.grading.inverse(s))[0] ** 2
+        return self.rates_at(s)[0] ** 2
+
+    def rates_at(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ds/dt and its first and second derivative by time, at s (N,)."""
+        return self.rates(self.grading.inverse(s))
 
     def at_time(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return s and its first three derivatives by time, at times t (N,) clipped to [0, time]."""

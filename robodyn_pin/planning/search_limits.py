@@ -36,9 +36,7 @@ class SearchLimits:
 
     def blocks(self, flat: np.ndarray) -> list[np.ndarray]:
         """Return the slacks, or what belongs to them, of each part (2 (m + k), P): upper then lower sides, then jerks'."""
-        return [
-            flat[a:b].reshape(shape) for a, b, shape in zip(self._ends, self._ends[1:], self._shapes, strict=False)
-        ]
+        return [flat[a:b].reshape(shape) for a, b, shape in zip(self._ends, self._ends[1:], self._shapes, strict=False)]
 
     def motions(self, x: np.ndarray) -> list[np.ndarray]:
         """Return y, u, w (3, P) of coefficients x (n,), or of a change of them, at the places of each part."""
@@ -77,9 +75,7 @@ class Tangents:
     def change(self, dx: np.ndarray) -> np.ndarray:
         """Return the change of the slacks (c,) for a change of the coefficients (n,)."""
         found, motions = np.empty(self.limits.size), self.limits.motions(dx)
-        parts = zip(
-            self.limits.blocks(found), self.limits.columns, self.slopes, self.bends, motions, strict=True
-        )
+        parts = zip(self.limits.blocks(found), self.limits.columns, self.slopes, self.bends, motions, strict=True)
         for out, of, slope, bend, (y, u, w) in parts:
             m, k = len(slope), of.jerk.shape[1]
             value = slope * y
@@ -134,7 +130,7 @@ class Tangents:
             part.scatter_bands(bands, local)
 
 
-def tangents(limits: SearchLimits, x: np.ndarray) -> Tangents:
+def slack_tangents(limits: SearchLimits, x: np.ndarray) -> Tangents:
     """Return the tangents of the slacks at coefficients x (n,)."""
     ys, slopes, bends = [], [], []
     for of, (y, _, _) in zip(limits.columns, limits.motions(x), strict=True):
@@ -157,9 +153,7 @@ def _joined(constraints: Sequence[ConstraintSet]) -> list[ConstraintSet]:
         intervals = [np.arange(part.space.intervals)[part.intervals] for part in parts]
         places = [np.broadcast_to(part.place, k.shape) for part, k in zip(parts, intervals, strict=True)]
         rows = LimitRows(*(np.concatenate(x) for x in zip(*(vars(part.rows).values() for part in parts), strict=True)))
-        joined.append(
-            replace(parts[0], intervals=np.concatenate(intervals), place=np.concatenate(places), rows=rows)
-        )
+        joined.append(replace(parts[0], intervals=np.concatenate(intervals), place=np.concatenate(places), rows=rows))
     return joined
 
 

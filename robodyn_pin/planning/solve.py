@@ -20,6 +20,7 @@ from robodyn_pin.planning.objectives import objective_of
 from robodyn_pin.planning.parabolas import SplineSpace
 from robodyn_pin.planning.path_dynamics import Curve, InverseDynamics
 from robodyn_pin.planning.plan import Plan
+from robodyn_pin.planning.point_to_point import point_to_point
 from robodyn_pin.planning.problem import DENSE, Problem, path_dynamics
 from robodyn_pin.planning.profile import Profile
 from robodyn_pin.planning.terms import Terms
@@ -74,13 +75,15 @@ def fastest(
     if limits.kinds <= {"position"}:
         raise RobodynError(NO_LIMIT)
     smooth = "jerk" in limits.kinds
-    grading = Grading(ends if smooth else ("free", "free"))
+    grading = Grading((ends[0], ends[1]) if smooth else ("free", "free"))
     problem = Problem(
         path_dynamics(robot, limits, reduced), path, limits, grading, SplineSpace(points, 1 if smooth else 0)
     )
     problem.check_limits()
     problem.check_singular()
     problem.check_standstill()
+    if objective == "time" and (plan := point_to_point(problem)) is not None:
+        return plan
     refused: InfeasiblePlan | None = None
     for attempt, grid in _attempts(problem):
         try:

@@ -34,7 +34,7 @@ class Bearing(NamedTuple):
         return found
 
 
-def bearing(model: pin.Model, closures: Sequence[Closure | Coupling], name: str) -> Bearing:
+def bearing_of(model: pin.Model, closures: Sequence[Closure | Coupling], name: str) -> Bearing:
     """The bearing of a joint that turns, by name."""
     own, tree = model.getJointId(name), pin.Model()
     tree.gravity = model.gravity

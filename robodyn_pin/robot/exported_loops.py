@@ -101,21 +101,21 @@ class Driven:
     joints: tuple[str, ...]
     why: str
     gear: dict[str, float]
+    unread: str = ""  # a ratio that is no number
 
 
 def driven_joints(urdf: str, joints: list[str]) -> Driven | None:
     """Return the joints that transmissions, ros2_control or their names say are driven; None where nothing does."""
     root = ET.fromstring(urdf)
     found: dict[str, float] = {}
-    why = "those with a <transmission>"
+    unread = ""
     for part in root.findall("transmission"):
         said = (part.findtext(".//mechanicalReduction") or "").strip()
         ratio = parsed(said) if said else 1.0
-        if ratio is None:  # the name of a macro that was not expanded
-            why = f"those with a <transmission>; {said!r} for <mechanicalReduction> is no number, left out: give 'gear' of the run file"
+        unread = said if ratio is None else unread  # the name of a macro that was not expanded
         found |= {str(j.get("name")): ratio or 1.0 for j in part.findall("joint") if j.get("name") in joints}
     if found:
-        return Driven(tuple(found), why, {j: r for j, r in found.items() if r != 1.0})
+        return Driven(tuple(found), "those with a <transmission>", {j: r for j, r in found.items() if r != 1.0}, unread)
     commanded = [
         str(joint.get("name"))
         for joint in root.iterfind("ros2_control/joint")

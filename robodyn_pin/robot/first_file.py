@@ -142,6 +142,10 @@ def _motors(
     elif driven is not None:
         changes["motors"] = list(driven.joints)
         notes.beside["motors"] = driven.why
+        if driven.unread:
+            notes.assumed.append(
+                f"no gear at motors whose <mechanicalReduction> is no number ({driven.unread!r}): write 'gear' into the run file"
+            )
     elif freedom == model.nv or (given is not None and len(given) == freedom):
         changes["motors"] = list(given or joints)
         notes.beside["motors"] = "every joint that moves by itself; take out those without a motor"
@@ -152,7 +156,7 @@ def _motors(
         notes.beside["motors"] = (
             f"assumed: {freedom} joints nearest to the base that determine the motion; nothing in the file says it"
         )
-        notes.assumed.append("which joints have motors")
+        notes.assumed.append(f"which joints have motors: {', '.join(changes['motors'])}")
     motors = changes["motors"]
     if len(motors) != freedom:
         named = [m if isinstance(m, str) else m.name for m in motors]

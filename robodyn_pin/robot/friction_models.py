@@ -173,6 +173,8 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
             columns = [_lever_spring(spec, x)]
         case "polynomial":
             columns = [x**k for k in range(len(coefficient_names(spec)))]
+    if len(columns) == 1:
+        return np.array(columns[0])[..., None]  # for one sample, stacking takes longer than most models
     return np.stack(columns, axis=-1)
 
 

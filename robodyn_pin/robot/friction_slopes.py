@@ -55,7 +55,13 @@ def motion_slopes(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarr
 
 
 def _over_places(
-    spec: EffortSpec, x: np.ndarray, xd: np.ndarray, sign: np.ndarray, rise: np.ndarray, by_x: np.ndarray, by_xd: np.ndarray
+    spec: EffortSpec,
+    x: np.ndarray,
+    xd: np.ndarray,
+    sign: np.ndarray,
+    rise: np.ndarray,
+    by_x: np.ndarray,
+    by_xd: np.ndarray,
 ) -> None:
     places = np.array(spec.places or [])
     hats = np.stack([np.interp(x, places, one) for one in np.eye(len(places))], axis=-1)

@@ -17,7 +17,7 @@ from robodyn_pin.closures.singularity import smallest_singular_values
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.axes import Axes, joint_index, resolve_axes
-from robodyn_pin.robot.bearing import Bearing, bearing
+from robodyn_pin.robot.bearing import Bearing, bearing_of
 from robodyn_pin.robot.bearing_axes import check_bearing, check_carriers
 from robodyn_pin.robot.effort_patterns import each_of
 from robodyn_pin.robot.efforts import Effort, Stack, resolve_effort, stacks
@@ -255,7 +255,7 @@ class Robot:
     def bearings(self) -> Mapping[str, Bearing]:
         """Return the joints in whose bearings friction grows with the force along the axis, each with a tree that can give way there."""
         named = [name for e in self.efforts if e.spec.bearing is not None for name in e.carriers]
-        return {name: bearing(self.model, self.loops.closures, name) for name in named}
+        return {name: bearing_of(self.model, self.loops.closures, name) for name in named}
 
     @property
     def redundancy(self) -> int:

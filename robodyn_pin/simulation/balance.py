@@ -6,10 +6,11 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import state_energy, tree_efforts
 from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
-from robodyn_pin.robot.friction_models import RUBBING
+from robodyn_pin.robot.friction_models import MEMORY, RUBBING
 from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.robot.stops import run_stops
 from robodyn_pin.simulation.closed_loop import Tracking
-from robodyn_pin.simulation.sticking import SLOWEST, sticking
+from robodyn_pin.simulation.sticking import SLOWEST, Stops, sticking
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Balance:
     motors: np.ndarray  # (N,) work of the motors
     disturbance: np.ndarray  # (N,) work of the disturbing torques
     friction: np.ndarray  # (N,) what friction took; never falls
-    other: np.ndarray  # (N,) what springs, offsets and cogging took
+    other: np.ndarray  # (N,) what springs, offsets and cogging took, and stops of friction that remembers hold
     axes: tuple[str, ...]  # (A,) on which friction acts
     stuck: np.ndarray  # (N, A) which of them stood still
     brought: np.ndarray  # (N,) energy that a load had when it came on
@@ -60,24 +61,37 @@ def _of_stage(robot: Robot, found: Tracking) -> Balance:
     middle = robot.state(found.joints[:-1] + moved / 2, moved / h @ S.T, np.diff(found.rates, axis=0) / h @ S.T)
     lost = _of(robot, True, replace(with_loads(robot, middle), v=moved / h))
     stored = _of(robot, False, at)
-    driven = moved @ robot.motors.S.T
+    driven, apart = moved @ robot.motors.S.T, sticking(robot)
+    slid, stretched = _remembered(apart.stops, found.joints)
     works = (
-        found.tau[:-1] * driven,
-        found.disturbance[:-1] * driven,
-        lost * moved,
-        (stored[:-1] + stored[1:]) / 2 * moved,
+        (found.tau[:-1] * driven).sum(axis=1),
+        (found.disturbance[:-1] * driven).sum(axis=1),
+        (lost * moved).sum(axis=1) + slid,
+        ((stored[:-1] + stored[1:]) / 2 * moved).sum(axis=1) + stretched,
     )
-    motors, disturbance, friction, other = (np.r_[0.0, x.sum(axis=1).cumsum()] for x in works)
+    motors, disturbance, friction, other = (np.r_[0.0, x.cumsum()] for x in works)
     sprung = {row.tobytes() for e in robot.efforts if e.spec.model == "spring" for row in e.rows}
-    rows = np.array([row for row in sticking(robot).rows if row.tobytes() not in sprung]).reshape(-1, robot.model.nv)
+    rubbing = [row for row in np.concatenate([apart.rows, apart.stops.rows]) if row.tobytes() not in sprung]
+    rows = np.unique(np.array(rubbing).reshape(-1, robot.model.nv), axis=0)
     names, still = tuple(_name(robot, row) for row in rows), np.abs(found.rates @ rows.T) <= SLOWEST
     kinetic, potential = state_energy(robot, at)
     return Balance(kinetic + potential, motors, disturbance, friction, other, names, still, np.zeros(len(found.t)))
 
 
+def _remembered(stops: Stops, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the stops lost by sliding, and what they stored, from each of N samples (N, nv) to the next (N - 1,) [J]."""
+    x = q @ stops.rows.T
+    z = run_stops(x, stops.radius, 0 * x[0], x[0])
+    pulled = (stops.stiffness * (z[:-1] + z[1:]) / 2 * np.diff(x, axis=0)).sum(axis=1)
+    stored = np.diff((stops.stiffness / 2 * z**2).sum(axis=1))
+    return pulled - stored, stored
+
+
 def _of(robot: Robot, rubbing: bool, state: State) -> np.ndarray:
     """Efforts in the tree (N, nv) of friction alone, or of all the rest but bodies and rotors."""
-    efforts = (e for e in robot.efforts if e.spec.model != "armature" and (e.spec.model in RUBBING) == rubbing)
+    efforts = (
+        e for e in robot.efforts if e.spec.model not in ("armature", MEMORY) and (e.spec.model in RUBBING) == rubbing
+    )
     part = replace(robot, efforts=tuple(efforts))
     return tree_efforts(part, state) - body_efforts(part, state)
 

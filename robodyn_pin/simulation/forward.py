@@ -50,9 +50,7 @@ def roll_out(
     return Trajectory(t, positions, rates, joints, scheme.why)
 
 
-def _diverged(
-    robot: Robot, last: Moment, between: tuple[float, float], error: RobodynError
-) -> str:
+def _diverged(robot: Robot, last: Moment, between: tuple[float, float], error: RobodynError) -> str:
     """How the motion was lost, where it was last and how fast."""
     fastest = int(np.abs(last.cd).argmax())
     name = robot.coordinates.names[fastest]

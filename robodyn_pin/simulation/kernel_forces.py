@@ -47,7 +47,7 @@ def new_desk(m: Machine):
 
 
 @compiled
-def close(m: Machine, desk: Desk, c, q):
+def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
         return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, desk.newton)
@@ -70,8 +70,8 @@ def pose(m: Machine, desk: Desk, q):
         tangent(m.loops, m.S, legs, T)
     else:
         T[:] = m.inverse
-    through(m.rows, T, desk.J)
-    through(m.motors, T, desk.B)
+    along_rows(m.rows, T, desk.J)
+    along_rows(m.motors, T, desk.B)
     body_motions(m.tree, at.s, T, desk.X)
     M[:] = 0.0
     for j in range(1, len(m.tree.parent)):
@@ -84,7 +84,7 @@ def pose(m: Machine, desk: Desk, q):
 
 
 @inlined
-def through(rows, T, out):
+def along_rows(rows, T, out):
     """out = rows T, most of which is zero."""
     for i in range(len(rows)):
         out[i] = 0.0
@@ -165,7 +165,7 @@ def asked(m: Machine, desk: Desk, q, cdd, tanh, out):
         for j in range(len(desk.tau)):
             out[k] += T[j, k] * desk.tau[j]
     if tanh:
-        loads(m, desk)
+        take_loads(m, desk)
     for e in range(0 if tanh else curves.rubbing, len(curves.model)):
         i = curves.axis[e]
         x = curves.shift[e]
@@ -195,7 +195,7 @@ def accelerate(desk: Desk, cdd):
 
 
 @compiled
-def loads(m: Machine, desk: Desk):
+def take_loads(m: Machine, desk: Desk):
     """What friction grows with, after `move` with the accelerations of the desk."""
     curves, bearing = m.curves, False
     for e in range(curves.rubbing):
@@ -227,7 +227,9 @@ def rub_inside(m: Machine, desk: Desk, out):
             e = m.balls.curve[i]
             f = curve(m.turning, e, 0.0, speed, np.tanh(speed / m.turning.width[e])) / speed
             for k in range(len(out)):
-                out[k] += f * (w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5]))
+                out[k] += f * (
+                    w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5])
+                )
 
 
 @inlined
@@ -246,10 +248,10 @@ def pushed(m: Machine, desk: Desk, out):
 @compiled
 def curve(c: Curves, e, x, xd, sign):
     """Effort number e at x, x', `sign` the change of sign of its friction: what friction_models.basis does."""
-    model, v, points, n = c.model[e], c.values[e], c.points[e], c.count[e]
+    model, v, points, n = c.model[e], c.values[e], c.points[e], c.points_used[e]
     if model == VISCOUS:
         return v[0] * xd
-    if model == COULOMB or model == LOAD:
+    if model in (COULOMB, LOAD):
         return v[0] * sign
     if model == STRIBECK:
         ratio = xd / c.speed[e]

@@ -10,13 +10,13 @@ from robodyn_pin.simulation.kernel_forces import (
     accelerate,
     add_outer,
     asked,
-    close,
     curve,
-    loads,
     move,
     new_desk,
+    onto_loops,
     pose,
     rates,
+    take_loads,
 )  # fmt: skip
 from robodyn_pin.simulation.machine import NO_LOAD, Machine
 from robodyn_pin.simulation.sticking import ROUNDS, SETTLED, SLOWEST
@@ -25,7 +25,7 @@ bounded = compiled(plain_bounded)
 
 
 @compiled
-def turn(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
+def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
     """As `Sticking.step`, its end left out: fill `after` (d,) under motor torques tau (n,).
 
     Args:
@@ -38,7 +38,7 @@ def turn(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
 @inlined
 def middle(m: Machine, desk: Desk, q, c, cd, h):
     goal = c + h / 2 * cd
-    return close(m, desk, goal, q) and pose(m, desk, q)
+    return onto_loops(m, desk, goal, q) and pose(m, desk, q)
 
 
 @compiled
@@ -83,7 +83,10 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
             for r in range(d):
                 begin += h * h * k / 4 * row[r] * cd[r]
             K[i, d + s], y[d + s] = ease, ease * begin
-            high[i], low[i] = h * (k * stretch[s] + m.stops.strength[s]) / 2, h * (k * stretch[s] - m.stops.strength[s]) / 2
+            high[i], low[i] = (
+                h * (k * stretch[s] + m.stops.strength[s]) / 2,
+                h * (k * stretch[s] - m.stops.strength[s]) / 2,
+            )
             p[i], free[i] = min(max(begin, low[i]), high[i]), k > 0
         bounded(K, y, low, high, p, free)
         held = 0
@@ -113,7 +116,7 @@ def rub(m: Machine, desk: Desk, q, cdd, h, low, high, D):
         if curves.load[e, 0] != NO_LOAD:
             accelerate(desk, cdd)
             move(m.tree, desk.v, desk.a, desk.newton.at)
-            loads(m, desk)
+            take_loads(m, desk)
             break
     for e in range(curves.rubbing):
         i = curves.axis[e]
@@ -181,7 +184,7 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
     for j in range(len(q)):  # a first guess
         for k in range(len(c)):
             at[j] += h / 2 * desk.T[j, k] * mean[k]
-    if not close(m, desk, c, at):
+    if not onto_loops(m, desk, c, at):
         return False
     slide(m, q, at, stretch)
     q[:] = at
@@ -191,14 +194,14 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
 @compiled
 def land(m: Machine, before, q, c, stretch):
     """Close q (nv,), which is near, at c (d,), and let the stops follow from q before the step (nv,); whether it closes."""
-    if not close(m, new_desk(m), c, q):
+    if not onto_loops(m, new_desk(m), c, q):
         return False
     slide(m, before, q, stretch)
     return True
 
 
 @compiled
-def accelerations(m: Machine, q, c, cd, tau, cdd):
+def falling_sample(m: Machine, q, c, cd, tau, cdd):
     """As `dynamics.equations.forward_dynamics`, of one sample: c'' (d,) into cdd, q (nv,) from near onto the loops; whether that went well."""
     desk = new_desk(m)
     return fall(m, desk, q, c, cd, tau, cdd)
@@ -206,7 +209,7 @@ def accelerations(m: Machine, q, c, cd, tau, cdd):
 
 @compiled
 def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
-    if not (close(m, desk, c, q) and pose(m, desk, q)):
+    if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
     rates(m, desk, cd)
     needs, bearing = np.zeros(len(cd)), False
@@ -229,7 +232,7 @@ def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
 
 
 @compiled
-def runge_kutta(m: Machine, q, c, cd, h, tau):
+def hold_smooth(m: Machine, q, c, cd, h, tau):
     """A step of order 4 under constant torques tau (n,), all of q, c and c' in place; whether that went well."""
     desk, d = new_desk(m), len(c)
     at, a1, a2, a3, a4 = q.copy(), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
@@ -246,7 +249,7 @@ def runge_kutta(m: Machine, q, c, cd, h, tau):
         return False
     c += h / 6 * (cd + 2 * v2 + 2 * v3 + v4)
     cd += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-    if not close(m, desk, c, at):
+    if not onto_loops(m, desk, c, at):
         return False
     q[:] = at
     return True

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.dynamics.rigid_loads import body_parameters, borne_bodies
 from robodyn_pin.robot.bearing_axes import bearer
@@ -30,7 +31,7 @@ class Curves(NamedTuple):
     speed: np.ndarray  # (E,)
     values: np.ndarray  # (E, k) coefficients
     points: np.ndarray  # (E, k) places, waves, or what a spring's ends are
-    count: np.ndarray  # (E,) how many of these, or powers
+    points_used: np.ndarray  # (E,) how many of these, or powers
     each_way: np.ndarray  # (E,)
     load: np.ndarray  # (E, 2) NO_LOAD, OF_MOTOR or OF_JOINT, and which
     gear: np.ndarray  # (E,) of the axis against that
@@ -44,7 +45,7 @@ class Balls(NamedTuple):
     b: np.ndarray  # (B,)
 
 
-class Stops(NamedTuple):
+class StopTable(NamedTuple):
     """Springs that slide, m of them (robot/stops.py)."""
 
     axis: np.ndarray  # (m,) row of `Machine.rows`
@@ -77,7 +78,7 @@ class Machine(NamedTuple):
     curves: Curves  # along them
     turning: Curves  # of `balls`
     balls: Balls
-    stops: Stops
+    stops: StopTable
     push: Push
 
 
@@ -104,7 +105,9 @@ def machine_of(robot: Robot, axes: np.ndarray, wrench: Wrench | None = None) -> 
         return int((rows == row).all(axis=1).argmax())
 
     rubbing = sum(e.spec.model in RUBBING for e, _, _ in along)
-    curves = _curves(robot, rows, [e for e, _, _ in along], [place(row) for _, row, _ in along], [x for *_, x in along], rubbing)
+    curves = _curves(
+        robot, rows, [e for e, _, _ in along], [place(row) for _, row, _ in along], [x for *_, x in along], rubbing
+    )
     inside = [(e, name) for e in efforts for name in e.closures]
     turning = _curves(robot, rows, [e for e, _ in inside], [0] * len(inside), [0.0] * len(inside), len(inside))
     members = [_members(robot, name) for _, name in inside]
@@ -115,10 +118,13 @@ def machine_of(robot: Robot, axes: np.ndarray, wrench: Wrench | None = None) -> 
     ]  # fmt: skip
     axis, radius, strength = np.array(stops).reshape(-1, 3).T
     open_chain = robot.loops.size == 0
+    inverse = np.linalg.inv(S) if open_chain else np.zeros((nv, len(S)))
+    ready = _floats(S, robot.coordinates.offset, inverse, robot.model.gravity.linear, body_parameters(robot))
+    further = _floats(borne_bodies(robot, True), robot.motors.S, rows, radius, strength)
     return Machine(
-        *compiled, not open_chain, *_floats(S, robot.coordinates.offset, np.linalg.inv(S) if open_chain else np.zeros((nv, len(S)))),
-        *_floats(robot.model.gravity.linear, body_parameters(robot), borne_bodies(robot, True), robot.motors.S, rows),
-        curves, turning, balls, Stops(axis.astype(np.int64), *_floats(radius, strength)), _push(robot, wrench),
+        tree=compiled[0], loops=compiled[1], closed=not open_chain, S=ready[0], offset=ready[1], inverse=ready[2], gravity=ready[3],
+        bodies=ready[4], borne=further[0], motors=further[1], rows=further[2], curves=curves, turning=turning, balls=balls,
+        stops=StopTable(axis.astype(np.int64), further[3], further[4]), push=_push(robot, wrench),
     )  # fmt: skip
 
 
@@ -131,15 +137,17 @@ def _curves(
 ) -> Curves:
     points = [_points(e) for e in efforts]
     longest = max([5, *(len(e.initial) for e in efforts), *(len(p) for p in points)])
+    E = len(efforts)
     table = Curves(
-        rubbing, *(np.array(x, np.int64) for x in ([CODES.index(e.spec.model) for e in efforts], places)), np.array(shifts, float),
-        *(np.array([getattr(e.spec, name) or default for e in efforts], float) for name, default in (("width", WIDTH), ("speed", 1.0))),
-        *np.zeros((2, len(efforts), longest)), np.zeros(len(efforts), np.int64),
-        np.array([e.spec.each_way for e in efforts], bool), np.zeros((len(efforts), 2), np.int64), np.ones(len(efforts)),
+        rubbing=rubbing, model=np.array([CODES.index(e.spec.model) for e in efforts], np.int64), axis=np.array(places, np.int64),
+        shift=np.array(shifts, float), width=np.array([e.spec.width or WIDTH for e in efforts], float),
+        speed=np.array([e.spec.speed or 1.0 for e in efforts], float), values=np.zeros((E, longest)), points=np.zeros((E, longest)),
+        points_used=np.zeros(E, np.int64), each_way=np.array([e.spec.each_way for e in efforts], bool),
+        load=np.zeros((E, 2), np.int64), gear=np.ones(E),
     )  # fmt: skip
     for i, (effort, own) in enumerate(zip(efforts, points, strict=True)):
         table.values[i, : len(effort.initial)], table.points[i, : len(own)] = effort.initial, own
-        table.count[i] = len(effort.initial) if effort.spec.model == "polynomial" else len(own)
+        table.points_used[i] = len(effort.initial) if effort.spec.model == "polynomial" else len(own)
         if effort.bears:
             said = bearer(rows[places[i]], robot.motors, len(robot.coordinates.names), robot.loops)
             assert said is not None  # checked when the robot was built
@@ -164,7 +172,7 @@ def _points(effort: Effort) -> list[float]:
 
 def _members(robot: Robot, name: str) -> tuple[int, int]:
     """The joints that carry the two frames of a closure."""
-    closure = next(c for c in robot.loops.closures if c.name == name)
+    closure = next(c for c in robot.loops.closures if c.name == name and isinstance(c, Closure))
     a, b = (robot.model.frames[robot.model.getFrameId(frame)] for frame in (closure.frame_a, closure.frame_b))
     return int(a.parentJoint), int(b.parentJoint)
 

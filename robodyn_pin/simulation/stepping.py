@@ -16,7 +16,9 @@ from robodyn_pin.simulation.sticking import SETTLED
 
 KERNEL = "robodyn_pin.simulation.kernel_step"
 
-Function = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # t, c (d,), c' (d,) -> torques (n,) or accelerations (d,)
+Function = Callable[
+    [float, np.ndarray, np.ndarray], np.ndarray
+]  # t, c (d,), c' (d,) -> torques (n,) or accelerations (d,)
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,14 @@ class Stepper:
         if self.machine is not None:
             kernel, after = kernel_choice.kernel(KERNEL), _copied(at)
             if self.scheme.sticking is None:
-                fine = all(kernel.runge_kutta(self.machine, after.q, after.c, after.cd, part, tau) for _ in range(steps))
+                fine = all(
+                    kernel.hold_smooth(self.machine, after.q, after.c, after.cd, part, tau) for _ in range(steps)
+                )
             else:
                 turns = self.scheme.sticking.turns
-                fine = kernel.hold(self.machine, self.rubbing, after.q, after.c, after.cd, after.stretch, part, steps, tau, turns)
+                fine = kernel.hold(
+                    self.machine, self.rubbing, after.q, after.c, after.cd, after.stretch, part, steps, tau, turns
+                )
             if fine:
                 return after
         for _ in range(steps):
@@ -100,7 +106,9 @@ class Stepper:
 
     def _falling(self, torque: Function, near: np.ndarray, t: float, c: np.ndarray, cd: np.ndarray) -> np.ndarray:
         """Accelerations (d,)."""
-        return forward_dynamics(self.scheme.robot, c[None], cd[None], torque(t, c, cd)[None], self.scheme.wrench, near)[0]
+        return forward_dynamics(self.scheme.robot, c[None], cd[None], torque(t, c, cd)[None], self.scheme.wrench, near)[
+            0
+        ]
 
     def _compiled(self, at: Moment, t: float, h: float, torque: Function) -> Moment | None:
         """None where the kernels do not find the way."""
@@ -110,7 +118,7 @@ class Stepper:
 
             def falling(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
                 cdd = np.empty_like(x)
-                return cdd if kernel.accelerations(machine, q, x, v, torque(time, x, v), cdd) else np.nan * cdd
+                return cdd if kernel.falling_sample(machine, q, x, v, torque(time, x, v), cdd) else np.nan * cdd
 
             c, cd = runge_kutta(falling, t, at.c, at.cd, h)
             fine = bool(np.isfinite(c).all() and np.isfinite(cd).all())
@@ -118,7 +126,7 @@ class Stepper:
             middle, mean, after = at.c + h / 2 * at.cd, at.cd.copy(), at.cd.copy()
             for turn in range(apart.turns):
                 last, tau = after.copy(), torque(t + h / 2, middle, mean)
-                if not kernel.turn(machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1):
+                if not kernel.turn_once(machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1):
                     return None
                 if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                     break

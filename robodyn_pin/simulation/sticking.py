@@ -77,7 +77,9 @@ class Sticking:
     rows: np.ndarray  # (A, nv) the axes
     rubs: tuple[Rub, ...]
     stops: Stops
-    springs: tuple[np.ndarray, np.ndarray]  # rows (s, nv) of linear springs, which stay with the rest, and stiffnesses (s,)
+    springs: tuple[
+        np.ndarray, np.ndarray
+    ]  # rows (s, nv) of linear springs, which stay with the rest, and stiffnesses (s,)
 
     @property
     def turns(self) -> int:
@@ -118,7 +120,9 @@ class Sticking:
     def _memory(self, T: np.ndarray, cd: np.ndarray, h: float, stretch: np.ndarray) -> "Memory":
         J, k, r = self.stops.rows @ T, self.stops.stiffness, self.stops.radius
         stiff = h**2 * k / 4
-        return Memory(J, stiff, h * k * stretch + stiff * (J @ cd), h * k / 2 * (stretch - r), h * k / 2 * (stretch + r))
+        return Memory(
+            J, stiff, h * k * stretch + stiff * (J @ cd), h * k / 2 * (stretch - r), h * k / 2 * (stretch + r)
+        )
 
     def _friction(
         self, q: np.ndarray, loads: Mapping[bytes, np.ndarray] | None, xd: np.ndarray
@@ -165,7 +169,12 @@ def sticking(robot: Robot) -> Sticking:
 
 
 def _stops(nv: int, remembering: list[Effort]) -> Stops:
-    each = [(row, radius, strength) for e in remembering for row in e.rows for radius, strength in zip(e.radii, e.initial, strict=True)]
+    each = [
+        (row, radius, strength)
+        for e in remembering
+        for row in e.rows
+        for radius, strength in zip(e.radii, e.initial, strict=True)
+    ]
     radius, strength = np.array([x for _, *x in each]).reshape(-1, 2).T
     return Stops(np.array([row for row, *_ in each]).reshape(-1, nv), radius, strength / radius)
 

@@ -132,3 +132,39 @@ def test_ctrl_c_ends_a_decomposition_that_takes_minutes(tmp_path):
     assert (process.returncode, rest) == (130, "")
     assert said == "robodyn: interrupted; nothing was written, and what was there before is unchanged\n"
     assert names(tmp_path) == set()
+
+
+READ_ONLY = """mount --make-rprivate / && mount --bind / / && mount -o remount,ro,bind / || exit 77
+for place in /tmp /var/tmp /dev/shm "$1" "$(dirname "$2")"; do mountpoint -q "$place" && mount -o remount,ro,bind "$place"; done
+touch "$1/x" 2>/dev/null && exit 77
+cd / && exec "$2" -c "$3"
+"""
+BATCH = """
+import numpy as np
+import robodyn_pin as rp
+robot = rp.load("irb360")
+still = np.zeros((64, 4))
+c = robot.coordinates.S @ robot.home + robot.coordinates.offset + still
+print(np.abs(rp.inverse_dynamics(robot, c, still, still)).max())
+"""
+
+
+def test_where_nothing_can_be_written_pinocchio_computes_and_one_line_says_so(tmp_path):
+    """A file system that is read-only to root, too: mode bits are not."""
+    environment = os.environ | {
+        "HOME": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path / "none"),
+        "TMPDIR": str(tmp_path),
+    }
+    command = ["unshare", "-m", "sh", "-c", READ_ONLY, "sh", tmp_path, sys.executable, BATCH]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError:
+        pytest.skip("there is no 'unshare' here")
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("mounting file systems is not allowed here")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "Pinocchio computes" in done.stderr
+    plain = subprocess.run([sys.executable, "-c", BATCH], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(float(plain.stdout), rel=1e-9)

@@ -1,6 +1,7 @@
 """Friction that grows with the force along a strut or a bearing: a truss and a turntable by hand, the reactions of loops, both paths."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ from test_load_friction import refused_by_everyone, with_efforts
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
+from robodyn_pin.dynamics.derivatives import asked_of
 from robodyn_pin.dynamics.equations import forward_dynamics
 from robodyn_pin.dynamics.multipliers import Loads, reactions
 from robodyn_pin.dynamics.regressor import columns, regressor, state_regressor
 from robodyn_pin.dynamics.rigid_loads import with_loads
-from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.robot.payload import carrying
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.simulation.sticking import sticking
 
 G, WIDTH = 9.81, 0.05
@@ -149,12 +151,18 @@ def test_friction_sticks_by_the_force_in_the_prop():
     holds = 0.03 * PROP / 0.24
     apart, rest = sticking(robot), np.zeros(1)
     for factor, sticks in ((0.9, True), (1.2, False)):
-        push = np.array([PROP + factor * holds])
+        push = np.array([PROP + factor * holds]) @ robot.motors.S
         c, cd = rest, rest
         for _ in range(20):
-            c, cd, stuck = apart.step(c, cd, 1e-3, lambda state, _: push @ robot.motors.S @ state.T[0], robot.home)  # noqa: B023
+            drive = partial(along_coordinates, push)
+            c, cd, stuck = apart.step(c, cd, 1e-3, drive, robot.home, np.zeros(0))
         assert bool(stuck.all()) == sticks
         assert (abs(cd[0]) < 1e-9) == sticks
+
+
+def along_coordinates(push: np.ndarray, state: State, _: np.ndarray) -> np.ndarray:
+    """Efforts of the tree's joints (nv,) along the coordinates."""
+    return push @ state.T[0]
 
 
 def test_what_the_bodies_do_not_determine_is_refused():
@@ -184,6 +192,14 @@ def test_what_the_bodies_do_not_determine_is_refused():
 def irb360_with_a_strut_in_the_air(robot: Robot) -> Robot:
     struts = robot.file.struts | {"loose": ("strut_1a_elbow", "strut_1a_elbow")}
     return replace(robot, file=robot.file.model_copy(update={"struts": struts}))
+
+
+def test_derivatives_refuse_it_in_a_sentence():
+    robot = with_efforts(rp.load("irb360"), axial("phi1", strut="strut_1a"))
+    with pytest.raises(
+        RobodynError, match="'phi1' grows with the force along strut 'strut_1a', of which there are no derivatives"
+    ):
+        asked_of(robot, robot.close(*motions(robot, size=0.05)))
 
 
 def test_plan_track_and_excite_refuse_it_in_a_sentence(tmp_path: Path):

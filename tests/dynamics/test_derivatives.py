@@ -4,15 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_kinds import mechanism
+from test_kinds import DIRECTIONS, mechanism
 
 import robodyn_pin as rp
 from robodyn_pin.closures.bends import bends
 from robodyn_pin.closures.kernel_choice import forced
-from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.derivatives import Derivatives
+from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.multipliers import Loads
-from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.dynamics.regressor import columns, known_efforts
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.closed_twin import twin_of
 from robodyn_pin.exporting.functions import function_of
@@ -23,6 +23,29 @@ from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.urdf import catalogue
 
 PATHS = ("kernel", "pinocchio")
+
+
+def bars(kind: str) -> Robot:
+    """A four-bar in a plane: its coupler a rod without mass, or its fourth pin in the tree and the last link welded to the base."""
+    parts, parent = ['<robot name="bars"><link name="base"/>'], "base"
+    chain = [("a", "base", "0 0 0"), ("b", "a", "0.3 0 0"), ("c", "b", "0.5 0 0"), ("d", "c", "0.4 0 0")]
+    pairs = [("a", "base", "0 0 0"), ("c", "base", "0.6 0 0")] if kind == "rod" else chain
+    for name, parent, at in pairs:
+        parts.append(
+            f'<link name="{name}"><inertial><origin xyz="0.1 0.05 0"/><mass value="1.5"/><inertia ixx="0.1" iyy="0.1" izz="0.12" ixy="0" '
+            f'ixz="0" iyz="0"/></inertial></link><joint name="j_{name}" type="revolute"><parent link="{parent}"/><child link="{name}"/>'
+            f'<origin xyz="{at}"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="99" velocity="99"/></joint>'
+        )
+    if kind == "rod":
+        closure = {"between": ["a", "c"], "at": [[0.3, 0, 0], [0.4, 0, 0]], "length": 0.5}
+        home = {"j_a": 1.2, "j_c": 1.4}
+    else:
+        closure, home = (
+            {"between": ["base", "d"], "at": [[0.6, 0, 0], [0, 0, 0]]},
+            {"j_a": 1.2, "j_b": -0.9, "j_c": -1.6, "j_d": 1.3},
+        )
+    spec = {"urdf": "p.urdf", "motors": ["j_a"], "home": home, "closures": [{"name": "shut", "kind": kind} | closure]}
+    return build("bars", RobotFile.model_validate(spec), "".join([*parts, "</robot>"]), Path("p.urdf"))
 
 
 def states(robot: Robot, n: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,29 +129,39 @@ def test_accelerations_answer_what_the_torques_ask(name):
     robot = rp.load(name)
     c, cd, cdd = states(robot)
     tau = rp.inverse_dynamics(robot, c, cd, cdd)
-    asked, found = rp.inverse_dynamics_derivatives(robot, c, cd, cdd), rp.forward_dynamics_derivatives(robot, c, cd, tau)
+    asked, found = (
+        rp.inverse_dynamics_derivatives(robot, c, cd, cdd),
+        rp.forward_dynamics_derivatives(robot, c, cd, tau),
+    )
     np.testing.assert_allclose(found.value, cdd, atol=1e-8)
     slopes = differences(lambda *x: rp.forward_dynamics(robot, *x), (c, cd, tau), 1e-4)
     agree([found.by_c, found.by_cd, found.by_tau], slopes, 1e-6)
     if len(robot.motors.names) == len(robot.coordinates.names):
-        for ours, theirs in ((found.by_c, asked.by_c), (found.by_cd, asked.by_cd), (found.by_parameters, asked.by_parameters)):
+        for ours, theirs in (
+            (found.by_c, asked.by_c),
+            (found.by_cd, asked.by_cd),
+            (found.by_parameters, asked.by_parameters),
+        ):
             np.testing.assert_allclose(asked.by_cdd @ ours, -theirs, atol=1e-7 * np.abs(theirs).max())
 
 
-def test_parameters_times_their_derivatives_are_the_torques():
-    """Of a robot whose efforts are all unknown the torques are linear in the parameters."""
-    robot = rp.load("irb360")
+def test_parameters_times_their_derivatives_are_what_the_robot_file_does_not_know():
+    robot = rp.load("h4")
     motion = states(robot)
-    found, values = rp.inverse_dynamics_derivatives(robot, *motion), rp.strut_force_derivatives(robot, *motion)
+    found, forces = rp.inverse_dynamics_derivatives(robot, *motion), rp.strut_force_derivatives(robot, *motion)
     pi = columns(robot).values
-    np.testing.assert_allclose(found.by_parameters @ pi, found.value, atol=1e-9)
-    np.testing.assert_allclose(values.by_parameters @ pi, values.value, atol=1e-7)
+    state = robot.close(*motion)
+    B = motor_map(robot, state)
+    known = np.linalg.solve(B.transpose(0, 2, 1), known_efforts(robot, state)[..., None])[..., 0]
+    np.testing.assert_allclose(found.by_parameters @ pi + known, found.value, atol=1e-8)
+    assert np.abs(known).max() < 1e-12  # so that the struts can be compared, too
+    np.testing.assert_allclose(forces.by_parameters @ pi, forces.value, atol=1e-8 * np.abs(forces.value).max())
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*DIRECTIONS, "rod", "frame"])
 def test_every_kind_of_closure_bends_as_its_positions_say(kind, path):
-    robot = mechanism(kind, cut=True) if kind != "coupling" else rp.load("scara")
+    robot = bars(kind) if kind in ("rod", "frame") else mechanism(kind, cut=True)
     S, offset = robot.coordinates.S, robot.coordinates.offset
     c = (S @ robot.home + offset)[None] + 0.01
     motion = c, 0.3 + 0 * c, -0.2 + 0 * c
@@ -172,7 +205,11 @@ def pendulum(**effort: object) -> Robot:
 def test_friction_that_grows_with_the_load_changes_with_it():
     robot = pendulum(model="load", initial=0.2, width=0.1)
     motion = np.array([[0.4], [-0.7]]), np.array([[0.3], [-0.2]]), np.array([[0.5], [0.1]])
-    agree(of(rp.inverse_dynamics_derivatives(robot, *motion)), differences(lambda *x: rp.inverse_dynamics(robot, *x), motion), 1e-8)
+    agree(
+        of(rp.inverse_dynamics_derivatives(robot, *motion)),
+        differences(lambda *x: rp.inverse_dynamics(robot, *x), motion),
+        1e-8,
+    )
     agree(of(rp.regressor_derivatives(robot, *motion)), differences(lambda *x: rp.regressor(robot, *x), motion), 1e-8)
 
 
@@ -189,4 +226,3 @@ def test_what_has_no_derivatives_is_said():
         rp.inverse_dynamics_derivatives(memory, *np.zeros((3, 1, 1)))
     with pytest.raises(RobodynError, match="has no struts; name them"):
         rp.strut_force_derivatives(rp.load("irb2400"), *np.zeros((3, 1, 6)))
-

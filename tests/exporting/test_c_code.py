@@ -16,6 +16,7 @@ from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
 from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
+from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
@@ -109,6 +110,18 @@ def test_struts_and_frames_agree(name, function, tmp_path):
         expected, inputs = rp.forward_kinematics(robot, c, *robot.file.frames)[:, :, :3].reshape(len(c), -1), (c,)
     found = code.along(function, expected.shape[1], *inputs)
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["delta3", "irb360", "h4"])
+def test_reduced_strut_forces_are_those_of_the_family(name, tmp_path):
+    """For a Delta the closed form of reduced_delta.py, with and without end-effector; for four arms Pinocchio's of reduced_arms.py."""
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["reduced_forces"]), motion(robot, 200, far=0.02)
+    state = robot.close(c, cd, cdd)
+    forces = strut_model(robot, "U2")(state.q, state.v, state.a)
+    expected = np.hstack([forces.lower, forces.upper])
+    found = code.along("reduced_forces", expected.shape[1], c, cd, cdd)
+    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
 def test_compiled_functions_are_called_from_python(tmp_path, monkeypatch):

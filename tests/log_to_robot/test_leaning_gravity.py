@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin.dynamics.regressor import regressor
 from robodyn_pin.errors import BadLog
 from robodyn_pin.log_to_robot.held_out import Selected, split_last
 from robodyn_pin.log_to_robot.lean import leaning, leant
@@ -34,12 +35,18 @@ def arm(*axes: str) -> Robot:
     return build("arm", RobotFile.model_validate({"urdf": "arm.urdf"}), urdf, Path("arm.urdf"))
 
 
-def log_of(robot: Robot, seed: int) -> Log:
-    rng, t, d = np.random.default_rng(seed), np.arange(ROWS) / RATE, len(robot.motors.names)
+def motion_of(rng: np.random.Generator, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t = np.arange(ROWS) / RATE
     w, phase = 2 * np.pi * rng.uniform(0.05, 0.8, (5, d)), rng.uniform(0, 6, (5, d))
     angle, size = t[:, None, None] * w + phase, 0.5 / np.maximum(w / 2, 1)
     q, dq = (size * np.sin(angle)).sum(1), (size * w * np.cos(angle)).sum(1)
-    tau = rp.inverse_dynamics(robot, q, dq, -(size * w**2 * np.sin(angle)).sum(1))
+    return q, dq, -(size * w**2 * np.sin(angle)).sum(1)
+
+
+def log_of(robot: Robot, seed: int) -> Log:
+    rng, t = np.random.default_rng(seed), np.arange(ROWS) / RATE
+    q, dq, ddq = motion_of(rng, len(robot.motors.names))
+    tau = rp.inverse_dynamics(robot, q, dq, ddq)
     tau = tau + 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
     found = Log("log", t, q + 1e-6 * rng.normal(size=q.shape), tau, simulated=True)
     return replace(found, quality=quality_of(found, robot))
@@ -69,6 +76,27 @@ def test_the_lean_of_the_base_is_found_with_an_honest_interval(tmp_path):
     assert result.robot.file.gravity == pytest.approx(gravity, abs=9.81 * 4 * lean.deviation)
     result.write(tmp_path / "result")
     assert rp.load(tmp_path / "result").file.gravity == pytest.approx(lean.gravity, rel=1e-12)
+
+
+def test_deviations_are_those_of_bodies_and_lean_together():
+    """Oracle: one least-squares problem with a column more for either lean, by differences of the torques; a tenth more for some parameters."""
+    robot, lean, h = arm("0 0 1", "0 1 0", "0 1 0"), np.array([0.02, 0.01]), 1e-4
+    result = identified(robot, log_of(leaning(robot, leant(DOWN, lean)), 3), gravity="fit")
+    wls, motion = result.wls, motion_of(np.random.default_rng(3), 3)
+    fitted = slice(0, int(0.7 * ROWS))
+
+    def torques(*lean: float) -> np.ndarray:
+        return regressor(leaning(robot, leant(DOWN, np.array(lean))), *motion)[fitted]
+
+    x = wls.full(result.layout.size)
+    W = torques(*lean)[:, :, wls.base.columns]
+    right, left, up, down = (torques(*(lean + h * np.array(e))) @ x for e in ((1, 0), (-1, 0), (0, 1), (0, -1)))
+    leans = np.stack([right - left, up - down], axis=2) / (2 * h)
+    alone, both = (rows / wls.sigma[:, None] for rows in (W, np.concatenate([W, leans], axis=2)))
+    known, joint = (np.linalg.inv(np.einsum("nda,ndb->ab", A, A)) for A in (alone, both))
+    wider = np.sqrt(np.diag(joint)[: wls.base.size] / np.diag(known))
+    assert wider.max() > 1.1
+    np.testing.assert_allclose(wls.deviations, np.sqrt(np.diag(joint))[: wls.base.size], rtol=0.02)
 
 
 def test_a_lean_that_is_not_fitted_stays_in_the_residuals():

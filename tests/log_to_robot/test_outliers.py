@@ -1,17 +1,19 @@
 """Outliers put into the torques of a clean SIMULATED log: how far base parameters move, in standard deviations of the clean fit."""
 
-from dataclasses import replace
+import pickle
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.errors import BadLog
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.log_to_robot import outliers
 from robodyn_pin.log_to_robot.held_out import Selected, split_last
-from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.stored_log import StoredLog
 from robodyn_pin.logs.uniform import quality_of
@@ -83,9 +85,43 @@ def test_a_clean_log_gives_nearly_the_same_and_honest_deviations(robot, clean, b
         assert ratio == pytest.approx(1.03, abs=0.06)
 
 
-def test_a_log_that_stays_in_its_file_is_refused(robot, clean):
-    whole = StoredLog("long.parquet", RATE, clean.quality, True, 0, ROWS, clean.section)
-    with pytest.raises(
-        BadLog, match=r"'robust' needs logs in memory, long.parquet has 2500 rows; .*rows: \[BEGIN, END\]"
-    ):
-        tempered(None, [whole], "huber", lambda stage: None)
+@pytest.mark.parametrize("robust", ["student", "huber"])
+def test_a_log_that_stays_in_its_file_gives_the_same_as_in_memory(robot, clean, robust, monkeypatch):
+    """The same but for round-off, though its torques are moved again whenever a section is read, in blocks of 1000."""
+    monkeypatch.setattr(outliers, "BLOCK", 1000)
+    log = spoiled(clean, "burst")
+    stored = StoredLog("log", RATE, clean.quality, True, 0, ROWS, log.section)
+    one, other = (identified(robot, given, robust).estimates.wls for given in (log, stored))
+    deviations = np.sqrt(np.diag(one.covariance))
+    np.testing.assert_allclose(other.values, one.values, atol=1e-6 * deviations.min(), rtol=1e-9)
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-6, atol=1e-9 * np.abs(one.covariance).max())
+
+
+def test_moved_torques_are_read_piece_by_piece_and_by_other_processes(robot, clean, monkeypatch):
+    monkeypatch.setattr(outliers, "BLOCK", 300)
+    log = spoiled(clean, "single")
+    stored = StoredLog("log", RATE, clean.quality, True, 100, 2100, log.section)
+    window, x = log.section(100, 2100), columns(robot).values
+    fair = outliers.Fair(robot, Preparation(differentiation="filter"), x, np.full(4, 0.1), 0.9, "student")
+    in_memory, in_file = (outliers._moved(given, fair) for given in (window, stored))
+    # Filters see the margins of a window alike, whether the rest is in the file or not.
+    for begin, end in ((0, 2000), (5, 17), (299, 301), (1990, 2000)):
+        part = in_file.section(begin, end)
+        np.testing.assert_allclose(part.efforts, in_memory.efforts[begin:end], rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(part.q, window.q[begin:end])
+    assert not np.allclose(in_memory.efforts, window.efforts, rtol=1e-3)
+    assert in_file.content != stored.content
+    sent = pickle.loads(
+        pickle.dumps(replace(in_file, read=replace(in_file.read, log=replace(stored, read=Section(log)))))
+    )
+    np.testing.assert_array_equal(sent.section(250, 700).efforts, in_file.section(250, 700).efforts)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Reads a log as a file would be read; unlike a method of a log, small enough to send."""
+
+    log: Log
+
+    def __call__(self, begin: int, end: int) -> Log:
+        return self.log.section(begin, end)

@@ -279,7 +279,7 @@ def test_a_ratio_that_is_a_macros_name_is_left_out_and_said(tmp_path: Path):
     (tmp_path / "r.urdf").write_text(text)
     robot = made(tmp_path / "r.urdf", silent)
     assert robot.motors.names == ("m1", "m2")
-    assert "'ratio' for <mechanicalReduction> is no number" in (tmp_path / "r.yaml").read_text()
+    assert "whose <mechanicalReduction> is no number ('ratio'): write 'gear'" in (tmp_path / "r.yaml").read_text()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

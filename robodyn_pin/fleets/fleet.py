@@ -1,0 +1,225 @@
+"""A fleet judged: the type, each robot within it with bodies that can exist, who differs in what, and what wears."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+
+import numpy as np
+
+from robodyn_pin.dynamics.base_parameters import shown_base
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.fleets.causes import PossibleCause, causes_of
+from robodyn_pin.fleets.members import Fold, MemberLogs
+from robodyn_pin.identification.base_parameters import BaseSet
+from robodyn_pin.identification.departures import FALSE, Departure, departures, false_discoveries
+from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
+from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
+from robodyn_pin.identification.validation import Errors, errors, pooled
+from robodyn_pin.identification.wear import AlongLogs, wear_of
+from robodyn_pin.log_to_robot.evidence import Evidence
+from robodyn_pin.log_to_robot.fit_data import independent_share
+from robodyn_pin.log_to_robot.from_evidence import by_evidence
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
+from robodyn_pin.log_to_robot.rows import Folded, add
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What changes steadily from log to log in one robot."""
+
+    cause: PossibleCause
+    slope: float  # a unit of time
+    deviation: float
+    probability: float  # by chance, all causes looked at
+
+
+@dataclass(frozen=True)
+class Member:
+    """One robot of a fleet."""
+
+    logs: MemberLogs
+    base: np.ndarray  # (r,) base parameters by its own logs and the type together
+    deviations: np.ndarray  # (r,)
+    alone: np.ndarray  # (r,) by its own logs; zero along what they do not show
+    values: np.ndarray  # (p,) bodies that can exist
+    eigenvalue: float  # smallest of their pseudo-inertias, in units of 1 kg and 0.1 m
+    errors: Errors  # on its own rows as scored
+    departure: Departure | None  # from the others; None: a fleet of one
+    cause: PossibleCause | None
+    wear: Grown | None  # None: nothing is shown to grow
+
+    @property
+    def named(self) -> bool:
+        """Whether it differs from the others by more than chance."""
+        return self.departure is not None and self.departure.named
+
+    @property
+    def suspicion(self) -> float:
+        """The least chance that speaks for this robot being like the others, and like itself before."""
+        return min(
+            self.departure.probability if self.departure else 1.0,
+            self.wear.probability if self.wear else 1.0,
+        )
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Robots of one type."""
+
+    robot: Robot
+    run: RunFile
+    layout: Layout
+    base: BaseSet
+    of_type: TypeOfRobots  # base parameters
+    values: np.ndarray  # (p,) of the type, bodies that can exist
+    causes: tuple[PossibleCause, ...]
+    members: tuple[Member, ...]  # worst first
+    unit: str  # of time: "day" or "log"
+    left_out: tuple[str, ...]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a log of a robot says so."""
+        return any(m.logs.evidence.simulated for m in self.members)
+
+
+def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
+    """Judge a fleet by its folded logs alone.
+
+    Args:
+        robot, run: as the logs were folded with.
+
+    Raises:
+        SolverFailed: no trustworthy parameters. RobodynError: too few rows.
+    """
+    layout, logs = columns(robot).layout, fold.members
+    folded: Folded = reduce(add, (m.evidence.rows for m in logs))
+    every = pooled(folded)
+    base = shown_base(robot, every, layout.order)
+    if len(logs) == 1:
+        return _alone(robot, run, fold, layout)
+    pieces = [_pieces(robot, run, m.evidence, base) for m in logs]
+    colour = colour_of(pieces)
+    shown = [shown_by(p, colour) for p in pieces]
+    rows = sum(f.rows for f in every) // len(logs)
+    exist = partial(_existing, robot, run, layout, base)
+    first = type_of(shown)
+    values, _ = exist((first.mean, first.covariance, rows))
+    causes = causes_of(robot, layout, base, values, np.sqrt(np.diag(first.covariance)))
+    directions = [np.array([_direction(c, p, first.mean, robot) for c in causes]) for p in pieces]
+    of_type, found = departures(shown, directions)
+    named = {i for i, d in enumerate(found) if d.named}
+    combined = [
+        within(s, of_type if i in named else without(of_type, s), found[i].size * directions[i][found[i].cause] if i in named else None)
+        for i, s in enumerate(shown)
+    ]  # fmt: skip
+    values, _ = exist((of_type.mean, of_type.covariance, rows))
+    bodies = each(exist, [(x, P, rows) for x, P in combined])
+    wear = _wear(robot, logs, pieces, causes)
+    members = [
+        Member(
+            m, x, np.sqrt(np.diag(P)), p.values, pi, eigenvalue, errors(pooled(m.evidence.scored), pi), d, causes[d.cause], w
+        )
+        for m, p, (x, P), (pi, eigenvalue), d, w in zip(logs, pieces, combined, bodies, found, wear, strict=True)
+    ]  # fmt: skip
+    members.sort(key=lambda m: (not (m.named or m.wear), m.suspicion))
+    return Fleet(robot, run, layout, base, of_type, values, tuple(causes), tuple(members), fold.unit, fold.left_out)
+
+
+def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout) -> Fleet:
+    """A fleet of one: what its logs say, as `identify` finds it."""
+    (logs,) = fold.members
+    found = by_evidence(robot, run, logs.evidence)
+    base = found.wls
+    of_type = TypeOfRobots(base.values, base.covariance, np.zeros(len(base.values)), 1)
+    member = Member(
+        logs, base.values, base.deviations, base.values, found.feasible.values,
+        float(found.feasible.eigenvalues.min(initial=np.inf)), found.fit, None, None, None,
+    )  # fmt: skip
+    return Fleet(robot, run, layout, base.base, of_type, found.feasible.values, (), (member,), fold.unit, fold.left_out)
+
+
+def _pieces(robot: Robot, run: RunFile, evidence: Evidence, base: BaseSet) -> "LogPieces":
+    """The rows of a robot's logs, in pieces, in units of the noise that its own residuals show."""
+    rate = evidence.leaves[0].rate
+    groups = pooled(evidence.rows)
+    own = ordinary(groups, base).base
+    sigma = weighting(run, robot, rate)(groups, own, independent_share(run, rate)).sigma
+    segments = [segment for leaf in evidence.leaves for segment in leaf.rows]
+    R = np.array([[f.R / s for f, s in zip(segment, sigma, strict=True)] for segment in segments])
+    A, y = R[..., base.columns], R[..., -1:]
+    left = A.swapaxes(-1, -2)
+    H, b = left @ A, (left @ y)[..., 0]
+    return LogPieces(H.sum(axis=1), b.sum(axis=1), H, b, len(evidence.leaves[0].rows))
+
+
+@dataclass(frozen=True)
+class LogPieces(RowPieces):
+    """RowPieces of logs, coordinate by coordinate."""
+
+    each_H: np.ndarray  # (k, d, r, r)
+    each_b: np.ndarray  # (k, d, r)
+    segments: int  # of each log, in sequence
+
+    def along_logs(self, cause: PossibleCause, when: np.ndarray) -> AlongLogs:
+        """A cause in each log."""
+        x, logs = self.values, len(when)
+        H = self.each_H.reshape(logs, self.segments, *self.each_H.shape[1:]).sum(axis=1)
+        g = (self.each_b - self.each_H @ x).reshape(logs, self.segments, *self.each_b.shape[1:]).sum(axis=1)
+        if cause.motor >= 0:
+            H, g, a = H[:, cause.motor], g[:, cause.motor], x
+        else:
+            H, g, a = H.sum(axis=1), g.sum(axis=1), cause.direction
+        cross = H @ a
+        return AlongLogs(when, g @ a, cross @ a, cross, self.whole)
+
+
+def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray, robot: Robot) -> np.ndarray:
+    """How the estimate of a robot moves along a cause of size one (r,)."""
+    if cause.motor < 0:
+        return cause.direction
+    H = pieces.whole
+    unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    pulled = unit * (pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
+    return unit * np.linalg.lstsq(H * np.outer(unit, unit), pulled, rcond=1e-12)[0]
+
+
+def _existing(
+    robot: Robot, run: RunFile, layout: Layout, base: BaseSet, of: tuple[np.ndarray, np.ndarray, int]
+) -> tuple[np.ndarray, float]:
+    """Bodies that can exist (p,) nearest to base parameters of given mean and covariance, and their smallest eigenvalue."""
+    x, covariance, rows = of
+    unit = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
+    white = (vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))).T / unit
+    R = np.column_stack([white @ base.matrix, white @ x])
+    padded = np.zeros((layout.size + 1, layout.size + 1))
+    padded[: len(R)] = R
+    factor = Factor(padded, rows, float(np.sum(R[:, -1] ** 2)))
+    found = fit_feasible([factor], np.ones(1), layout, bounds_of(run, robot), prior_of(run, robot))
+    return found.values, float(found.eigenvalues.min(initial=np.inf))
+
+
+def _wear(
+    robot: Robot, logs: Sequence[MemberLogs], pieces: Sequence[LogPieces], causes: Sequence[PossibleCause]
+) -> list[Grown | None]:
+    """What grows in each robot, of all that may: the least probable by chance, where it is more than that."""
+    worn = [c for c in causes if c.wears]
+    if not worn:
+        return [None] * len(logs)
+    found = [wear_of([p.along_logs(c, m.when) for p, m in zip(pieces, logs, strict=True)]) for c in worn]
+    p = np.array([w.probability for w in found])  # (causes, robots)
+    best = p.argmin(axis=0)
+    chance = np.minimum(1.0, len(worn) * p.min(axis=0))
+    real = false_discoveries(chance, FALSE)
+    return [
+        Grown(worn[k], float(found[k].slope[i]), float(found[k].deviation[i]), float(chance[i])) if real[i] else None
+        for i, k in enumerate(best)
+    ]

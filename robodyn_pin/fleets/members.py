@@ -1,0 +1,114 @@
+"""The logs of each robot of a fleet, folded, and when they were recorded."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from glob import glob
+from pathlib import Path
+
+import numpy as np
+
+from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.files import resolve
+from robodyn_pin.fleets.fleet_file import FleetFile
+from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
+from robodyn_pin.log_to_robot.found_logs import natural_order, read_found
+from robodyn_pin.log_to_robot.held_out import windows
+from robodyn_pin.log_to_robot.run import select
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.robot.robot import Robot
+
+DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[T_ -]?([0-2]\d)[-:]?([0-5]\d)(?:[-:]?([0-5]\d))?)?(?!\d)")
+
+
+@dataclass(frozen=True)
+class MemberLogs:
+    """What the logs of one robot say."""
+
+    name: str
+    evidence: Evidence
+    when: np.ndarray  # (logs,) days since the fleet's first log, or their number; in the order of the evidence's leaves
+    left_out: tuple[str, ...] = ()  # sentences about logs that could not be used
+
+
+@dataclass(frozen=True)
+class Fold:
+    """All robots of a fleet, folded."""
+
+    members: tuple[MemberLogs, ...]
+    unit: str  # of `when`: "day" where every log's name has a date, else "log"
+    left_out: tuple[str, ...]  # sentences about robots none of whose logs could be used
+
+
+def robots_of(file: FleetFile, folder: Path) -> dict[str, list[LogSpec]]:
+    """Names and logs of the robots; a pattern's folders in the order of the numbers and words in their names.
+
+    Raises:
+        BadFile: a pattern that finds no folder.
+    """
+    if not isinstance(file.robots, str):
+        return file.robots
+    found = [path for path in map(Path, glob(str(resolve(folder, Path(file.robots))))) if path.is_dir()]
+    if not found:
+        raise BadFile(
+            f"robots: {file.robots} in {folder}: found no folder, expected one with logs for each robot; or name robots and logs, "
+            "'robots: {cell_1: [{file: logs/cell_1}]}'"
+        )
+    return {path.name: [LogSpec(file=path.absolute())] for path in sorted(found, key=natural_order)}
+
+
+def fold_fleet(
+    robot: Robot, run: RunFile, robots: Mapping[str, Sequence[LogSpec]], folder: Path, strict: bool = False
+) -> Fold:
+    """Fold the logs of each robot; one that cannot be read is left out, unless `strict`.
+
+    Raises:
+        BadFile: no robot has a log that can be used. RobodynError: with `strict`, the first log that cannot.
+    """
+    members, left_out, dates = [], [], {}
+    for name, specs in robots.items():
+        try:
+            found = read_found(partial(select, robot, run, folder), specs, folder, strict)
+            logs = windows(found.logs)
+            evidence = evidence_of(robot, run, logs)
+        except RobodynError as error:
+            if strict:
+                raise
+            left_out.append(f"{name}: {error}")
+            continue
+        paths = {log.content: str(spec.file) for log, spec in zip(logs, found.specs, strict=True)}
+        order = [log.content for log in logs]
+        dates[name] = [_date(paths[leaf.content]) for leaf in evidence.leaves]
+        number = np.array([order.index(leaf.content) for leaf in evidence.leaves], float)
+        members.append(MemberLogs(name, evidence, number, tuple(found.left_out)))
+    if not members:
+        raise BadFile(f"none of {len(robots)} robots has a log that can be used; the first: {left_out[0]}")
+    days = [date for found_dates in dates.values() for date in found_dates]
+    if None in days:
+        return Fold(tuple(members), "log", tuple(left_out))
+    first = min(date for date in days if date)
+    dated = [
+        MemberLogs(m.name, m.evidence, np.array([(d - first).total_seconds() / 86400 for d in dates[m.name] if d]), m.left_out)
+        for m in members
+    ]  # fmt: skip
+    return Fold(tuple(dated), "day", tuple(left_out))
+
+
+def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, int, int]]:
+    """Names, sizes and times of the files of all robots: another set means new logs."""
+    named = [resolve(folder, spec.file) for specs in robots_of(file, folder).values() for spec in specs]
+    paths = [p for path in named for p in (path.rglob("*") if path.is_dir() else map(Path, glob(str(path))))]
+    return {(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in paths if p.is_file()}
+
+
+def _date(path: str) -> datetime | None:
+    """The last date in a path, with a time of the day if there is one."""
+    for found in reversed(list(DATE.finditer(path))):
+        try:
+            return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,99 @@
+"""The page of a fleet: robots worst first, and a picture for each that differs or wears."""
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from robodyn_pin.fleets.fleet import Fleet, Member
+from robodyn_pin.viz.plots import FEASIBLE, LIMIT, MEASURED, STYLE, svg
+from robodyn_pin.viz.sheet import Section, section_page
+
+PICTURES = 12  # robots that are drawn
+
+
+def fleet_page(found: Fleet) -> str:
+    """The text of the page."""
+    odd = [m for m in found.members if m.named or m.wear]
+    verdict = (
+        f"{len(odd)} of {len(found.members)} robots differ from the others, or from themselves before"
+        if odd
+        else "No robot differs from the others by more than chance"
+    )
+    sections = [Section("Robots, worst first", [EXPLAINED], member_rows(found))]
+    sections += [
+        Section(m.logs.name, sentences_on(found, m), (), [svg(departure_figure(found, m), f"robot{k}")])
+        for k, m in enumerate(odd[:PICTURES])
+    ]
+    left = [*found.left_out, *(text for m in found.members for text in m.logs.left_out)]
+    if left:
+        sections.append(Section("Left out", left))
+    banner = "SIMULATED logs: these robots do not exist" if found.simulated else ""
+    return section_page(f"{found.robot.name}: fleet of {len(found.members)}", banner, not odd, verdict, (), sections)
+
+
+EXPLAINED = (
+    "Each robot is judged by the others. Chance: how probable so large a difference is between robots that do not differ more than their "
+    "type does, with everything looked at that may be the cause. Robots are named so that of 20 that are, one is a false alarm on the mean."
+)
+
+
+def member_rows(found: Fleet) -> list[dict[str, str]]:
+    """A row for each robot, worst first."""
+    return [
+        {
+            "robot": m.logs.name, "logs": str(len(m.logs.evidence.leaves)), "torque error [%]": f"{m.errors.mean_percent:.1f}",
+            "most unlike the others in": m.cause.name if m.cause else "", "chance": f"{m.departure.probability:.2g}" if m.departure else "",
+            "differs": "yes" if m.named else "", "changes steadily": m.wear.cause.name if m.wear else "",
+        }
+        for m in found.members
+    ]  # fmt: skip
+
+
+def sentences_on(found: Fleet, m: Member) -> list[str]:
+    """What is said of a robot that differs or wears."""
+    said = []
+    if m.named and m.departure and m.cause:
+        d = m.departure
+        as_well = [found.causes[k].name for k in d.as_well]
+        said.append(
+            f"differs from the others: if one thing alone, then {m.cause.says(d.size, d.deviation)} (95 % interval; chance {d.probability:.2g})"
+            + (
+                f"; its logs cannot tell this from {', '.join(as_well[:4])}{', ...' if len(as_well) > 4 else ''}"
+                if as_well
+                else ""
+            )
+        )
+    if m.wear:
+        w = m.wear
+        said.append(
+            f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})"
+        )
+    return said
+
+
+@matplotlib.rc_context(STYLE)
+def departure_figure(found: Fleet, m: Member) -> Figure:
+    """Where a robot lies among the others, along the base parameters in which it is most unlike them."""
+    robots = [other.alone for other in found.members if other is not m]
+    others, spread = np.array(robots), np.maximum(np.std(robots, axis=0), np.finfo(float).tiny)
+    middle = np.mean(others, axis=0)
+    off = (m.alone - middle) / spread
+    order = np.argsort(-np.abs(off))[:6]
+    labels = found.base.labels(found.layout.labels)
+    figure = Figure(figsize=(9.5, 0.5 * len(order) + 0.9))
+    figure.subplots_adjust(left=0.34, right=0.97, top=0.86, bottom=0.45 / (0.5 * len(order) + 0.9))
+    axes = figure.subplots()
+    for row, k in enumerate(order):
+        axes.plot((others[:, k] - middle[k]) / spread[k], np.full(len(others), row), "|", color=MEASURED, markersize=9)
+        axes.plot(off[k], row, "D", color=LIMIT if m.named else FEASIBLE, markersize=7)
+    axes.set_yticks(range(len(order)), [_short(labels[k]) for k in order])
+    axes.invert_yaxis()
+    axes.set_xlabel("off the other robots' mean, in their standard deviations")
+    axes.set_title(
+        f"{m.logs.name} (diamond) among the other robots (strokes): base parameters by each robot's own logs"
+    )
+    return figure
+
+
+def _short(label: str) -> str:
+    return label if len(label) < 40 else f"{label[:37]} ..."
