@@ -53,8 +53,8 @@ class JerkProfile:
         """Return s and its first three derivatives by time, at times t (N,) clipped to [0, time]."""
         t = np.clip(np.asarray(t, float), 0.0, self.time)
         k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, self.intervals - 1)
-        s, *rates = self._after(k, t - self.times[k])
-        return (np.where(t == self.time, 1.0, np.clip(s, 0.0, 1.0)), *rates)
+        s, speed, acceleration, jerk = self._after(k, t - self.times[k])
+        return np.where(t == self.time, 1.0, np.clip(s, 0.0, 1.0)), speed, acceleration, jerk
 
     def rates_at(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return ds/dt and its first and second derivative by time, at s (N,) in [0, 1]: by Newton's method, or bisection."""
