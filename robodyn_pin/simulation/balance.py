@@ -70,9 +70,7 @@ def _of_stage(robot: Robot, found: Tracking) -> Balance:
         ((stored[:-1] + stored[1:]) / 2 * moved).sum(axis=1) + stretched,
     )
     motors, disturbance, friction, other = (np.r_[0.0, x.cumsum()] for x in works)
-    sprung = {row.tobytes() for e in robot.efforts if e.spec.model == "spring" for row in e.rows}
-    rubbing = [row for row in np.concatenate([apart.rows, apart.stops.rows]) if row.tobytes() not in sprung]
-    rows = np.unique(np.array(rubbing).reshape(-1, robot.model.nv), axis=0)
+    rows = np.unique(np.concatenate([apart.rows, apart.stops.rows]), axis=0)
     names, still = tuple(_name(robot, row) for row in rows), np.abs(found.rates @ rows.T) <= SLOWEST
     kinetic, potential = state_energy(robot, at)
     return Balance(kinetic + potential, motors, disturbance, friction, other, names, still, np.zeros(len(found.t)))

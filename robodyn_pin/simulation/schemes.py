@@ -32,18 +32,18 @@ def scheme_of(robot: Robot, states: State, step: float, wrench: Wrench | None = 
     """The scheme for steps [s] near some closed states.
 
     Raises:
-        RobodynError: friction in balls and pins that is so steep that the robot is not simulated.
+        RobodynError: friction in balls and pins, or a spring that Runge-Kutta must follow, so steep that the robot is not simulated.
     """
     swings = oscillation(robot, states) * step / RESOLVED
-    if 2 * swings > MOST_STEPS:
-        raise RobodynError(
-            f"robot {robot.name!r}: a spring is so stiff against its masses that it swings {swings * RESOLVED / step / (2 * np.pi):.4g} "
-            f"times a second, for which a sample would take {2 * swings:.3g} steps of integration, at most {MOST_STEPS} are done; sample "
-            "faster, or leave the spring out"
-        )
     remembers = any(effort.memory for effort in robot.efforts)
     rate = 0.0 if remembers else decay(robot, states)
-    if not remembers and rate * step <= STIFFEST * max(1.0, swings):
+    if not remembers and rate * step <= STIFFEST * (1.0 if 2 * swings > MOST_STEPS else max(1.0, swings)):
+        if 2 * swings > MOST_STEPS:
+            raise RobodynError(
+                f"robot {robot.name!r}: a spring is so stiff against its masses that it swings {swings * RESOLVED / step / (2 * np.pi):.4g} "
+                f"times a second, for which a sample would take {2 * swings:.3g} steps of integration, at most {MOST_STEPS} are done; sample "
+                "faster, or leave the spring out"
+            )
         steps = max(1, int(np.ceil(swings)))
         return Scheme(robot, steps, None, "Runge-Kutta of order 4: no friction is steep within a step", wrench)
     apart = sticking(robot)
@@ -53,7 +53,9 @@ def scheme_of(robot: Robot, states: State, step: float, wrench: Wrench | None = 
             f"robot {robot.name!r}: friction in its balls and pins is so steep near standstill against its inertia that a sample would "
             f"take {left:.3g} steps of integration, at most {MOST_STEPS} are done; give it a wider change of sign ('width')"
         )
-    steps = max(1, int(np.ceil(left)), int(np.ceil(2 * swings)))
+    steps = max(
+        1, int(np.ceil(left)), min(int(np.ceil(2 * swings)), MOST_STEPS)
+    )  # springs are implicit: bounded, however stiff
     cause = (
         "some of it remembers the motion before"
         if remembers
