@@ -22,7 +22,8 @@ from robodyn_pin.motions.steps import StepMotion
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import Controller, ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
+from robodyn_pin.simulation.controllers import Controller
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, svg_file, thinned
 
 PICTURES = Path(__file__).parents[1] / "docs/pictures"

@@ -19,7 +19,7 @@ from robodyn_pin.planning.table import motion_at
 from robodyn_pin.planning.task import PlanTask, fastest_within, plan_task, read_task
 from robodyn_pin.planning.tightening import OVER
 from robodyn_pin.robot.robot_file import Limit
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 from robodyn_pin.simulation.following import simulate_planned
 
 EXAMPLE = Path(__file__).parents[1] / "examples/irb360_u_turn.yaml"

@@ -33,7 +33,8 @@ def plan_command(
     from robodyn_pin.output.plan import write_infeasible, write_plan
     from robodyn_pin.planning.plan_file import PlanFile
     from robodyn_pin.planning.task import plan_task, read_task
-    from robodyn_pin.simulation.controllers import ControllerFile, known_model
+    from robodyn_pin.simulation.controller_file import ControllerFile
+    from robodyn_pin.simulation.controllers import estimator_settings, known_model
     from robodyn_pin.simulation.following import simulate_planned
 
     settings = read_yaml(run, PlanFile)
@@ -54,7 +55,9 @@ def plan_command(
             controller_file = controller_file.model_copy(update={"torque_limits": result.torque_limits})
         with bar("simulating") as step:
             model = known_model(controller_file, controller.parent, task.robot)
-            simulated = simulate_planned(task.robot, result.course(controller_file.rate), controller_file, model, step)
+            told = estimator_settings(controller_file, controller.parent)
+            course = result.course(controller_file.rate)
+            simulated = simulate_planned(task.robot, course, controller_file, model, step, told)
     report = write_plan(result, simulated, folder)
     answer(as_json, report, _print_result, report, task.robot, folder)
 

@@ -57,6 +57,12 @@ def simulate_command(
             help="Controller (.yaml) that moves the robot along the motion; without one the robot follows the motion exactly."
         ),
     ] = None,
+    drives: Annotated[
+        Path | None,
+        typer.Option(
+            help="Springs between motors and joints (.yaml), with --controller: what the controller sees and where the tool is differ."
+        ),
+    ] = None,
     ignore_limits: Annotated[
         bool, typer.Option("--ignore-limits", help="Simulate even if the motion leaves the limits of the robot.")
     ] = False,
@@ -70,19 +76,23 @@ def simulate_command(
     Example: robodyn simulate irb360 --motion examples/irb360_motion.yaml --out log.csv --noise 1.5,1.5,1.6,0.16 --seed 1
 
     Example: robodyn simulate dualv --motion examples/dualv_motion.yaml --controller examples/dualv_controller.yaml --out log.csv
+
+    Example: robodyn simulate irb6660 --motion examples/irb6660_motion.yaml --controller examples/irb6660_controller.yaml --drives examples/irb6660_drives.yaml --out log.csv
     """
     import numpy as np
 
+    from robodyn_pin.elastic.drives_file import read_drives
     from robodyn_pin.files import read_yaml
     from robodyn_pin.logs.writing import write_log
     from robodyn_pin.motions.motion_file import read_motion
     from robodyn_pin.output.simulation import Trial, controlled_log
     from robodyn_pin.robot.units import motor_units
-    from robodyn_pin.simulation.controllers import ControllerFile, known_model
+    from robodyn_pin.simulation.controller_file import ControllerFile
+    from robodyn_pin.simulation.controllers import estimator_settings, known_model
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
-    not_an_input(out, motion, controller, tool, *(payload or ()))
+    not_an_input(out, motion, controller, drives, tool, *(payload or ()))
     empty, _ = robot_of(robot, params, tool)
     model, carried = carrying_files(empty, payload)
     sigma = np.array(number_list(noise, "--noise")) if noise else np.zeros(len(model.motors.names))
@@ -95,6 +105,10 @@ def simulate_command(
         + (f", internal torque {internal:g} rms" if internal else "")
     )
     if controller is None:
+        if drives is not None:
+            raise RobodynError(
+                "--drives yield under a controller; give one with --controller, or leave the springs out"
+            )
         with bar("simulating") as step:
             log = run_simulation(model, course, disturbed, step, ignore_limits)
         write_log(out, log, model, note)
@@ -107,7 +121,9 @@ def simulate_command(
         )
     law = read_yaml(controller, ControllerFile)
     note += f", under controller {controller.name} ({law.law}, {law.rate:g} Hz)"
-    trial = Trial(model, known_model(law, controller.parent, empty), course, law, disturbed)
+    told, springs = estimator_settings(law, controller.parent), None if drives is None else read_drives(drives, model)
+    note += "" if drives is None else f", drives that yield as {drives.name}"
+    trial = Trial(model, known_model(law, controller.parent, empty), course, law, disturbed, told, springs)
     with bar("simulating") as step:
         summary = controlled_log(trial, out, note, step, ignore_limits)
     answer(as_json, summary, print_tracking, summary, out, carried, motor_units(trial.robot))

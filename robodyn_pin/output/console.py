@@ -215,6 +215,18 @@ def print_tracking(summary: dict[str, Any], out: Path, carried: str, units: dict
     still = summary["stood still [share of samples]"].items()
     if held := [f"{axis} {100 * share:.0f} %" for axis, share in still if share >= SELDOM]:
         print(f"stood still: {', '.join(held)} of the time")
+    if told := summary.get("elastic drives"):
+        most = {m: 1e3 * x for m, x in told["largest twist [rad or m]"].items()}
+        print("drives yield by up to " + ", ".join(f"{m} {x:.3g}" for m, x in most.items()) + " mrad or mm")
+        print(
+            "".join(
+                f"{what[:-4]}: {1e3 * x:.3g} mm"
+                for what, x in told.items()
+                if what.endswith("[m]") and isinstance(x, float)
+            )
+        )
+    for load in summary.get("estimator", {}).get("loads", []):
+        print(f"the estimator found a load of {load['mass [kg]']:.3g} kg at t = {load['found [s]']:.4g} s")
     print(f"{out}: SIMULATED; {', '.join(summary['files'])} beside it")
 
 

@@ -21,7 +21,8 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "plan": ("File of `plan`", ("planning.plan_file.PlanFile",)),
     "stiffness": ("File of `stiffness`", ("elastic.stiffness_file.StiffnessFile",)),
     "design": ("File of `design`", ("elastic.design_file.DesignFile",)),
-    "controller": ("Controller of `simulate` and `plan`", ("simulation.controllers.ControllerFile",)),
+    "controller": ("Controller of `simulate` and `plan`", ("simulation.controller_file.ControllerFile",)),
+    "drives": ("Drives of `simulate`", ("elastic.drives_file.DrivesFile",)),
     "tool": ("Tool", ("robot.tools.ToolFile",)),
     "payload": ("Payload", ("robot.payload.LoadSpec",)),
 }  # fmt: skip

@@ -6,6 +6,8 @@ import pinocchio as pin
 from robodyn_pin.robot.frames import frame_number
 from robodyn_pin.robot.robot import Robot, State
 
+END_EFFECTORS = ("flange", "tool0", "end_effector", "platform")  # frames to report; the first one that exists
+
 
 def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
     """Return the poses of frames in the base frame at the coordinates c (N, d): (N, frames, 4, 4), without that axis for one frame.
@@ -23,6 +25,25 @@ def forward_kinematics(robot: Robot, c: np.ndarray, *frames: str) -> np.ndarray:
             placed = pin.updateFramePlacement(model, data, number)
             poses[i, k, :3, :3], poses[i, k, :3, 3] = placed.rotation, placed.translation
     return poses[:, 0] if len(frames) == 1 else poses
+
+
+def end_effector(robot: Robot) -> str | None:
+    """Return the frame that stands for the end of the robot, by its usual names; None: it has none of them."""
+    return next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
+
+
+def frame_positions(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+    """Return where a frame's origin is, in the base frame (N, 3) [m], at joint positions q (N, nv).
+
+    Raises:
+        UnknownName: no such frame.
+    """
+    model, data = robot.model, robot.model.createData()
+    number, found = frame_number(model, frame, f"robot {robot.name!r}"), np.empty((len(q), 3))
+    for i, sample in enumerate(q):
+        pin.framesForwardKinematics(model, data, sample)
+        found[i] = data.oMf[number].translation
+    return found
 
 
 def frame_accelerations(robot: Robot, state: State, frame: str) -> np.ndarray:

@@ -24,19 +24,37 @@ class Balance:
     other: np.ndarray  # (N,) what springs, offsets and cogging took, and stops of friction that remembers hold
     axes: tuple[str, ...]  # (A,) on which friction acts
     stuck: np.ndarray  # (N, A) which of them stood still
+    brought: np.ndarray  # (N,) energy that a load had when it came on
 
     @property
     def missing(self) -> np.ndarray:
         """Work that is nowhere (N,): the error of the integration, and of works summed from sample to sample."""
-        return self.motors + self.disturbance - self.friction - self.other - (self.energy - self.energy[0])
+        return (
+            self.motors + self.disturbance + self.brought - self.friction - self.other - (self.energy - self.energy[0])
+        )
 
 
-def balance(robot: Robot, found: Tracking) -> Balance:
-    """The balance of a controlled motion of the robot, in the coordinates that it was simulated in.
+def balance(found: Tracking) -> Balance:
+    """The balance of a controlled motion, stage by stage: of each robot that was simulated, in its coordinates.
 
     Motor torques are held over a sample, their work is exact. Friction is that of the robot's files at the mean rate from one sample
     to the next: an axis that does not move loses nothing.
     """
+    ends = [*(stage.begin for stage in found.stages[1:]), len(found.t) - 1]
+    each = [
+        _of_stage(stage.robot, found.between(stage.begin, end)) for stage, end in zip(found.stages, ends, strict=True)
+    ]
+    whole = each[0]
+    for one in each[1:]:
+        begin = {name: getattr(whole, name)[-1] for name in ("motors", "disturbance", "friction", "other", "brought")}
+        begin["brought"] += one.energy[0] - whole.energy[-1]
+        joined = {name: np.r_[getattr(whole, name)[:-1], x + getattr(one, name)] for name, x in begin.items()}
+        energy, stuck = np.r_[whole.energy[:-1], one.energy], np.vstack([whole.stuck[:-1], one.stuck])
+        whole = replace(whole, energy=energy, stuck=stuck, **joined)
+    return whole
+
+
+def _of_stage(robot: Robot, found: Tracking) -> Balance:
     S, moved = robot.coordinates.S, np.diff(found.joints, axis=0)
     h = np.diff(found.t)[:, None]
     at = robot.state(found.joints, found.rates @ S.T, 0 * found.rates @ S.T)
@@ -55,7 +73,7 @@ def balance(robot: Robot, found: Tracking) -> Balance:
     rows = np.unique(np.concatenate([apart.rows, apart.stops.rows]), axis=0)
     names, still = tuple(_name(robot, row) for row in rows), np.abs(found.rates @ rows.T) <= SLOWEST
     kinetic, potential = state_energy(robot, at)
-    return Balance(kinetic + potential, motors, disturbance, friction, other, names, still)
+    return Balance(kinetic + potential, motors, disturbance, friction, other, names, still, np.zeros(len(found.t)))
 
 
 def _remembered(stops: Stops, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """A robot under a controller: sampled, delayed, limited and disturbed, between two samples integrated on its loops."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -10,19 +10,17 @@ from robodyn_pin.closures.projection import project
 from robodyn_pin.errors import BadFile, ClosureFailed, Diverged, ShapeMismatch
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.motions.motion_file import Motion, course
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.robot.elastic_drives import Drives
 from robodyn_pin.robot.limits import torque_limits
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.simulation.controllers import (
-    Controller,
-    ControllerFile,
-    DisturbanceSpec,
-    by_motor,
-    filtered_rate,
-    follow_motion,
-)
-from robodyn_pin.simulation.schemes import Scheme, scheme_of
+from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSpec
+from robodyn_pin.simulation.controllers import Controller, by_motor, filtered_rate, follow_motion
+from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
+from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.simulated_log import encoded
 from robodyn_pin.simulation.stability import Stability, stability
+from robodyn_pin.simulation.stages import Stage, stages_of, started
 from robodyn_pin.simulation.stepping import stepper_of
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
@@ -39,10 +37,19 @@ class Tracking:
     tau: np.ndarray  # (N, n) of the motors, within their limits, held until the next sample [N m or N]
     commanded: np.ndarray  # (N, n) what the controller asked of them, its delay over
     disturbance: np.ndarray  # (N, n) torques added to them
-    joints: np.ndarray  # (N, nv) positions of the tree
+    joints: np.ndarray  # (N, nv) positions of the tree, then of the rotors where drives yield
     rates: np.ndarray  # (N, nv)
+    stages: tuple[Stage, ...]  # what was simulated, from which sample on
     stability: Stability
     scheme: str  # of integration, and why
+
+    def between(self, begin: int, end: int) -> "Tracking":
+        """Return samples from `begin` to `end`, both included."""
+        part = slice(begin, end + 1)
+        arrays = {
+            f.name: getattr(self, f.name)[part] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
+        }
+        return replace(self, **arrays)
 
     @property
     def error(self) -> np.ndarray:
@@ -65,8 +72,13 @@ class Tracking:
         return np.asarray(np.sqrt((self.error**2).mean(axis=0)))
 
 
-def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) -> tuple[Robot, Controller]:
+def prepare(
+    robot: Robot, model: Robot, motion: Motion, spec: ControllerFile, settings: TrackFile | None = None
+) -> tuple[Robot, Controller]:
     """The robot in the motion's coordinates, and its controller on the model that it knows.
+
+    Args:
+        settings: of the estimator of law adaptive.
 
     Raises:
         ClosureFailed: the motion leaves the workspace.
@@ -80,16 +92,18 @@ def prepare(robot: Robot, model: Robot, motion: Motion, spec: ControllerFile) ->
     asked = motion.coordinates if isinstance(motion, FourierMotion) else None
     robot = robot.with_coordinates(asked or robot.coordinates.names)
     finer = motion.model_copy(update={"rate": spec.rate})
-    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec)
+    return robot, controlled(robot, model, course(finer, robot.coordinates.names), spec, settings)
 
 
 def controlled(
-    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile
-) -> Controller:
+    robot: Robot, model: Robot, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], spec: ControllerFile,
+    settings: TrackFile | None = None,
+) -> Controller:  # fmt: skip
     """The robot's controller on the model that it knows.
 
     Args:
         samples: times (N,) at the controller's rate, and the robot's coordinates, rates, accelerations (N, d).
+        settings: of the estimator of law adaptive.
 
     Raises: as `prepare`.
     """
@@ -107,10 +121,14 @@ def controlled(
         raise BadFile(f"the motion has {len(t)} samples at {spec.rate:g} Hz, a controlled one needs two")
     model = model.with_coordinates(robot.coordinates.names)
     inner = by_motor(spec.internal, model, "internal")
-    reference = follow_motion(
-        model, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference"
-    )
-    return Controller(spec, model, reference)
+    known = parts(model, spec.friction_width)
+    fed = replace(known, whole=known.smooth) if spec.friction_at == "none" else known
+    reference = follow_motion(fed, c, cd, cdd, spec.law != "pd", inner, lambda i: f"t = {t[i]:.4g} s of the reference")
+    if spec.law != "adaptive":
+        return Controller(spec, model, reference)
+    followed = tracked_of(model, settings or TrackFile())
+    learner = Learner(followed, settings or TrackFile(), spec.rate, spec.every)
+    return Controller(spec, model, reference, learner, desired_rows(followed, c, cd, cdd))
 
 
 def track_motion(
@@ -118,28 +136,42 @@ def track_motion(
     controller: Controller,
     encoder_bits: int | None = None,
     progress: Callable[[float], None] = lambda share: None,
+    drives: Drives | None = None,
+    pushes: np.ndarray | None = None,
 ) -> Tracking:
     """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
 
+    With drives that yield the encoders are on the rotors, which start on the reference, and joints where the springs balance there. An
+    adaptive controller goes on learning: prepare a new one for each run.
+
     Torques are held between samples. Runge-Kutta of order 4 in the coordinates goes from one to the next, or, where friction is too
     steep for it, a scheme in which friction sticks.
+
+    Args:
+        pushes: torques (N, n) that disturb the motors besides those of the controller file [N m or N].
 
     Raises:
         Diverged: when, where, and what would be stable.
         ClosureFailed: the robot cannot be where the reference starts.
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
-    limits, pushes = saturation(robot, spec), disturbances(robot, controller)
-    verdict, scheme = stability(robot, controller), scheme_along(robot, controller)
+    limits, added = saturation(robot, spec), disturbances(robot, controller)
+    pushes = added if pushes is None else added + pushes
+    stages = stages_of(robot, controller, drives)
+    moved = stages[0].robot
+    verdict = stability(moved, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
     kept: list[tuple[np.ndarray, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        stepper = stepper_of(scheme)
-        at = stepper.begin(ref.c[0], ref.cd[0], robot.home, lambda _: "the start of the reference")
+        stepper = stepper_of(stages[0].scheme)
+        at = stepper.begin(*started(robot, ref, drives), moved.home, lambda _: "the start of the reference")
         for k in range(n):
-            q = encoded(robot, robot.motors.S @ at.q + robot.motors.offset, encoder_bits)
+            for stage in stages[1:]:
+                if stage.begin == k:
+                    stepper = stepper_of(stage.scheme)
+            q = encoded(robot, moved.motors.S @ at.q + moved.motors.offset, encoder_bits)
             e = ref.q[k] - q
             if (off := ~(np.abs(e) < lost)).any():  # not a number counts
                 where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
@@ -151,6 +183,7 @@ def track_motion(
                 waiting.append(command)
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
+                controller.hear(k, q, tau)
                 kept.append((q, tau, wanted, at.q, at.cd))
                 at = at if k == n - 1 else stepper.held(at, controller.step, tau + pushes[k])
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
@@ -158,8 +191,9 @@ def track_motion(
             if k % 100 == 0:
                 progress(k / n)
         q, tau, commanded, joints, cd = (np.array(x) for x in zip(*kept, strict=True))
-        rates = project(robot.loops, robot.coordinates.S, joints, cd)[1]
-    return Tracking(np.arange(n) / spec.rate, ref.q, q, tau, commanded, pushes, joints, rates, verdict, scheme.why)
+        rates = project(moved.loops, moved.coordinates.S, joints, cd)[1]
+    t, why = np.arange(n) / spec.rate, stages[-1].scheme.why
+    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, stages, verdict, why)
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:
@@ -178,18 +212,12 @@ def disturbances(robot: Robot, controller: Controller) -> np.ndarray:
     if not spec.percent:
         return np.tile(constant, (len(ref.c), 1))
     # The robot's own needs, not those that the controller believes in.
-    asked = follow_motion(robot, ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
+    asked = follow_motion(parts(robot, None), ref.c, ref.cd, ref.cdd, True, np.zeros(len(constant)))
     most = np.abs(asked.nominal).max(axis=0)
     rng, t = np.random.default_rng(spec.seed), np.arange(len(ref.c)) * controller.step
     frequency, phase = rng.uniform(0, spec.up_to, (SINES, len(most))), rng.uniform(0, 2 * np.pi, (SINES, len(most)))
     waves = sum(np.sin(2 * np.pi * f * t[:, None] + p) for f, p in zip(frequency, phase, strict=True))
     return np.asarray(constant + spec.percent / 100 * most * waves / np.abs(waves).max(axis=0))
-
-
-def scheme_along(robot: Robot, controller: Controller) -> Scheme:
-    """How to integrate between two samples, after the steepest friction along the reference; raises as `scheme_of`."""
-    c = controller.reference.c[:: max(1, len(controller.reference.c) // 20)]
-    return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
 def _lost(k: int, what: str, spec: ControllerFile, verdict: Stability) -> str:

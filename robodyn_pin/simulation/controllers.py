@@ -1,69 +1,20 @@
-"""Controllers of motors in a sampled loop: PD, PD with feedforward of a model, computed torque."""
+"""Controllers of motors in a sampled loop: PD alone, with feedforward of a model, and laws with the model at the measured state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_torques, state_mass_matrix
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
-from robodyn_pin.files import NotNegative, Positive, Strict, resolve
-from robodyn_pin.robot.robot import Robot, load
-
-LONGEST_DELAY = 50  # samples: who waits longer may sample less often
-
-
-class Gains(Strict):
-    """Of one motor."""
-
-    p: NotNegative  # [N m/rad or N/m]
-    d: NotNegative  # [N m s/rad or N s/m]
-
-
-class DisturbanceSpec(Strict):
-    """Torques that nobody told the controller of."""
-
-    percent: NotNegative = 0  # largest one, of the largest torque that the motion asks of each motor
-    up_to: Positive = 10  # [Hz] sines below it, added with random phases, make up those percent
-    seed: int = 0
-    torque: dict[str, float] = {}  # constant ones, by motor [N m or N]
-
-
-class ControllerFile(Strict):
-    """What a controller file may say."""
-
-    law: Literal["pd", "feedforward", "computed_torque"]
-    rate: Positive  # [Hz] of the loop; torques are held between two samples
-    bandwidth: Positive | None = None  # [Hz] of e'' + 2 damping w e' + w^2 e = 0
-    damping: Positive | None = None
-    gains: dict[str, Gains] = {}  # by motor, instead of bandwidth and damping
-    derivative_filter: Positive | None = None  # [Hz] low-pass of first order over the errors' rates
-    model: str | None = None  # robot or result folder that it knows; default: the simulated robot, unloaded
-    delay: int = Field(0, ge=0, le=LONGEST_DELAY)  # samples between measurement and torque
-    torque_limits: bool | dict[str, Positive] = True  # the robot file's, none, or by motor [N m or N]
-    projection: bool = True  # more motors than degrees of freedom: take torques out that move nothing
-    internal: dict[str, float] = {}  # torques of which the part that moves nothing is added, by motor [N m or N]
-    disturbance: DisturbanceSpec = DisturbanceSpec()
-
-    @model_validator(mode="after")
-    def _has_gains(self) -> Self:
-        if bool(self.gains) == (self.bandwidth is not None):
-            raise ValueError(
-                f"law {self.law!r} needs gains: either 'bandwidth' [Hz] with 'damping', or 'gains' with p and d of every motor"
-            )
-        if (self.bandwidth is None) != (self.damping is None):
-            raise ValueError("'bandwidth' and 'damping' go together")
-        if self.law == "computed_torque" and self.gains:
-            raise ValueError("law 'computed_torque' needs 'bandwidth' and 'damping': its gains follow from the model")
-        if self.derivative_filter is not None and self.derivative_filter >= self.rate / 2:
-            raise ValueError(
-                f"'derivative_filter' {self.derivative_filter:g} Hz must be below half the rate of {self.rate:g} Hz"
-            )
-        return self
+from robodyn_pin.files import read_yaml, resolve
+from robodyn_pin.online.track_file import TrackFile
+from robodyn_pin.robot.robot import Robot, State, load
+from robodyn_pin.simulation.controller_file import PASSIVE, ControllerFile
+from robodyn_pin.simulation.learning import Learner
+from robodyn_pin.simulation.model_torques import Parts, parts, skew_efforts
 
 
 @dataclass(frozen=True)
@@ -84,11 +35,12 @@ class Reference:
     q: np.ndarray  # (N, n) motor positions [rad or m]
     B: np.ndarray  # (N, n, d) motor rates per coordinate rate
     nominal: np.ndarray  # (N, n) torques at no error [N m or N]
+    friction: np.ndarray  # (N, d) of the model along the coordinates, at these rates
     start: np.ndarray  # (nv,) joint positions of sample 0
 
 
 def follow_motion(
-    model: Robot,
+    model: Parts,
     c: np.ndarray,
     cd: np.ndarray,
     cdd: np.ndarray,
@@ -106,13 +58,13 @@ def follow_motion(
     Raises:
         ClosureFailed: the reference leaves the workspace.
     """
-    parts = []
-    for _, state in model.close_parts(c, cd, cdd, label):
-        asked = coordinate_efforts(model, state) * fed
-        q = state.q @ model.motors.S.T + model.motors.offset
-        parts.append((q, motor_map(model, state), motor_torques(model, state, asked, inner), state.q[:1]))
-    q, B, nominal, joints = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return Reference(c, cd, cdd, q, B, nominal, joints[0])
+    robot, found = model.whole, []
+    for _, state in robot.close_parts(c, cd, cdd, label):
+        q, asked = state.q @ robot.motors.S.T + robot.motors.offset, coordinate_efforts(robot, state) * fed
+        torques, rubbing = motor_torques(robot, state, asked, inner), model.friction(state)
+        found.append((q, motor_map(robot, state), torques, rubbing, state.q[:1]))
+    q, B, nominal, friction, joints = (np.concatenate(x) for x in zip(*found, strict=True))
+    return Reference(c, cd, cdd, q, B, nominal, friction, joints[0])
 
 
 @dataclass(frozen=True)
@@ -122,6 +74,13 @@ class Controller:
     spec: ControllerFile
     model: Robot
     reference: Reference
+    learner: Learner | None = None  # of law adaptive: hears what the motors do
+    rows: np.ndarray | None = None  # (N, d, r) of the parameters that it follows, along the reference
+
+    def hear(self, k: int, q: np.ndarray, tau: np.ndarray) -> None:
+        """Take motor positions (n,) at sample k, and the torques (n,) that the motors give from there on."""
+        if self.learner is not None:
+            self.learner.hear(k, q, tau)
 
     @property
     def step(self) -> float:
@@ -139,27 +98,55 @@ class Controller:
         return by_motor(self.spec.internal, self.model, "internal")
 
     @cached_property
+    def parts(self) -> Parts:
+        """The model that it knows, taken apart."""
+        return parts(self.model, self.spec.friction_width)
+
+    @cached_property
     def feedback(self) -> Feedback:
-        """Constant gains of the motors; of computed torque those it has at the model's home.
+        """Gains of the motors at the model's home, which only those of PD and augmented PD have everywhere.
 
         With a bandwidth w and a damping z every motor gets p = w^2 I and d = 2 z w I, where the inertias I explain the
         model's mass matrix at home best, B' diag(I) B ~ M, as shares of it: so e'' + 2 z w e' + w^2 e = 0, as Briot et
         al. (DualV), section 5.1, choose their gains.
         """
         M, B = at_home(self.model)
+        inverse = np.linalg.pinv(B)
+        felt = inverse.T @ M @ inverse  # the mass that motors feel
+        if self.spec.law == "computed_torque":
+            return Feedback(self.stiffness * felt, self.drag * felt)
+        if self.spec.law in PASSIVE:
+            K, L = self.passive
+            return Feedback(K @ L, K + felt @ L)
+        p, d = self._by_motor(M, B)
+        return Feedback(np.diag(p), np.diag(d))
+
+    @cached_property
+    def passive(self) -> tuple[np.ndarray, np.ndarray]:
+        """K [N m s/rad or N s/m] and L [1/s] of passivity-based control (n, n), of motors.
+
+        From a bandwidth w and a damping z the error's poles about home are those of e'' + 2 z w e' + w^2 e = 0: L is the slower one, and
+        K as many inertias as the faster one.
+        """
+        M, B = at_home(self.model)
+        if self.spec.gains:
+            p, d = self._by_motor(M, B)
+            return np.diag(d), np.diag(p / d)
+        w, z = 2 * np.pi * (self.spec.bandwidth or 0.0), self.spec.damping or 1.0
+        fast = w * (z + np.sqrt(z**2 - 1))
+        return fast * np.diag(motor_inertias(M, B)), w**2 / fast * np.eye(len(B))
+
+    def _by_motor(self, M: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gains p, d (n,) of each motor alone; M, B as `at_home`."""
         if self.spec.gains:
             missing = [m for m in self.model.motors.names if m not in self.spec.gains]
             if missing:
                 raise BadFile(f"the controller file gives no gains for motor {', '.join(missing)}")
             by_motor(dict.fromkeys(self.spec.gains, 0.0), self.model, "gains")
             p, d = (np.array([getattr(self.spec.gains[m], k) for m in self.model.motors.names]) for k in "pd")
-            return Feedback(np.diag(p), np.diag(d))
-        if self.spec.law == "computed_torque":
-            inverse = np.linalg.pinv(B)
-            inertia = inverse.T @ M @ inverse
-        else:
-            inertia = np.diag(motor_inertias(M, B))
-        return Feedback(self.stiffness * inertia, self.drag * inertia)
+            return p, d
+        inertia = motor_inertias(M, B)
+        return self.stiffness * inertia, self.drag * inertia
 
     @property
     def stiffness(self) -> float:
@@ -181,7 +168,7 @@ class Controller:
             The torques, and the joint positions that the controller believes in, for the next call.
         """
         ref, back = self.reference, self.to_coordinates[k]
-        if self.spec.law != "computed_torque":
+        if self.spec.law in ("pd", "feedforward"):
             tau = self.feedback.P @ e + self.feedback.D @ ed
             # Briot et al. (DualV), eq. (50), at the reference's pose.
             return ref.nominal[k] + (ref.B[k] @ (back @ tau) if self.spec.projection else tau), near
@@ -189,8 +176,27 @@ class Controller:
         wanted = ref.cdd[k] + self.drag * drift + self.stiffness * away
         # Motors alone are measured: the coordinates follow from their small errors, to first order about the reference.
         state = self.model.close((ref.c[k] - away)[None], (ref.cd[k] - drift)[None], wanted[None], near)
-        tau = motor_torques(self.model, state, coordinate_efforts(self.model, state), self.inner)[0]
+        tau = motor_torques(self.model, state, self._efforts(k, e, ed, state)[None], self.inner)[0]
         return tau, state.q[0]
+
+    def _efforts(self, k: int, e: np.ndarray, ed: np.ndarray, state: State) -> np.ndarray:
+        """What the law asks along the coordinates (d,), as `torque`, at the state that it believes in."""
+        ref, back, B, at = self.reference, self.to_coordinates[k], self.reference.B[k], self.spec.friction_at
+        desired = ref.friction[k] * (at == "desired")
+        if self.spec.law == "computed_torque":
+            model = self.parts.whole if at == "measured" else self.parts.smooth
+            return np.asarray(coordinate_efforts(model, state)[0] + desired)
+        rate, rates, accelerations = ref.cd[k] - back @ ed, ref.cd[k], ref.cdd[k]
+        if self.spec.law == "augmented_pd":
+            feedback = self.feedback.P @ e + self.feedback.D @ ed
+        else:
+            K, L = self.passive
+            rates, accelerations = rates + back @ (L @ e), accelerations + back @ (L @ ed)
+            feedback = K @ (B @ (rates - rate))
+        bodies = skew_efforts(self.parts.smooth, state.q, rate[None], rates[None], accelerations[None])[0]
+        rubbing = self.parts.friction(state)[0] if at == "measured" else desired
+        learned = self.rows[k] @ self.learner.change if self.learner is not None and self.rows is not None else 0.0
+        return np.asarray(bodies + rubbing + learned + B.T @ feedback)
 
 
 def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:
@@ -249,3 +255,8 @@ def known_model(spec: ControllerFile, folder: Path, default: Robot) -> Robot:
         return default
     path = resolve(folder, spec.model)
     return load(path if path.exists() else spec.model)
+
+
+def estimator_settings(spec: ControllerFile, folder: Path) -> TrackFile | None:
+    """The settings of the estimator, from their path from `folder`; raises BadFile as `read_yaml`."""
+    return None if spec.estimator is None else read_yaml(resolve(folder, spec.estimator.settings), TrackFile)

@@ -62,7 +62,9 @@ class Stepper:
         if self.machine is not None:
             kernel, after = kernel_choice.kernel(KERNEL), _copied(at)
             if self.scheme.sticking is None:
-                fine = kernel.hold_smooth(self.machine, after.q, after.c, after.cd, part, tau)
+                fine = all(
+                    kernel.hold_smooth(self.machine, after.q, after.c, after.cd, part, tau) for _ in range(steps)
+                )
             else:
                 turns = self.scheme.sticking.turns
                 fine = kernel.hold(

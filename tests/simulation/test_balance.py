@@ -9,7 +9,7 @@ from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.balance import Balance, balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile
+from robodyn_pin.simulation.controller_file import ControllerFile
 
 MASS, COULOMB, SPRING = 2.0, 3.0, 40.0  # [kg], [N], [N/m]
 URDF = f"""<robot name="slider"><link name="base"/>
@@ -31,7 +31,7 @@ def slide(folder: Path, push: float, amplitude: float) -> tuple[Tracking, Balanc
     )  # fmt: skip
     robot, controller = prepare(robot, robot, motion, spec)
     found = track_motion(robot, controller)
-    return found, balance(robot, found)
+    return found, balance(found)
 
 
 def test_works_of_a_mass_with_friction_on_a_spring_in_the_field_of_gravity(tmp_path):

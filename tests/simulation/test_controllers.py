@@ -15,8 +15,8 @@ from robodyn_pin.commands.cli import main
 from robodyn_pin.errors import Diverged
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.closed_loop import Tracking, prepare, scheme_along, track_motion
-from robodyn_pin.simulation.controllers import ControllerFile, Gains
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
+from robodyn_pin.simulation.controller_file import ControllerFile, Gains
 from robodyn_pin.simulation.stability import stability
 
 INERTIA = 0.3  # [kg m^2] of the link about its joint, which is vertical
@@ -168,8 +168,9 @@ def test_the_irb360_follows_under_gravity_and_friction_steeper_than_a_sample():
     for law in ("pd", "computed_torque"):
         spec = ControllerFile(law=law, rate=2000, bandwidth=20, damping=0.7)
         pair = prepare(robot, robot, motion, spec)
-        assert scheme_along(*pair).sticking is not None
-        worst[law] = track_motion(*pair).largest
+        found = track_motion(*pair)
+        assert found.stages[0].scheme.sticking is not None
+        worst[law] = found.largest
     assert (worst["computed_torque"] < 0.05 * worst["pd"]).all()
 
 
