@@ -190,7 +190,7 @@ LINES = {
         ({"cycle": 1e-9}, "key 'cycle': Input should be greater than or equal to"),
         ({"margins": {"torque": 1.0}}, "key 'margins.torque'"),
         ({"params": "nowhere"}, "nowhere"),
-        ({"robot": "irb2400", "payload": [], "limits": {}, "path": ARM["path"]}, "'end_effector' limits and 'reduced' forces come from the reduced model"),
+        ({"robot": "irb2400", "payload": [], "limits": {}, "path": ARM["path"]}, "'end_effector' limits come from the reduced model of Deltas: robot 'irb2400' is no Delta"),
         ({"ends": ["rest", "stop"]}, "key 'ends.1': Input should be 'rest' or 'free'"),
         ({"path": LINES | {"coordinates": ["x", "y"], "points": [[0, 0], [0, 0.1]]}}, "leave joints free to move"),
     ],
