@@ -89,9 +89,7 @@ def departure_figure(found: Fleet, m: Member) -> Figure:
     axes.set_yticks(range(len(order)), [_short(labels[k]) for k in order])
     axes.invert_yaxis()
     axes.set_xlabel("off the other robots' mean, in their standard deviations")
-    axes.set_title(
-        f"{m.logs.name} (diamond) among the other robots (strokes): base parameters by each robot's own logs"
-    )
+    axes.set_title(f"{m.logs.name} (diamond) among the others (strokes), by their own logs")
     return figure
 
 
