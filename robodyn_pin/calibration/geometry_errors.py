@@ -33,7 +33,7 @@ class Tolerances(Strict):
     tool: Positive = 5.0  # [mm and mrad] of what is measured: reflectors, ball bars, touched planes, further encoders
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GeometryError:
     """One number that is zero on the drawing."""
 
