@@ -9,12 +9,12 @@ import pinocchio as pin
 import yaml
 
 from robodyn_pin.calibration.erring_robot import ErringRobot
-from robodyn_pin.calibration.geometry_errors import GeometryError
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.robot.robot import Robot, build
 from robodyn_pin.robot.robot_file import CouplingSpec, FrameClosureSpec, MotorSpec, RobotFile
 from robodyn_pin.robot.urdf_writer import origin
 
+AT_ZERO = 1e-6  # [rad or m] joints nearer to zero at home are not written
 SAME = 1e-9  # [m] between the robot that was fitted and the one that is written
 
 
@@ -27,19 +27,21 @@ def calibrated_texts(robot: ErringRobot, e: np.ndarray, simulated: bool) -> tupl
         BadFile: an offset that no robot file can hold. RobodynError: the robot that is written is not the one that was fitted.
     """
     name = f"{robot.robot.name}_calibrated"
-    given = {error: float(value) for error, value in zip(robot.errors, e, strict=True)}
     root = ET.fromstring(robot.robot.urdf_xml)
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
     for joint in robot.robot.model.names[1:]:
-        _displace(joints.get(joint), _placement(given, ("joint", joint)))
-    closures = [_closure(spec, robot, given, root) for spec in robot.robot.file.closures]
-    motors = _motors(robot, given, joints)
+        _displace(joints.get(joint), robot.placement(e, ("joint", joint)))
+    closures = [_closure(spec, robot, e, root) for spec in robot.robot.file.closures]
+    motors = _motors(robot, e, joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     origin_of = "simulated" if simulated else "measured"
     sources = {"placements of joints, closures and encoders": f"calibrated from {origin_of} points"} | robot.robot.file.sources
     file = robot.robot.file.model_copy(
         update={"urdf": Path(f"{name}.urdf"), "closures": closures, "motors": motors, "sources": sources}
     )
+    built = build(name, file, urdf, Path(f"{name}.urdf"))
+    home = {joint: float(value) for joint, value in zip(built.model.names[1:], built.home, strict=True) if abs(value) > AT_ZERO}
+    file = file.model_copy(update={"home": file.home | home})
     content = file.model_dump(mode="json", exclude_defaults=True)
     kind = "SIMULATED" if simulated else "measured"
     note = f"# {robot.robot.name}, calibrated from {kind} points; see result.json beside it.\n"
@@ -65,16 +67,6 @@ def check_same(robot: ErringRobot, e: np.ndarray, built: Robot, c: np.ndarray, s
         raise RobodynError(f"the calibrated robot as written is {off:.2g} m off the one that was fitted; nothing was kept")
 
 
-def _placement(given: Mapping[GeometryError, float], place: tuple[str, ...]) -> pin.SE3:
-    """The errors of a place, one after the other."""
-    found = pin.SE3.Identity()
-    for error, value in given.items():
-        if error.place == place:
-            turn = pin.exp3(value * error.direction) if error.turns else np.eye(3)
-            found = found * pin.SE3(turn, np.zeros(3) if error.turns else value * error.direction)
-    return found
-
-
 def _displace(joint: ET.Element | None, by: pin.SE3) -> None:
     """Move a joint of a URDF in its own frame."""
     if joint is None or by.isIdentity(0.0):
@@ -87,20 +79,20 @@ def _displace(joint: ET.Element | None, by: pin.SE3) -> None:
 
 
 def _closure(
-    spec: FrameClosureSpec | CouplingSpec, robot: ErringRobot, given: Mapping[GeometryError, float], root: ET.Element
+    spec: FrameClosureSpec | CouplingSpec, robot: ErringRobot, e: np.ndarray, root: ET.Element
 ) -> FrameClosureSpec | CouplingSpec:
     """A closure with its ends displaced: a link that is nothing but such an end moves in the URDF, where struts find it, too."""
     if isinstance(spec, CouplingSpec):
         return spec
     at = [np.array(place, float) for place in spec.at]
     for side, k in (("a", 0), ("b", 1)):
-        moved = _placement(given, ("end", spec.name, side))
+        moved = robot.placement(e, ("end", spec.name, side))
         leaf = _leaf(spec.between[k], robot, root) if not at[k].any() else None
         if leaf is not None:
             _displace(leaf, moved)
         else:
             at[k] = at[k] + moved.translation
-    length = sum(value for error, value in given.items() if error.place == ("length", spec.name))
+    length = _total(robot, e, ("length", spec.name))
     changes: dict[str, object] = {"at": tuple(tuple(place.tolist()) for place in at)}
     if spec.length is not None:
         changes["length"] = spec.length + length
@@ -121,7 +113,7 @@ def _leaf(link: str, robot: ErringRobot, root: ET.Element) -> ET.Element | None:
 
 
 def _motors(
-    robot: ErringRobot, given: Mapping[GeometryError, float], joints: Mapping[str, ET.Element]
+    robot: ErringRobot, e: np.ndarray, joints: Mapping[str, ET.Element]
 ) -> list[str | MotorSpec] | None:
     """The motors with their encoders' offsets and gears; an offset of a joint that nothing else counts turns the joint itself."""
     r = robot.robot
@@ -130,8 +122,8 @@ def _motors(
     coupled = {joint for c in r.file.closures if isinstance(c, CouplingSpec) for joint in c.of}
     counted = [joint for spec in specs for joint in ([spec] if isinstance(spec, str) else spec.of)]
     for name in r.coordinates.names:
-        offset = sum(value for error, value in given.items() if error.place == ("offset", name))
-        gear = 1 + sum(value for error, value in given.items() if error.place == ("gear", name))
+        offset = _total(robot, e, ("offset", name))
+        gear = 1 + _total(robot, e, ("gear", name))
         if not offset and gear == 1:
             continue
         if name not in names:
@@ -150,6 +142,10 @@ def _motors(
         new = {joint: factor / gear for joint, factor in of.items()}
         specs[names.index(name)] = MotorSpec(name=name, of=new, offset=(before - offset) / gear)
     return specs if r.file.motors is not None or any(not isinstance(spec, str) for spec in specs) else None
+
+
+def _total(robot: ErringRobot, e: np.ndarray, place: tuple[str, ...]) -> float:
+    return float(sum(value for error, value in zip(robot.errors, e, strict=True) if error.place == place))
 
 
 def _axis(robot: Robot, joint: str) -> np.ndarray:

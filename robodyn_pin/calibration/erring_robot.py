@@ -83,6 +83,26 @@ class ErringRobot:
         """The same robot with other errors."""
         return ErringRobot(self.robot, errors, self.targets, self.base)
 
+    def base_with(self, e: np.ndarray) -> pin.SE3:
+        """The robot's base in the axes of the measurements with errors e (errors,)."""
+        return self.base * self.placement(e, ("base",))
+
+    def targets_with(self, e: np.ndarray) -> dict[str, list[float]]:
+        """Where each target lies in its frame with errors e (errors,) [m]."""
+        fixed = {name: spec for name, spec in self.targets.items() if spec.frame is not None}
+        return {
+            name: (np.array(spec.at) + self.placement(e, ("target", name)).translation).tolist() for name, spec in fixed.items()
+        }
+
+    def placement(self, e: np.ndarray, place: tuple[str, ...]) -> pin.SE3:
+        """What the errors e (errors,) of a place do to it, one after the other."""
+        found = pin.SE3.Identity()
+        for error, value in zip(self.errors, e, strict=True):
+            if error.place == place:
+                turn = pin.exp3(value * error.direction) if error.turns else np.eye(3)
+                found = found * pin.SE3(turn, np.zeros(3) if error.turns else value * error.direction)
+        return found
+
     def _chain(self, carrier: int, placement: pin.SE3, place: tuple[str, ...]) -> tuple[int, pin.SE3]:
         """Add the errors of a place as joints, one after the other; the last one, and what is left to place on it."""
         for k, error in enumerate(self.errors):

@@ -28,7 +28,7 @@ def shown(slopes: np.ndarray) -> Shown:
     if not there.any():
         return Shown(0, np.inf, tuple(how))
     unit = slopes[:, there] / norms[there]
-    _, s, Vt = np.linalg.svd(unit, full_matrices=True)
+    _, s, Vt = np.linalg.svd(np.linalg.qr(unit, mode="r"))
     rank = int((s > GAP * s[0]).sum())
     gap = float(s[rank - 1] / max(s[rank], 1e-300)) if rank < len(s) else np.inf
     hidden = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
