@@ -35,12 +35,18 @@ def calibrated_texts(robot: ErringRobot, e: np.ndarray, simulated: bool) -> tupl
     motors = _motors(robot, e, joints)
     urdf = '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
     origin_of = "simulated" if simulated else "measured"
-    sources = {"placements of joints, closures and encoders": f"calibrated from {origin_of} points"} | robot.robot.file.sources
+    sources = {
+        "placements of joints, closures and encoders": f"calibrated from {origin_of} points"
+    } | robot.robot.file.sources
     file = robot.robot.file.model_copy(
         update={"urdf": Path(f"{name}.urdf"), "closures": closures, "motors": motors, "sources": sources}
     )
     built = build(name, file, urdf, Path(f"{name}.urdf"))
-    home = {joint: float(value) for joint, value in zip(built.model.names[1:], built.home, strict=True) if abs(value) > AT_ZERO}
+    home = {
+        joint: float(value)
+        for joint, value in zip(built.model.names[1:], built.home, strict=True)
+        if abs(value) > AT_ZERO
+    }
     file = file.model_copy(update={"home": file.home | home})
     content = file.model_dump(mode="json", exclude_defaults=True)
     kind = "SIMULATED" if simulated else "measured"
@@ -56,7 +62,9 @@ def check_same(robot: ErringRobot, e: np.ndarray, built: Robot, c: np.ndarray, s
     Raises:
         RobodynError: it is not.
     """
-    own = np.array([0.0 if error.group in ("base", "tool") else value for error, value in zip(robot.errors, e, strict=True)])
+    own = np.array(
+        [0.0 if error.group in ("base", "tool") else value for error, value in zip(robot.errors, e, strict=True)]
+    )
     at_zero = robot.with_base(pin.SE3.Identity())
     plain = built.with_coordinates(robot.robot.coordinates.names)
     written = ErringRobot(plain, (), robot.targets)
@@ -64,7 +72,9 @@ def check_same(robot: ErringRobot, e: np.ndarray, built: Robot, c: np.ndarray, s
     found = written.predict(np.zeros(0), c, fitted.q, slopes=False)
     off = max((float(np.abs(found.places[k] - fitted.places[k]).max()) for k in fitted.places), default=0.0)
     if off > SAME:
-        raise RobodynError(f"the calibrated robot as written is {off:.2g} m off the one that was fitted; nothing was kept")
+        raise RobodynError(
+            f"the calibrated robot as written is {off:.2g} m off the one that was fitted; nothing was kept"
+        )
 
 
 def _displace(joint: ET.Element | None, by: pin.SE3) -> None:
@@ -72,7 +82,9 @@ def _displace(joint: ET.Element | None, by: pin.SE3) -> None:
     if joint is None or by.isIdentity(0.0):
         return
     old = joint.find("origin")
-    xyz, rpy = (np.zeros(3) if old is None else np.array(old.get(key, "0 0 0").split(), float) for key in ("xyz", "rpy"))
+    xyz, rpy = (
+        np.zeros(3) if old is None else np.array(old.get(key, "0 0 0").split(), float) for key in ("xyz", "rpy")
+    )
     if old is not None:
         joint.remove(old)
     origin(joint, pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz) * by)
@@ -112,9 +124,7 @@ def _leaf(link: str, robot: ErringRobot, root: ET.Element) -> ET.Element | None:
     return next((joint for joint in holding if joint.get("type") == "fixed"), None)
 
 
-def _motors(
-    robot: ErringRobot, e: np.ndarray, joints: Mapping[str, ET.Element]
-) -> list[str | MotorSpec] | None:
+def _motors(robot: ErringRobot, e: np.ndarray, joints: Mapping[str, ET.Element]) -> list[str | MotorSpec] | None:
     """The motors with their encoders' offsets and gears; an offset of a joint that nothing else counts turns the joint itself."""
     r = robot.robot
     specs = list(r.file.motors if r.file.motors is not None else list(r.model.names)[1:])
@@ -134,7 +144,11 @@ def _motors(
         if isinstance(spec, str) and gear == 1 and counted.count(spec) == 1 and spec not in coupled:
             k = r.model.joints[r.model.getJointId(spec)].idx_v
             axis = _axis(r, spec)
-            moved = pin.SE3(np.eye(3), offset * axis) if r.loops.sliding[k] else pin.SE3(pin.exp3(offset * axis), np.zeros(3))
+            moved = (
+                pin.SE3(np.eye(3), offset * axis)
+                if r.loops.sliding[k]
+                else pin.SE3(pin.exp3(offset * axis), np.zeros(3))
+            )
             _displace(joints.get(spec), moved)
             continue
         of = {spec: 1.0} if isinstance(spec, str) else spec.of

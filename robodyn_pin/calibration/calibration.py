@@ -8,10 +8,10 @@ import numpy as np
 from robodyn_pin.calibration.calibrated import calibrated_texts, check_same
 from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.erring_robot import ErringRobot
-from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, errors_of
+from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors
 from robodyn_pin.calibration.geometry_fit import GeometryFit, fit_geometry, residuals
 from robodyn_pin.calibration.points_file import Observations, laid_over, read_observations
-from robodyn_pin.calibration.shown_errors import Shown, shown
+from robodyn_pin.calibration.shown_errors import ShownErrors, shown
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.robot import Robot, load_named
@@ -31,11 +31,13 @@ class Calibration:
     robot: ErringRobot  # with the errors that are sought
     fit: GeometryFit
     placed: GeometryFit  # base and tool alone: the drawn robot as well as it can be laid over the measurements
-    shown: Shown  # how the fitted poses show each error
+    shown: ShownErrors  # how the fitted poses show each error
     left_out: dict[str, str]  # errors that are not sought, with the reason
     fitted: Observations
     held_out: Observations
-    before: dict[str, np.ndarray]  # (N, 3 or 1) predicted minus measured of each target at held-out poses [m or rad], NaN where not measured
+    before: dict[
+        str, np.ndarray
+    ]  # (N, 3 or 1) predicted minus measured of each target at held-out poses [m or rad], NaN where not measured
     after: dict[str, np.ndarray]
     places: dict[str, np.ndarray]  # (N, 3) of each target there [m]
     plausibility: float  # probability of as large a misfit at fitted poses
@@ -55,7 +57,9 @@ class Calibration:
         found = []
         worst = self.fit.outliers / max(1, len(self.fit.residuals))
         if worst > MOST_OUTLIERS:
-            found.append(f"{100 * worst:.0f} % of the measured numbers lie more than 5 standard deviations off: sigma is too small, or the targets are wrong")
+            found.append(
+                f"{100 * worst:.0f} % of the measured numbers lie more than 5 standard deviations off: sigma is too small, or the targets are wrong"
+            )
         if self.plausibility < IMPLAUSIBLE:
             found.append(
                 f"the fitted poses contradict the geometry (probability of such a misfit {self.plausibility:.1g}): errors that are not sought, "
@@ -86,7 +90,7 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     path = resolve(folder, run.measurements)
     seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle)
     held = _held_out(run, seen)
-    errors = errors_of(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances)
+    errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances)
     bare = ErringRobot(robot, (), run.targets)
     tell(f"closing the loops at {len(seen.c)} poses")
     q = bare.nominal(seen.c, seen.label)
@@ -149,15 +153,25 @@ def _sought(
     left_out: dict[str, str] = {}
     kept: list[GeometryError] = []
     for error, open_, unseen in zip(robot.errors, opens, hidden, strict=True):
-        reason = "would open a loop that holds more than it needs" if open_ else "moves nothing that is measured" if unseen else ""
+        reason = (
+            "would open a loop that holds more than it needs"
+            if open_
+            else "moves nothing that is measured"
+            if unseen
+            else ""
+        )
         if not reason:
             kept.append(error)
             continue
         if error.name in run.calibrate and error.name not in GROUPS:
-            raise BadFile(f"'calibrate' names {error.name!r}, which {reason}; take it out, or measure something that it moves")
+            raise BadFile(
+                f"'calibrate' names {error.name!r}, which {reason}; take it out, or measure something that it moves"
+            )
         left_out[error.name] = reason
     if not any(error.group not in ("base", "tool") for error in kept):
-        raise BadFile("no error of the robot itself moves anything that is measured; add groups to 'calibrate', or other targets")
+        raise BadFile(
+            "no error of the robot itself moves anything that is measured; add groups to 'calibrate', or other targets"
+        )
     return robot.with_errors(kept), left_out, J
 
 

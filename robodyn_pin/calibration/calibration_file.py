@@ -23,9 +23,18 @@ class CalibrationFile(Strict):
     robot: str
     measurements: Path  # CSV: a column for each coordinate, and NAME_x, NAME_y, NAME_z, ... for each target
     units: CalibrationUnits = CalibrationUnits()
-    coordinates: list[str] | None = None  # joints or motors whose positions the file has; default: the motors, where they are as many as needed
+    coordinates: list[str] | None = (
+        None  # joints or motors whose positions the file has; default: the motors, where they are as many as needed
+    )
     targets: Annotated[dict[str, TargetSpec], Field(min_length=1)]  # what is measured, by name
-    calibrate: Annotated[list[str], Field(min_length=1)] = ["offsets", "joints", "closures", "lengths", "base", "tool"]  # groups, or single errors by name
+    calibrate: Annotated[list[str], Field(min_length=1)] = [
+        "offsets",
+        "joints",
+        "closures",
+        "lengths",
+        "base",
+        "tool",
+    ]  # groups, or single errors by name
     tolerances: Tolerances = Tolerances()  # by how much the machine may differ from its drawing
     held_out: Annotated[float, Field(gt=0, lt=1)] = 0.25  # share of the poses that no fit sees
     output: Path | None = None

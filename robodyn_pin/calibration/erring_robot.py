@@ -54,7 +54,11 @@ class ErringRobot:
     """
 
     def __init__(
-        self, robot: Robot, errors: Sequence[GeometryError], targets: Mapping[str, TargetSpec], base: pin.SE3 | None = None
+        self,
+        robot: Robot,
+        errors: Sequence[GeometryError],
+        targets: Mapping[str, TargetSpec],
+        base: pin.SE3 | None = None,
     ):
         self.robot, self.errors, self.targets = robot, tuple(errors), dict(targets)
         self.base = pin.SE3.Identity() if base is None else base
@@ -71,7 +75,9 @@ class ErringRobot:
         self._joints, self._root = joints, root[1]
         closures = [self._closure(c) if isinstance(c, Closure) else c for c in robot.loops.closures]
         self._frames = {name: self._target(name, spec) for name, spec in targets.items() if spec.frame is not None}
-        self._read = {name: joint_index(robot.model, str(s.joint)) for name, s in targets.items() if s.kind == "encoder"}
+        self._read = {
+            name: joint_index(robot.model, str(s.joint)) for name, s in targets.items() if s.kind == "encoder"
+        }
         self.loops = Loops(self.model, closures)
         self._data = self.model.createData()
 
@@ -91,7 +97,8 @@ class ErringRobot:
         """Where each target lies in its frame with errors e (errors,) [m]."""
         fixed = {name: spec for name, spec in self.targets.items() if spec.frame is not None}
         return {
-            name: (np.array(spec.at) + self.placement(e, ("target", name)).translation).tolist() for name, spec in fixed.items()
+            name: (np.array(spec.at) + self.placement(e, ("target", name)).translation).tolist()
+            for name, spec in fixed.items()
         }
 
     def placement(self, e: np.ndarray, place: tuple[str, ...]) -> pin.SE3:

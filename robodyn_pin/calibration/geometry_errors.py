@@ -29,7 +29,9 @@ class Tolerances(Strict):
     length: Positive = 0.5  # [mm] of a place, a length or the offset of a sliding joint
     angle: Positive = 1.0  # [mrad] of an axis, or the offset of a turning joint
     gear: Positive = 1.0  # [per mille] of a gear's ratio
-    base: Positive = 10.0  # [mm and mrad] of the robot in the axes of the measuring device, after both were laid over each other
+    base: Positive = (
+        10.0  # [mm and mrad] of the robot in the axes of the measuring device, after both were laid over each other
+    )
     tool: Positive = 5.0  # [mm and mrad] of what is measured: reflectors, ball bars, touched planes, further encoders
 
 
@@ -55,8 +57,12 @@ class GeometryError:
         return self.place[0] in ("joint", "end", "base", "target")
 
 
-def errors_of(
-    robot: Robot, coordinates: Sequence[str], targets: dict[str, TargetSpec], wanted: Sequence[str], tolerances: Tolerances
+def possible_errors(
+    robot: Robot,
+    coordinates: Sequence[str],
+    targets: dict[str, TargetSpec],
+    wanted: Sequence[str],
+    tolerances: Tolerances,
 ) -> tuple[GeometryError, ...]:
     """The errors that `wanted` names, by group or one by one.
 
@@ -94,16 +100,21 @@ def _every_error(
         place = ("joint", name)
         if not sliding:
             every += [
-                GeometryError(f"{name} t{label}", "joints", place, False, along, length) for label, along in across.items()
+                GeometryError(f"{name} t{label}", "joints", place, False, along, length)
+                for label, along in across.items()
             ]
-        every += [GeometryError(f"{name} r{label}", "joints", place, True, about, angle) for label, about in across.items()]
+        every += [
+            GeometryError(f"{name} r{label}", "joints", place, True, about, angle) for label, about in across.items()
+        ]
     for closure in robot.loops.closures:
         if not isinstance(closure, Closure):
             continue
         for side in "ab":
             every += _six(("end", closure.name, side), f"{closure.name} {side}", "closures", length, None)
         if KINDS[closure.kind].formula == DISTANCE:
-            every.append(GeometryError(f"{closure.name} length", "lengths", ("length", closure.name), False, none, length))
+            every.append(
+                GeometryError(f"{closure.name} length", "lengths", ("length", closure.name), False, none, length)
+            )
     for name, spec in targets.items():
         if spec.kind != "encoder":
             every += _six(("target", name), name, "tool", tool, tool if spec.kind == "pose" else None)
@@ -124,7 +135,9 @@ def _every_error(
 def _six(place: tuple[str, ...], name: str, group: Group, length: float, angle: float | None) -> list[GeometryError]:
     """Three translations along x, y, z, and three rotations unless `angle` is None."""
     moves = [GeometryError(f"{name} t{x}", group, place, False, e, length) for x, e in zip("xyz", AXES, strict=True)]
-    turns = [GeometryError(f"{name} r{x}", group, place, True, e, angle or 0.0) for x, e in zip("xyz", AXES, strict=True)]
+    turns = [
+        GeometryError(f"{name} r{x}", group, place, True, e, angle or 0.0) for x, e in zip("xyz", AXES, strict=True)
+    ]
     return moves + (turns if angle is not None else [])
 
 

@@ -53,7 +53,11 @@ def residuals(robot: ErringRobot, seen: Observations, found: Predicted) -> tuple
 
 
 def fit_geometry(
-    robot: ErringRobot, seen: Observations, start: np.ndarray, guess: np.ndarray | None = None, free: Sequence[bool] | None = None
+    robot: ErringRobot,
+    seen: Observations,
+    start: np.ndarray,
+    guess: np.ndarray | None = None,
+    free: Sequence[bool] | None = None,
 ) -> GeometryFit:
     """Errors that explain measurements best without leaving their tolerances more than they must.
 
@@ -88,9 +92,7 @@ def fit_geometry(
             kept[x.tobytes()] = np.concatenate([r, x]), np.concatenate([J, np.eye(len(moved))])
         return kept[x.tobytes()]
 
-    count = sum(
-        int((~np.isnan(seen.values[name][:, 0])).sum()) * spec.rows for name, spec in robot.targets.items()
-    )
+    count = sum(int((~np.isnan(seen.values[name][:, 0])).sum()) * spec.rows for name, spec in robot.targets.items())
 
     def huber(z: np.ndarray) -> np.ndarray:
         rho = np.stack([z, np.ones_like(z), np.zeros_like(z)])

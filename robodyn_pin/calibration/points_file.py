@@ -60,7 +60,8 @@ def read_observations(
         turning = ("rx", "ry", "rz", "angle")
         unit |= {f"{name}_{part}": angle if part in turning else length for part in COLUMNS[spec.kind]}
     read = {
-        header: column(cells[header], str(path), table.line, gaps=header not in names, unit=float(unit[header])) for header in every
+        header: column(cells[header], str(path), table.line, gaps=header not in names, unit=float(unit[header]))
+        for header in every
     }
     values = {name: np.stack([read[header] for header in part], axis=1) for name, part in headers.items()}
     for name, x in values.items():
@@ -71,7 +72,9 @@ def read_observations(
     return Observations(path.name, c, values, tuple(range(1, len(c) + 1)), "simulated" in table.notes.lower())
 
 
-def laid_over(seen: Observations, targets: Mapping[str, TargetSpec], drawn: Mapping[str, np.ndarray], free: bool) -> pin.SE3:
+def laid_over(
+    seen: Observations, targets: Mapping[str, TargetSpec], drawn: Mapping[str, np.ndarray], free: bool
+) -> pin.SE3:
     """The robot's base in the axes of the measurements, from where the drawing puts what was measured; checked.
 
     Args:
@@ -105,7 +108,9 @@ def laid_over(seen: Observations, targets: Mapping[str, TargetSpec], drawn: Mapp
     return base
 
 
-def _together(values: Mapping[str, np.ndarray], drawn: Mapping[str, np.ndarray], seen: Observations, points: set[str]) -> np.ndarray:
+def _together(
+    values: Mapping[str, np.ndarray], drawn: Mapping[str, np.ndarray], seen: Observations, points: set[str]
+) -> np.ndarray:
     """Points (k, 3) of all targets where they were measured."""
     return np.concatenate([values[name][:, :3][~np.isnan(seen.values[name][:, 0])] for name in sorted(points)])
 

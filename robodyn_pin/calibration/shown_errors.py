@@ -12,7 +12,7 @@ UNSHOWN = 1e-9  # of the largest column's norm
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownErrors:
     """What slopes say of n errors."""
 
     rank: int  # independent combinations that are shown
@@ -20,17 +20,17 @@ class Shown:
     how: tuple[str, ...]  # of each error: "alone", "combined" or "not shown"
 
 
-def shown(slopes: np.ndarray) -> Shown:
+def shown(slopes: np.ndarray) -> ShownErrors:
     """What slopes (k, n), in standard deviations of the measurements per tolerance, say of n errors."""
     norms = np.linalg.norm(slopes, axis=0)
     there = norms > UNSHOWN * max(float(norms.max(initial=0.0)), 1e-300)
     how = np.where(there, "alone", "not shown").astype(object)
     if not there.any():
-        return Shown(0, np.inf, tuple(how))
+        return ShownErrors(0, np.inf, tuple(how))
     unit = slopes[:, there] / norms[there]
     _, s, Vt = np.linalg.svd(np.linalg.qr(unit, mode="r"))
     rank = int((s > GAP * s[0]).sum())
     gap = float(s[rank - 1] / max(s[rank], 1e-300)) if rank < len(s) else np.inf
     hidden = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
     how[np.flatnonzero(there)[hidden]] = "combined"
-    return Shown(rank, gap, tuple(how))
+    return ShownErrors(rank, gap, tuple(how))

@@ -23,12 +23,17 @@ def simulate_observations(robot: ErringRobot, e: np.ndarray, c: np.ndarray, rng:
         noise = sigma * rng.normal(size=found.values[name].shape)
         values[name] = found.values[name] + noise
         if spec.kind == "pose":
-            turned = [pin.log3(place[:3, :3] @ pin.exp3(own)) for place, own in zip(found.places[name], noise[:, 3:], strict=True)]
+            turned = [
+                pin.log3(place[:3, :3] @ pin.exp3(own))
+                for place, own in zip(found.places[name], noise[:, 3:], strict=True)
+            ]
             values[name][:, 3:] = turned
     return Observations("simulated poses", c, values, tuple(range(1, len(c) + 1)), True)
 
 
-def columns_of_observations(robot: ErringRobot, seen: Observations, parts: Mapping[str, tuple[str, ...]]) -> dict[str, np.ndarray]:
+def columns_of_observations(
+    robot: ErringRobot, seen: Observations, parts: Mapping[str, tuple[str, ...]]
+) -> dict[str, np.ndarray]:
     """The columns of a file that `read_observations` reads, by name."""
     found = dict(zip(robot.robot.coordinates.names, seen.c.T, strict=True))
     for name, spec in robot.targets.items():

@@ -44,7 +44,9 @@ def print_calibration(found: "Calibration", folder: Path) -> None:
         print(SIMULATED_POINTS)
     robot = found.robot.robot.name
     print_table(f"{robot}: {len(found.held_out.c)} held-out poses, {len(found.fitted.c)} fitted", held_out_rows(found))
-    print_table("Errors of the geometry that are furthest from zero, in their standard deviations", error_rows(found)[:10])
+    print_table(
+        "Errors of the geometry that are furthest from zero, in their standard deviations", error_rows(found)[:10]
+    )
     for line in calibration_sentences(found):
         print(line)
     for complaint in found.complaints:

@@ -68,7 +68,13 @@ def held_out_table(found: Calibration) -> list[dict[str, Any]]:
 
 def held_out_rows(found: Calibration) -> list[dict[str, str]]:
     """The same in mm (mrad of an encoder)."""
-    keys = {"drawn, rms": "rms_before", "largest": "largest_before", "calibrated, rms": "rms_after", "largest ": "largest_after", "noise": "noise"}
+    keys = {
+        "drawn, rms": "rms_before",
+        "largest": "largest_before",
+        "calibrated, rms": "rms_after",
+        "largest ": "largest_after",
+        "noise": "noise",
+    }
     return [
         {"target": row["target"], "poses": str(row["poses"])} | {key: f"{MILLI * row[of]:.3f}" for key, of in keys.items()}
         for row in held_out_table(found)
@@ -96,7 +102,9 @@ def calibration_sentences(found: Calibration) -> list[str]:
     ]
     for reason, count in Counter(found.left_out.values()).items():
         some = [name for name, why in found.left_out.items() if why == reason][:3]
-        lines.append(f"{count} errors were not sought because each {reason}: {', '.join(some)}{', ...' if count > 3 else ''}.")
+        lines.append(
+            f"{count} errors were not sought because each {reason}: {', '.join(some)}{', ...' if count > 3 else ''}."
+        )
     return lines
 
 
@@ -128,7 +136,9 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         base = found.robot.base_with(found.fit.e).inverse()
         turn = base.rotation.T
         places = {name: x @ turn + base.translation for name, x in found.places.items()}
-        before, after = ({name: of[name] @ turn for name in places if of[name].shape[1] == 3} for of in (found.before, found.after))
+        before, after = (
+            {name: of[name] @ turn for name in places if of[name].shape[1] == 3} for of in (found.before, found.after)
+        )
         if before:
             figures.append(svg(deviations_figure(places, before, after), "held_out"))
             write_text(folder / "held_out.svg", svg_document(figures[0], SIMULATED_POINTS if found.simulated else ""))
@@ -142,7 +152,14 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         Section("Errors of the geometry", calibration_sentences(found), error_rows(found)),
     ]
     robot = found.robot.robot.name
-    verdict = "Accepted: fitted and held-out poses agree with the calibrated geometry" if found.accepted else "NOT ACCEPTED"
+    verdict = (
+        "Accepted: fitted and held-out poses agree with the calibrated geometry" if found.accepted else "NOT ACCEPTED"
+    )
     return section_page(
-        f"{robot}: calibration", SIMULATED_POINTS if found.simulated else "", found.accepted, verdict, found.complaints, sections
+        f"{robot}: calibration",
+        SIMULATED_POINTS if found.simulated else "",
+        found.accepted,
+        verdict,
+        found.complaints,
+        sections,
     )
