@@ -10,6 +10,7 @@ from robodyn_pin.output.console import print_table
 
 if TYPE_CHECKING:
     from robodyn_pin.calibration.calibration import Calibration
+    from robodyn_pin.calibration.pose_design import PoseDesign
 
 
 def calibrate_command(
@@ -52,3 +53,24 @@ def print_calibration(found: "Calibration", folder: Path) -> None:
     for complaint in found.complaints:
         print(f"NOT ACCEPTED: {complaint}")
     print(f"page: {folder / 'calibration.html'}; robot: {folder / found.calibrated.name}.yaml")
+
+
+def design_calibration(run: Path, out: Path | None, as_json: bool) -> None:
+    """Choose the poses of a calibration: `robodyn design --for calibration`."""
+    from robodyn_pin.calibration.pose_design import PosesFile, design_poses
+    from robodyn_pin.files import read_yaml
+    from robodyn_pin.output.calibration import pose_design_summary, write_pose_design
+
+    settings = read_yaml(run, PosesFile)
+    found = design_poses(settings, run.parent)
+    folder = folder_of(run, settings, out)
+    write_pose_design(found, folder)
+    answer(as_json, pose_design_summary(found), _print_pose_design, found, folder)
+
+
+def _print_pose_design(found: "PoseDesign", folder: Path) -> None:
+    from robodyn_pin.output.calibration import pose_design_sentences
+
+    for line in pose_design_sentences(found):
+        print(line)
+    print(f"table: {folder / 'poses.csv'}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from robodyn_pin.calibration.calibration import Calibration
 from robodyn_pin.calibration.geometry_fit import Z95
+from robodyn_pin.calibration.pose_design import PoseDesign
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
 
@@ -163,3 +164,37 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         found.complaints,
         sections,
     )
+
+
+def write_pose_design(found: PoseDesign, folder: Path) -> None:
+    """Write poses.csv, to be measured, and result.json; raises BadFile if the folder cannot be written."""
+    columns = dict(zip(found.robot.robot.coordinates.names, found.c.T, strict=True))
+    write_table(folder / "poses.csv", columns, f"poses of {found.robot.robot.name} to measure; rad, m")
+    write_json(folder / "result.json", pose_design_summary(found))
+
+
+def pose_design_summary(found: PoseDesign) -> dict[str, object]:
+    """The content of result.json of chosen poses."""
+    remaining = {x.name: float(left) for x, left in zip(found.robot.errors, found.remaining, strict=True)}
+    return {
+        "robot": found.robot.robot.name, "coordinates": list(found.robot.robot.coordinates.names), "poses": found.c.tolist(),
+        "criterion": found.run.criterion, "value": found.value, "random_sets": len(found.random), "better_than": found.better,
+        "best_random": float(found.random.max()), "median_random": float(np.median(found.random)), "rank": found.rank,
+        "remaining_over_tolerance": remaining, "units": "rad, m; value: larger is better",
+    }  # fmt: skip
+
+
+def pose_design_sentences(found: PoseDesign) -> list[str]:
+    """What was chosen and how random sets compare."""
+    what = {
+        "D": "half the log determinant of the information",
+        "E": "the root of the information's smallest eigenvalue",
+    }
+    order = np.argsort(-found.remaining)[:3]
+    worst = ", ".join(f"{found.robot.errors[k].name} {100 * found.remaining[k]:.0f} %" for k in order)
+    return [
+        f"{len(found.c)} poses of {found.robot.robot.name} for {len(found.robot.errors)} errors, of which the robot can show {found.rank} combinations.",
+        f"Criterion {found.run.criterion}, {what[found.run.criterion]}: {found.value:.4g}; of {len(found.random)} sets of random poses the best has "
+        f"{found.random.max():.4g}, the median {np.median(found.random):.4g}: better than {found.better} of them.",
+        f"Most is left unknown, in standard deviations over the tolerance, of {worst}.",
+    ]
