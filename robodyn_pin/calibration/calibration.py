@@ -31,7 +31,7 @@ class Calibration:
     robot: ErringRobot  # with the errors that are sought
     fit: GeometryFit
     placed: GeometryFit  # base and tool alone: the drawn robot as well as it can be laid over the measurements
-    shown: ShownErrors  # how the fitted poses show each error
+    shown: ShownErrors  # how the fitted poses show each error, by the slopes of the drawn geometry
     left_out: dict[str, str]  # errors that are not sought, with the reason
     fitted: Observations
     held_out: Observations
@@ -105,14 +105,13 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     fit = fit_geometry(sought, fitted, start, placed.e)
     tell(f"{fit.evaluations} evaluations")
     tolerance = np.array([error.tolerance for error in sought.errors])
-    _, J = residuals(sought, fitted, sought.predict(fit.e, fitted.c, fit.start))
     unseen = seen[held]
     before, _ = _deviations(sought, unseen, placed.e, q[held])
     after, places = _deviations(sought, unseen, fit.e, q[held])
     urdf, text, calibrated = calibrated_texts(sought, fit.e, seen.simulated)
     check_same(sought, fit.e, calibrated, fitted.c, fit.start)
     return Calibration(
-        run, sought, fit, placed, shown(J * tolerance), left_out, fitted, unseen, before, after, places,
+        run, sought, fit, placed, shown(slopes * tolerance), left_out, fitted, unseen, before, after, places,
         _probability(fit.misfit, len(fit.residuals) - fit.outliers), _held_out_probability(sought, unseen, fit, q[held]),
         urdf, text, calibrated,
     )  # fmt: skip
@@ -172,7 +171,7 @@ def _sought(
         raise BadFile(
             "no error of the robot itself moves anything that is measured; add groups to 'calibrate', or other targets"
         )
-    return robot.with_errors(kept), left_out, J
+    return robot.with_errors(kept), left_out, J[:, ~(opens | hidden)]
 
 
 def _deviations(

@@ -96,7 +96,7 @@ def calibration_sentences(found: Calibration) -> list[str]:
     """What was sought, what the poses show, what was left out."""
     how, n = Counter(found.shown.how), len(found.robot.errors)
     lines = [
-        f"{n} errors were sought; the poses show {found.shown.rank} independent combinations of them (singular values, "
+        f"{n} errors were sought; the poses show {found.shown.rank} independent combinations of them (singular values of the drawn geometry, "
         f"{'all count' if not np.isfinite(found.shown.gap) else f'a gap of {found.shown.gap:.0e} below the last that counts'}): "
         f"{how['alone']} errors alone, {how['combined']} only in combination, which their tolerances share out.",
         f"Residuals beyond 5 standard deviations among the fitted numbers: {found.fit.outliers} of {len(found.fit.residuals)}.",

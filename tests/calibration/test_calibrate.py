@@ -16,8 +16,10 @@ from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.erring_robot import ErringRobot
 from robodyn_pin.calibration.geometry_errors import Tolerances, possible_errors
 from robodyn_pin.calibration.geometry_fit import Z95
+from robodyn_pin.calibration.pose_design import PosesFile, design_poses
 from robodyn_pin.calibration.simulated_points import columns_of_observations, simulate_observations
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
+from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadFile, BadLog, ClosureFailed, RobodynError, UnknownName
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -197,3 +199,58 @@ def test_nothing_is_written_when_the_input_is_bad(robodyn, desk):
     assert done.returncode == 1
     assert done.stderr.startswith("robodyn: points.csv: the points spread")
     assert not (desk / "out").exists()
+
+
+def test_designed_poses_are_better_than_all_random_ones_and_lie_within_the_limits(robodyn, tmp_path):
+    done = robodyn("design", EXAMPLES / "irb360_poses.yaml", "--for", "calibration", "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["better_than"] == result["random_sets"] == 500
+    assert result["rank"] == 61  # as many combinations as the fitted poses of the other example show
+    poses = pl.read_csv(tmp_path / "poses.csv", comment_prefix="#")
+    assert poses.columns == ["phi1", "phi2", "phi3", "psi"]
+    assert len(poses) == 30
+    robot = rp.load("irb360")
+    check_positions(robot, robot.at_rest(poses.to_numpy()).q, str)
+
+
+def test_the_criteria_of_a_design_are_what_they_say():
+    """Against the information of the poses that were chosen, worked out here."""
+    targets = {"r": TargetSpec(frame="rod_1_end")}
+    for criterion in ("D", "E"):
+        run = PosesFile(
+            robot="fivebar",
+            targets=targets,
+            poses=8,
+            calibrate=["offsets", "joints"],
+            criterion=criterion,
+            candidates=60,
+            random=20,
+        )
+        found = design_poses(run, Path())
+        robot = found.robot
+        c = found.c
+        slopes = (
+            robot.predict(np.zeros(len(robot.errors)), c, robot.nominal(c)).slopes["r"].reshape(-1, len(robot.errors))
+        )
+        A = slopes / NOISE * [error.tolerance for error in robot.errors]
+        eigenvalues = np.sort(np.linalg.eigvalsh(np.eye(A.shape[1]) + A.T @ A))[::-1][: found.rank]
+        expected = 0.5 * np.log(eigenvalues).sum() if criterion == "D" else np.sqrt(eigenvalues[-1])
+        assert found.value == pytest.approx(expected, rel=1e-6)
+        assert found.better == 20
+        left = np.sqrt(np.diag(np.linalg.inv(np.eye(A.shape[1]) + A.T @ A)))
+        np.testing.assert_allclose(found.remaining, left, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"ranges": {"phi9": (0, 1)}}, UnknownName, "'phi9'"),
+        ({"ranges": {"phi1": (1, 0)}}, BadFile, "leaves no room"),
+        ({"ranges": {"phi1": (2.5, 2.6)}}, BadFile, "random poses of 'irb360' close within its limits"),
+    ],
+)
+def test_a_design_without_poses_is_told(changes, kind, words):
+    run = PosesFile(robot="irb360", targets={"r": TargetSpec(frame="end_effector")}, candidates=30, **changes)
+    with pytest.raises(kind, match=words):
+        design_poses(run, Path())
