@@ -8,15 +8,19 @@ import numpy as np
 import pinocchio as pin
 from make import Row, Section
 
+from robodyn_pin.calibration.calibrated import calibrated_texts
 from robodyn_pin.calibration.calibration import Calibration, calibrate
 from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.erring_robot import ErringRobot
 from robodyn_pin.calibration.geometry_errors import Tolerances, possible_errors
 from robodyn_pin.calibration.geometry_fit import Z95
+from robodyn_pin.calibration.pose_design import PosesFile, design_poses
 from robodyn_pin.calibration.simulated_points import columns_of_observations, simulate_observations
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
+from robodyn_pin.dynamics.multipliers import constraint_forces
+from robodyn_pin.files import read_yaml
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.robot.robot import load
+from robodyn_pin.robot.robot import Robot, load
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "irb360_calibration"
 REFLECTORS = ((0.10, 0.0, 0.0), (-0.05, 0.08, 0.0), (-0.05, -0.08, 0.03))  # [m]
@@ -92,6 +96,47 @@ def of_robot(name: str, seeds: int, poses: int = 80) -> list[Row]:
     ]
 
 
+def designs() -> list[Row]:
+    """Rows of designed poses against random sets."""
+    rows, settings = [], read_yaml(EXAMPLE.parent / "irb360_poses.yaml", PosesFile)
+    for criterion in ("D", "E"):
+        found = design_poses(settings.model_copy(update={"criterion": criterion}), EXAMPLE.parent)
+        what = f"irb360, 30 poses, {criterion}-optimal: better than so many of {len(found.random)} random sets"
+        reached = f"{found.better}; {found.value:.4g}, the best random set {found.random.max():.4g}"
+        rows.append(Row(what, "all", reached, found.better == len(found.random)))
+    return rows
+
+
+def dynamics(seed: int = 0) -> list[Row]:
+    """Rows of torques and strut forces, computed with the machine's bodies on other geometries than the machine's."""
+    with TemporaryDirectory() as folder:
+        run, truth = campaign("irb360", seed, 80, Path(folder) / "points.csv")
+        found = calibrate(run, Path(folder))
+    drawn = load("irb360")
+    errors = possible_errors(drawn, drawn.motors.names, {}, OWN, Tolerances())
+    machine = calibrated_texts(ErringRobot(drawn, errors, {}), np.array([truth[x.name] for x in errors]), True)[2]
+    rng = np.random.default_rng(seed)
+    c, cd, cdd = 0.1 + rng.uniform(-0.4, 0.4, (100, 4)), rng.normal(size=(100, 4)), 20 * rng.normal(size=(100, 4))
+
+    def loads_of(robot: Robot) -> list[np.ndarray]:
+        found = constraint_forces(robot, c, cd, cdd)
+        return [found.tau[:, :3], np.stack(list(found.struts.values()), axis=1)]
+
+    right, rows = loads_of(machine), []
+    other = {"drawn": loads_of(drawn), "calibrated": loads_of(found.calibrated)}
+    for k, (what, unit) in enumerate((("torques of the arms [N m]", "N m"), ("strut forces [N]", "N"))):
+        off = {name: np.abs(x[k] - right[k]).max() for name, x in other.items()}
+        reached = ", ".join(f"{name} {x:.2g} {unit}" for name, x in off.items())
+        rows.append(
+            Row(
+                f"irb360: {what}, largest difference from the machine's in 100 states",
+                "",
+                f"{reached}; largest {np.abs(right[k]).max():.3g} {unit}",
+            )
+        )
+    return rows
+
+
 def study() -> Section:
     """The study."""
     rows = [row for name in ROBOTS for row in of_robot(name, 20)]
@@ -104,6 +149,7 @@ def study() -> Section:
     rows.append(
         Row(f"irb360, {len(found.fitted.c)} poses fitted: processor time", "<= 5 s", f"{took:.1f} s", took <= 5)
     )
+    rows += [*designs(), *dynamics()]
     return Section(
         "Calibration of simulated robots",
         "python figures/make.py calibration",
