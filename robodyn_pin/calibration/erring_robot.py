@@ -132,8 +132,8 @@ class ErringRobot:
         ends = ((closure.frame_a, closure.placement_a), (closure.frame_b, closure.placement_b))
         for side, (frame, placement) in zip("ab", ends, strict=True):
             self._frame(f"{closure.name} {side}", frame, placement.translation, ("end", closure.name, side))
-        turned = [pin.SE3(placement.rotation, np.zeros(3)) for _, placement in ends]
-        return Closure(closure.name, closure.kind, f"{closure.name} a", f"{closure.name} b", *turned, closure.length)
+        a, b = (pin.SE3(placement.rotation, np.zeros(3)) for _, placement in ends)
+        return Closure(closure.name, closure.kind, f"{closure.name} a", f"{closure.name} b", a, b, closure.length)
 
     def _target(self, name: str, spec: TargetSpec) -> int:
         self._frame(f"target {name}", str(spec.frame), np.array(spec.at), ("target", name))

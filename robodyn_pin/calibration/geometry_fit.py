@@ -106,7 +106,9 @@ def fit_geometry(
         xtol=1e-10, ftol=1e-10, gtol=1e-10, max_nfev=60,
     )  # fmt: skip
     if solved.status <= 0:
-        raise SolverFailed(f"the errors of the geometry were not found in {solved.nfev} steps; narrow the tolerances")
+        raise SolverFailed(
+            f"the errors of the geometry were not found in {solved.nfev} steps; narrow the tolerances", solved.message
+        )
     r, J = evaluated(solved.x)
     weight = huber(r**2)[1]
     C = np.zeros((len(tolerance), len(tolerance)))

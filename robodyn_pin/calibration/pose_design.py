@@ -99,8 +99,10 @@ def design_poses(run: PosesFile, folder: Path) -> PoseDesign:
 
 def _candidates(robot: Robot, run: PosesFile, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Random poses (N, d) within all limits and away from singular ones, and their joints (N, joints)."""
-    ranges, found_c, found_q, tried = _ranges(robot, run), [], [], 0
-    while sum(map(len, found_c)) < run.candidates and tried < MOST_TRIES * run.candidates:
+    ranges, tried, n = _ranges(robot, run), 0, 0
+    found_c: list[np.ndarray] = []
+    found_q: list[np.ndarray] = []
+    while n < run.candidates and tried < MOST_TRIES * run.candidates:
         c = rng.uniform(ranges[:, 0], ranges[:, 1], (run.candidates, len(ranges)))
         tried += len(c)
         c, q = _within_reach(robot, c)
@@ -111,7 +113,7 @@ def _candidates(robot: Robot, run: PosesFile, rng: np.random.Generator) -> tuple
                 fine &= smallest_singular_values(robot.loops, robot.coordinates.S, q, robot.home) > SINGULAR * at_home
             found_c.append(c[fine])
             found_q.append(q[fine])
-    n = sum(map(len, found_c))
+            n += int(fine.sum())
     if n < max(run.poses, 10):
         raise BadFile(
             f"only {n} of {tried} random poses of {robot.name!r} close within its limits, {max(run.poses, 10)} are needed; narrow 'ranges' "
