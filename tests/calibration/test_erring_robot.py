@@ -226,3 +226,29 @@ def test_a_hexapod_with_perfect_joints_shows_42():
     rank, gap = rank_of(robot, targets, [*upper, *lower, *lengths, "base", "tool"], 0.3)
     assert rank == 42
     assert gap > 1e6
+
+
+def test_a_rod_that_is_longer_pushes_its_slider_as_the_cosine_law_says():
+    urdf = (
+        '<robot name="crank"><link name="base"/><link name="crank"/><link name="slider"/>'
+        '<joint name="turn" type="revolute"><parent link="base"/><child link="crank"/><axis xyz="0 0 1"/>'
+        '<limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
+        '<joint name="slide" type="prismatic"><parent link="base"/><child link="slider"/><axis xyz="1 0 0"/>'
+        '<limit lower="0" upper="2" effort="1" velocity="1"/></joint></robot>'
+    )
+    rod = {"name": "rod", "kind": "rod", "between": ["crank", "slider"], "at": [[0.2, 0, 0], [0, 0, 0]], "length": 0.7}
+    file = RobotFile.model_validate({"urdf": "c.urdf", "motors": ["turn"], "closures": [rod], "home": {"slide": 0.9}})
+    robot = build("crank", file, urdf, Path("c.urdf"))
+    targets = {"end": TargetSpec(frame="slider")}
+    errors = possible_errors(robot, ("turn",), targets, ["lengths", "turn offset", "turn gear"], Tolerances())
+    assert [error.name for error in errors] == ["turn offset", "turn gear", "rod length"]
+    erring, c = ErringRobot(robot, errors, targets), np.linspace(-0.8, 0.9, 7)[:, None]
+    offset, gear, longer = e = np.array([0.01, 0.02, 3e-3])
+    found = erring.predict(e, c, erring.nominal(c))
+    angle = c[:, 0] * (1 + gear) + offset
+    root = np.sqrt((0.7 + longer) ** 2 - (0.2 * np.sin(angle)) ** 2)
+    np.testing.assert_allclose(found.values["end"][:, 0], 0.2 * np.cos(angle) + root, atol=1e-12)
+    turning = -0.2 * np.sin(angle) - 0.2**2 * np.sin(angle) * np.cos(angle) / root
+    slopes = np.stack([turning, turning * c[:, 0], (0.7 + longer) / root], axis=1)
+    np.testing.assert_allclose(found.slopes["end"][:, 0], slopes, atol=1e-10)
+    check_same(erring, e, calibrated_texts(erring, e, simulated=True)[2], c, found.q)
