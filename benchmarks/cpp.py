@@ -23,7 +23,14 @@ class Program:
         self.path = Path(self._folder.name)
         defined = [f"-D{name}={value}" for name, value in DEFINED.items()]
         defined += ["-DNDEBUG", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS"]
-        paths = [f"-I{prefix / 'include'}", f"-I{eigen}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
+        paths = [
+            "-isystem",
+            str(prefix / "include"),
+            "-isystem",
+            str(eigen),
+            f"-L{prefix / 'lib'}",
+            f"-Wl,-rpath,{prefix / 'lib'}",
+        ]
         with_libraries = ["-lpinocchio_default", "-lboost_serialization", "-o", str(self.path / "regressor")]
         subprocess.run(["g++", "-std=c++17", "-O3", *defined, str(SOURCE), *paths, *with_libraries], check=True)
 

@@ -95,8 +95,15 @@ def beside_mujoco(at: States) -> Iterator[Peer]:
 
     # From rest, Euler's path is off by the share h/t of it.
     differs = "first order; its loops are springs and drift"
-    yield Peer(f"{robot.name}: from rest with held torques, a step of 1 ms", "MuJoCo, mj_step", differs, rolled, steps, FALL, 2 / FALL)
-
+    yield Peer(
+        f"{robot.name}: from rest with held torques, a step of 1 ms",
+        "MuJoCo, mj_step",
+        differs,
+        rolled,
+        steps,
+        FALL,
+        2 / FALL,
+    )
 
 
 def beside_constraint_dynamics(at: States) -> Peer:

@@ -77,7 +77,9 @@ def test_single_samples_use_the_kernels_once_they_are_loaded():
 def test_motors_of_a_tree_may_drive_several_joints():
     plain = arm()
     motors = [{"name": "both", "of": {"joint1": 1.0, "joint2": 0.5}}, *(f"joint{k}" for k in range(2, 8))]
-    robot = build("arm", RobotFile.model_validate({"urdf": "arm.urdf", "motors": motors}), plain.urdf_xml, plain.urdf_path)
+    robot = build(
+        "arm", RobotFile.model_validate({"urdf": "arm.urdf", "motors": motors}), plain.urdf_xml, plain.urdf_path
+    )
     c, cd, cdd = motion(robot)
     first = [x[:, 0] - 0.5 * x[:, 1] for x in (c, cd, cdd)]  # joint 1, by hand
     joints = [np.column_stack([a, x[:, 1:]]) for a, x in zip(first, (c, cd, cdd), strict=True)]
