@@ -10,7 +10,7 @@ from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
-from robodyn_pin.exporting.closed_twin import Twin, torques_of_motors
+from robodyn_pin.exporting.closed_twin import Twin, solved, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
@@ -117,6 +117,14 @@ def _forward_kinematics(twin: Twin) -> np.ndarray:
     return np.array(found)
 
 
+def _forward_dynamics(twin: Twin, cd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them."""
+    still = objects(np.zeros(len(cd)))
+    asked, *_ = _asked_of_joints(twin, cd, still)
+    pushed = tau @ objects(twin.robot.motors.S) - asked
+    return solved(_mass_matrix(twin), twin.pose.T.T @ pushed)
+
+
 def _gravity(twin: Twin) -> np.ndarray:
     still = objects(np.zeros(len(twin.pose.q)))
     return twin.pose.T.T @ twin.tree_efforts(still, still, np.array(twin.robot.model.gravity.linear))
@@ -158,6 +166,10 @@ FUNCTIONS = {
         _mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
         lambda robot: 2 * (len(robot.coordinates.names),),
     ),
+    "forward_dynamics": Offered(
+        _forward_dynamics, ("cd", "tau"), "cdd", "accelerations of the coordinates under motor torques tau [rad/s^2 or m/s^2]",
+        lambda robot: (len(robot.coordinates.names),),
+    ),
     "strut_forces": Offered(
         _strut_forces, ("cd", "cdd"), "force", "along the struts, tension positive: at their closed ends, then at the others [N]",
         lambda robot: (2, len(robot.file.struts)),
@@ -173,6 +185,12 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+def sizes_of(robot: Robot, function: str) -> dict[str, int]:
+    """Inputs of an exported function by name, and how many numbers each has."""
+    d, n = len(robot.coordinates.names), len(robot.motors.names)
+    return {name: n if name == "tau" else d for name in ("c", *FUNCTIONS[function].inputs)}
+
+
 def function_of(twin: Twin, name: str) -> casadi.Function:
     """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
 
@@ -181,8 +199,8 @@ def function_of(twin: Twin, name: str) -> casadi.Function:
     """
     if name not in FUNCTIONS:
         raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
-    offered, d = FUNCTIONS[name], len(twin.robot.coordinates.S)
-    rates = [unknowns(x, d) for x in offered.inputs]
+    offered, sizes = FUNCTIONS[name], sizes_of(twin.robot, name)
+    rates = [unknowns(x, sizes[x]) for x in offered.inputs]
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]
     outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(found)]
