@@ -33,7 +33,7 @@ def description(robot: Robot, name: str, guid: str, step: float) -> str:
   <UnitDefinitions>
 {units}
   </UnitDefinitions>
-  <DefaultExperiment startTime="0" stopTime="1" stepSize="{min(step, 1e-3)!r}"/>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.001"/>
   <ModelVariables>
 {chr(10).join(variables)}
   </ModelVariables>

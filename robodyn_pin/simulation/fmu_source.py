@@ -51,7 +51,7 @@ typedef struct {{
 }} Instance;
 
 static fmi2Status failed(const Instance *at, const char *why) {{
-  if (at->call->logger) at->call->logger(at->call->componentEnvironment, at->name, fmi2Error, "logStatusError", "%s", why);
+  if (at->call->logger) at->call->logger(at->call->componentEnvironment, at->name, fmi2Error, "logStatusError", why); /* texts of this file, without % */
   return fmi2Error;
 }}
 
