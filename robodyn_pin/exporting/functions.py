@@ -26,12 +26,13 @@ def _inverse_dynamics(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray
 
 def _asked_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
-    v, a = _motion_of_joints(twin, cd, cdd)
+    v, a = motion_of_joints(twin, cd, cdd)
     g = np.array(twin.robot.model.gravity.linear)
     return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
 
 
-def _motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rates and accelerations (nv,) of the tree's joints."""
     v, a = twin.pose.T @ cd, twin.pose.T @ cdd
     if twin.pose.eliminated is not None:
         V, A = bodies_motion(twin.tree, twin.pose.at, v, objects(np.zeros(len(v))))
@@ -78,7 +79,7 @@ def _reduced_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         raise RobodynError(
             f"robot {twin.robot.name!r} has no struts in loops; name them in its file, or leave 'reduced_forces' out"
         )
-    return reduced_strut_forces(twin, *_motion_of_joints(twin, cd, cdd))
+    return reduced_strut_forces(twin, *motion_of_joints(twin, cd, cdd))
 
 
 def _multipliers(twin: Twin, eliminated: Eliminated, rest: np.ndarray) -> np.ndarray:
