@@ -18,7 +18,9 @@ from robodyn_pin.excitation.workspace import Workspace, translations, workspace
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
+    Climb,
     ExcitingSeries,
+    begun,
     largest_amplitude,
     log_information,
     maximise,
@@ -33,9 +35,10 @@ from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.robot.sources import DESCRIPTIONS
 
 SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
-SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
+SMOOTH = 0.025  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
 ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
+ROUND = 20  # iterations, after which friction is softened anew
 LEFT = 1.05  # amplitudes that a search may leave unused
 CLOSER = 5  # times as many random motions as starts are looked at closely
 STILL = 1e-6  # [rad or m] less is no motion
@@ -167,17 +170,29 @@ def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.nda
 
 
 def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
-    """Return the best motion that a search from each start leads to; the first start itself where none is better."""
-    run, found = plan.run, [starts[0]]
+    """Return the best motion that a search leads to: a round from each start, then rounds from the best; the first start itself where none is better."""
+    run, found, climbs = plan.run, [(plan.information(starts[0]), starts[0])], []
+    rounds = max(1, run.iterations // ROUND)
+
+    def round_from(climb: Climb, k: int) -> tuple[float, Climb]:
+        """The information after a round, friction softened anew for the motion where it begins."""
+        smooth = softened(plan.model, plan.fine @ climb.X)
+
+        def step(share: float) -> None:
+            progress((k + share) / (len(starts) + rounds - 1))
+
+        iterations = min(ROUND, run.iterations)
+        climb = maximise(smooth, plan.series, climb, plan.unit, SEARCH * run.harmonics, iterations, step)
+        X = plan.fitted(climb.X, LEFT)  # the search stays below a maximum over time that is a little too high
+        found.append((plan.information(X), X))
+        return found[-1][0], climb
+
     for k, X in enumerate(starts):
-
-        def step(share: float, k: int = k) -> None:
-            progress((k + share) / len(starts))
-
-        smooth = softened(plan.model, plan.fine @ X)
-        X = maximise(smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step)
-        found.append(plan.fitted(X, LEFT))  # the search stays below a maximum over time that is a little too high
-    return max(found, key=plan.information)
+        climbs.append(round_from(begun(scaled(X, INSIDE)), k))
+    best = max(climbs, key=lambda pair: pair[0])[1]
+    for k in range(len(starts), len(starts) + rounds - 1):
+        best = round_from(best, k)[1]
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def _check_bandwidth(run: ExcitationFile) -> None:
