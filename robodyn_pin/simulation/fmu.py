@@ -15,7 +15,9 @@ import numpy as np
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.c_compiler import build_library, c_compiler
 from robodyn_pin.exporting.c_files import c_texts, identifier
+from robodyn_pin.exporting.symbolic_efforts import check_forms
 from robodyn_pin.files import write_whole
+from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.fmu_description import description
@@ -35,6 +37,8 @@ def write_fmu(robot: Robot, out: Path) -> float:
         RobodynError: no C compiler; friction or springs too steep for Runge-Kutta; something of the robot has no form in C.
         BadFile: unknown masses; the file cannot be written.
     """
+    check_known(robot)
+    check_forms(robot)
     compiler, (platform, suffix) = c_compiler("an FMU"), LIBRARIES.get(sys.platform, ("", ""))
     if not platform:
         raise RobodynError(f"FMUs hold libraries of Linux, macOS or Windows, and this platform is {sys.platform!r}")

@@ -188,6 +188,26 @@ def test_the_header_says_whose_parameters_these_are(tmp_path):
     assert numbers_hash(robot) == numbers_hash(rp.load("irb2400"))
 
 
+def test_a_payload_and_gravity_that_leans_go_along(tmp_path):
+    robot = loaded(rp.load("irb2400"), LoadSpec.model_validate({"link": "link6", "mass": 4.0, "radius": 0.05, "at": [0.1, 0, 0.05]}))
+    plain, motion_ = rp.inverse_dynamics(robot, *motion(robot, 50)), motion(robot, 50)
+    robot.model.gravity.linear = np.array([1.0, -2.0, -9.5])
+    expected = rp.inverse_dynamics(robot, *motion_)
+    assert np.abs(expected - plain).max() > 1
+    found = Code(robot, tmp_path, ["inverse_dynamics"]).along("inverse_dynamics", 6, *motion_)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])
+def test_forward_dynamics_fall_as_the_package_says(name, tmp_path):
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["forward_dynamics"]), motion(robot, 200)
+    tau = 0.9 * rp.inverse_dynamics(robot, c, cd, cdd)
+    expected = rp.forward_dynamics(robot, c, cd, tau)
+    found = code.along("forward_dynamics", c.shape[1], c, cd, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
 def test_a_name_cannot_end_a_comment(tmp_path):
     urdf = PROBE.replace('"j"', '"a*/b"')
     robot = build("pen dulum*/", RobotFile.model_validate({"urdf": "p.urdf"}), urdf, Path("p.urdf"))

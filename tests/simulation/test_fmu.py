@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ellipk
 
 import robodyn_pin as rp
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.motions.fourier import FourierMotion
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, build
+from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.simulation.closed_loop import prepare, track_motion
 from robodyn_pin.simulation.controller_file import ControllerFile
 from robodyn_pin.simulation.fmu import write_fmu
@@ -152,6 +154,33 @@ def test_a_start_out_of_reach_is_refused(delta):
     with pytest.raises(fmpy.fmi1.FMICallException):
         plant.begin()
     assert "loops do not close" in said[-1]
+    plant.end()
+
+
+PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/>
+<child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="99" velocity="9"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("effort", [{"model": "maxwell_slip", "stops": [0.1], "initial": [1.0]}, {"model": "load", "initial": 0.2}])
+def test_friction_without_a_form_in_c_is_refused(effort, tmp_path):
+    spec = RobotFile.model_validate({"urdf": "p.urdf", "efforts": [{"of": "j"} | effort]})
+    with pytest.raises(RobodynError, match=f"friction '{effort['model']}' of 'j' has no form in C"):
+        write_fmu(build("pendulum", spec, PENDULUM, Path("p.urdf")), tmp_path / "a.fmu")
+    assert not (tmp_path / "a.fmu").exists()
+
+
+def test_a_pendulum_swings_with_the_period_of_its_integral(tmp_path):
+    """From 1 rad at rest: T = 4 sqrt((I + m l^2) / (m g l)) K(sin(1/2)), no friction; it is back there to Runge-Kutta's error."""
+    robot = build("pendulum", RobotFile.model_validate({"urdf": "p.urdf"}), PENDULUM, Path("p.urdf"))
+    write_fmu(robot, tmp_path / "pendulum.fmu")
+    plant, period = Plant(tmp_path / "pendulum.fmu"), 4 * np.sqrt(0.6 / (2 * 9.81 * 0.5)) * ellipk(np.sin(0.5) ** 2)
+    plant.put("position", ("j",), np.array([1.0]))
+    plant.begin()
+    plant.fmu.doStep(0.0, period / 2)
+    np.testing.assert_allclose(plant.take("position", ("j",)), -1.0, atol=1e-9)
+    plant.fmu.doStep(period / 2, period / 2)
+    np.testing.assert_allclose(plant.take("position", ("j",)), 1.0, atol=1e-9)
     plant.end()
 
 
