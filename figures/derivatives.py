@@ -11,15 +11,13 @@ from pathlib import Path
 
 import numpy as np
 from make import ROOT, Row, Section
+from test_derivatives import asked_by, by_casadi, of, slopes_by_casadi, states
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.exporting.closed_twin import twin_of
 from robodyn_pin.exporting.functions import function_of
 from robodyn_pin.urdf import catalogue
-
-sys.path[:0] = [str(ROOT / "tests" / room) for room in ("", "dynamics", "closures")]
-from test_derivatives import asked_by, by_casadi, of, slopes_by_casadi, states
 
 BEFORE = "401c680"  # the commit before derivatives: `excite` by differences
 SAMPLES, TURNS = 1000, 15
@@ -54,7 +52,7 @@ def errors() -> list[Row]:
     worst = {"torques": 0.0, "regressor": 0.0, "accelerations": 0.0, "strut forces": 0.0}
     for name in catalogue():
         robot = rp.load(name)
-        c, cd, cdd = motion = states(robot)
+        c, cd, _cdd = motion = states(robot)
         found, expected = {}, {}
         if len(robot.motors.names) >= len(robot.coordinates.names):
             found["torques"] = of(rp.inverse_dynamics_derivatives(robot, *motion))
@@ -112,7 +110,18 @@ def searches() -> list[Row]:
         source.mkdir()
         packed = subprocess.run(["git", "archive", BEFORE], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", source], input=packed, check=True)
-        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", site, source]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--target",
+            site,
+            source,
+        ]
         subprocess.run(pip, check=True)
         for name, seed in SEARCHED:
             (before, by_differences), (now, by_slopes) = (

@@ -1,18 +1,15 @@
 """An exported FMU of the IRB 360 under PD in FMPy, against `simulate`."""
 
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from make import ROOT, Row, Section
+from make import Row, Section
+from test_fmu import both_under_pd
 
 import robodyn_pin as rp
 from robodyn_pin.simulation.fmu import write_fmu
-
-sys.path.insert(0, str(ROOT / "tests/simulation"))
-from test_fmu import both_under_pd
 
 SECONDS = 2.0
 

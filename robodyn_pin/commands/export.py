@@ -134,7 +134,9 @@ def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
 
 
 def _say_fmu(out: Path, step: float) -> None:
-    print(f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, steps of integration of at most {step:.2g} s")
+    print(
+        f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, steps of integration of at most {step:.2g} s"
+    )
 
 
 def _say_code(to: str, found: "Written") -> None:

@@ -56,9 +56,7 @@ class ExcitationModel:
         rows, of_rows = self._row_slopes(asked.moved)
         centre, half = self._scale
         values = Sampled(rows, (quantities - centre) / half)
-        return values, Sampled(
-            *(np.concatenate(list(x), axis=-1) for x in (of_rows, of_quantities / half[:, None]))
-        )
+        return values, Sampled(*(np.concatenate(list(x), axis=-1) for x in (of_rows, of_quantities / half[:, None])))
 
     def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
         """Return the base columns' rows (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""

@@ -281,7 +281,9 @@ def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
         return replace(robot, efforts=tuple(softer(e, w) for e, w in zip(robot.efforts, widths, strict=True)))
 
     identified = soft(model.identified)
-    return replace(model, robot=identified if model.robot is model.identified else soft(model.robot), identified=identified)
+    return replace(
+        model, robot=identified if model.robot is model.identified else soft(model.robot), identified=identified
+    )
 
 
 def _trimmed(model: ExcitationModel, series: ExcitingSeries, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:

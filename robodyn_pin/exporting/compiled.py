@@ -40,7 +40,12 @@ class Compiled:
         getattr(self._library, f"{self._name}_home")(_pointer(self._state))
 
     def _call(
-        self, name: str, function: "ctypes._FuncPointer", sizes: dict[str, int], shape: tuple[int, ...], *inputs: np.ndarray
+        self,
+        name: str,
+        function: "ctypes._FuncPointer",
+        sizes: dict[str, int],
+        shape: tuple[int, ...],
+        *inputs: np.ndarray,
     ) -> np.ndarray:
         given = [np.ascontiguousarray(x, float) for x in inputs]
         if [x.shape for x in given] != [(n,) for n in sizes.values()]:

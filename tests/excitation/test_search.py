@@ -24,9 +24,9 @@ from robodyn_pin.identification.excitation import (
     ExcitingSeries,
     Sampled,
     Search,
+    begun,
     largest_amplitude,
     log_information,
-    begun,
     maximise,
     scaled,
 )

@@ -189,7 +189,10 @@ def test_the_header_says_whose_parameters_these_are(tmp_path):
 
 
 def test_a_payload_and_gravity_that_leans_go_along(tmp_path):
-    robot = loaded(rp.load("irb2400"), LoadSpec.model_validate({"link": "link6", "mass": 4.0, "radius": 0.05, "at": [0.1, 0, 0.05]}))
+    robot = loaded(
+        rp.load("irb2400"),
+        LoadSpec.model_validate({"link": "link6", "mass": 4.0, "radius": 0.05, "at": [0.1, 0, 0.05]}),
+    )
     plain, motion_ = rp.inverse_dynamics(robot, *motion(robot, 50)), motion(robot, 50)
     robot.model.gravity.linear = np.array([1.0, -2.0, -9.5])
     expected = rp.inverse_dynamics(robot, *motion_)

@@ -61,7 +61,7 @@ def both_under_pd(robot: Robot, file: Path, seconds: float, rate: float) -> tupl
     """Joint positions (N, nv) along a motion under PD by the FMU and by `simulate`, and the scheme that the latter takes."""
     names = robot.motors.names
     motion = FourierMotion.model_validate(
-        {"rate": rate, "duration": seconds, "period": 1.0, "centre": {n: 0.15 for n in names},
+        {"rate": rate, "duration": seconds, "period": 1.0, "centre": dict.fromkeys(names, 0.15),
          "cos": {n: [-0.15 + 0.01 * k, -0.01 * k] for k, n in enumerate(names)}}
     )  # fmt: skip
     gains = {n: {"p": p, "d": d} for n, (p, d) in GAINS.items()}
@@ -162,7 +162,9 @@ PENDULUM = """<robot name="pendulum"><link name="base"/><link name="arm"><inerti
 <child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="99" velocity="9"/></joint></robot>"""
 
 
-@pytest.mark.parametrize("effort", [{"model": "maxwell_slip", "stops": [0.1], "initial": [1.0]}, {"model": "load", "initial": 0.2}])
+@pytest.mark.parametrize(
+    "effort", [{"model": "maxwell_slip", "stops": [0.1], "initial": [1.0]}, {"model": "load", "initial": 0.2}]
+)
 def test_friction_without_a_form_in_c_is_refused(effort, tmp_path):
     spec = RobotFile.model_validate({"urdf": "p.urdf", "efforts": [{"of": "j"} | effort]})
     with pytest.raises(RobodynError, match=f"friction '{effort['model']}' of 'j' has no form in C"):
