@@ -249,6 +249,41 @@ def test_out_of_reach_is_flagged_and_the_state_stays(tmp_path):
     np.testing.assert_allclose(tau, rp.inverse_dynamics(robot, c[1:], cd[1:], cdd[1:])[0], atol=1e-9)
 
 
+def test_a_trajectory_out_of_reach_and_back_is_flagged_without_a_number_that_is_none(tmp_path):
+    """At 1 kHz past stretched legs, which is singular: flags from there on, and torques of the package again on the way back.
+
+    By hand: two legs of 0.28 + 0.28 m reach 0.56 m from motors that are 0.41 cos(15.52 degrees) m left of the platform's home.
+    """
+    robot = rp.load("dualv")
+    code, t = Code(robot, tmp_path, ["inverse_dynamics"]), np.arange(2000) / 1000
+    c = np.stack([0.3 * (1 - np.cos(np.pi * t)), 0 * t, 0 * t], axis=1)  # to 0.6 m and back
+    cd = np.stack([0.3 * np.pi * np.sin(np.pi * t), 0 * t, 0 * t], axis=1)
+    flags, found = [], []
+    for sample in zip(c, cd, 0 * c, strict=True):
+        flag, tau, _ = code("inverse_dynamics", 4, *sample)
+        flags.append(flag), found.append(tau)
+    fine, torques = np.array(flags) == 0, np.array(found)
+    assert np.isfinite(torques).all()
+    assert not torques[~fine].any()
+    first = int(np.argmin(fine))
+    assert 0 < 0.56 - 0.41 * np.cos(np.radians(15.52)) - c[first, 0] < 0.005
+    assert not fine[first:1000].any()
+    ends = np.r_[0:300, 1700:2000]
+    assert fine[ends].all()
+    np.testing.assert_allclose(torques[ends], rp.inverse_dynamics(robot, c[ends], cd[ends], 0 * c[ends]), atol=1e-8)
+
+
+def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
+    robot = rp.load("slider_crank").with_coordinates(["slide"])
+    code, flags = Code(robot, tmp_path, ["inverse_dynamics"]), []
+    for c in 0.5 * np.arange(400) / -1000:  # at 1 kHz, away from one dead centre and past the other
+        flag, tau, _ = code("inverse_dynamics", 1, np.array([c]), np.array([-0.5]), np.zeros(1))
+        assert np.isfinite(tau).all()
+        flags.append(flag)
+    assert 0 in flags
+    assert all(flags[250:])  # more than twice the crank of 0.05 m away
+
+
 EFFORTS = {
     "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
     "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5, "width": 0.05},
