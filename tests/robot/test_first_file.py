@@ -92,6 +92,15 @@ def test_which_joints_have_motors_is_asked_where_nothing_says_it(tmp_path: Path)
     assert "have motors" in asked_for[0]
 
 
+def test_joints_called_drives_in_camel_case_have_motors(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    text = urdf(m, driven=False)
+    for name, called in (("m1", "HipDrive"), ("m2", "KneeDrive")):
+        text = text.replace(f'<joint name="{name}" type', f'<joint name="{called}" type')
+    (tmp_path / "r.urdf").write_text(text)
+    assert made(tmp_path / "r.urdf", silent).motors.names == ("HipDrive", "KneeDrive")
+
+
 def test_two_candidates_for_one_closure_are_asked_or_named(tmp_path: Path):
     """A link that hinges on a rod's end, where the loop closes: either may be tied."""
     m = MECHANISMS["five_bar"]
