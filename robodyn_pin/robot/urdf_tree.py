@@ -1,6 +1,5 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
-import io
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -96,12 +95,15 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
-        depth = 0
-        for event, element in ET.iterparse(io.StringIO(text), ("start", "end")):
-            root = element  # which ends last
-            depth += 1 if event == "start" else -1
-            if depth > DEEPEST:
-                raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
+        depth, parser = 0, ET.XMLPullParser(("start", "end"))
+        # Fed at once: in pieces, a long comment or text is parsed again from its beginning with each.
+        for more in (lambda: parser.feed(text), parser.close):
+            more()
+            for event, element in parser.read_events():
+                root = element  # which ends last
+                depth += 1 if event == "start" else -1
+                if depth > DEEPEST:
+                    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
         return root
     except ET.ParseError as error:
         line = error.position[0]
@@ -157,9 +159,10 @@ def _check_tree(root: ET.Element, path: Path) -> None:
             name = None if element is None else element.get("link")
             if name not in links:
                 nearest = get_close_matches(str(name), [str(link) for link in links], n=1)
-                hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+                hint = f"did you mean {nearest[0]!r}? Else" if nearest else "correct the name, or"
                 raise BadFile(
-                    f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist{hint}"
+                    f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist; {hint} add that link: where "
+                    "the file is a part of another one, take that"
                 )
         parents.setdefault(name, []).append(joint.get("name"))  # of the child, which stands last
     for link, above in parents.items():
