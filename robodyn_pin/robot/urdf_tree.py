@@ -95,16 +95,7 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
-        depth, parser = 0, ET.XMLPullParser(("start", "end"))
-        # Fed at once: in pieces, a long comment or text is parsed again from its beginning with each.
-        for more in (lambda: parser.feed(text), parser.close):
-            more()
-            for event, element in parser.read_events():
-                root = element  # which ends last
-                depth += 1 if event == "start" else -1
-                if depth > DEEPEST:
-                    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
-        return root
+        root = ET.fromstring(text)  # at once: in pieces, a long comment or text is parsed again with each
     except ET.ParseError as error:
         line = error.position[0]
         if "XML or text declaration not at start" in str(error):
@@ -124,6 +115,12 @@ def read_xml(text: str, path: Path) -> ET.Element:
             else "is it another kind of file?"
         )
         raise BadFile(f"{path} is not XML: {error}; {look}") from None
+    level = [root]
+    for _ in range(DEEPEST):
+        level = [child for element in level for child in element]
+        if not level:
+            return root
+    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:

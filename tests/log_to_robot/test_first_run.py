@@ -70,7 +70,14 @@ def test_what_is_measured_counts_before_what_was_asked_for():
     assert only.columns["q_m1"] == "q_target_m1"
 
 
-LEG = ("Timestamp [us]", *(f"{m} Drive {what}" for m in ("Hip", "Knee") for what in ("Set Position [deg]", "Actual Position [deg]", "Torque [Nmm]")))
+LEG = (
+    "Timestamp [us]",
+    *(
+        f"{m} Drive {what}"
+        for m in ("Hip", "Knee")
+        for what in ("Set Position [deg]", "Actual Position [deg]", "Torque [Nmm]")
+    ),
+)
 
 
 def test_a_set_point_is_no_measured_position():

@@ -97,7 +97,9 @@ LEVERS = """<robot name="levers"><link name="base"/>
 </robot>"""
 
 
-def told_of_levers(folder: Path, real: dict[str, float], files: dict[str, float], noise: tuple[float, ...] = (0.02, 0.02)) -> list[str]:
+def told_of_levers(
+    folder: Path, real: dict[str, float], files: dict[str, float], noise: tuple[float, ...] = (0.02, 0.02)
+) -> list[str]:
     """What is told of the log of one robot, with the files of another one whose bodies have other masses."""
     robots = []
     for name, masses in (("real", real), ("files", files)):

@@ -48,7 +48,9 @@ def states(robot: Robot, n: int = 10) -> tuple[np.ndarray, ...]:
     return c, *rng.normal(size=(2, *c.shape))
 
 
-def mujoco_efforts(model: mujoco.MjModel, joints: list[str], q: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
+def mujoco_efforts(
+    model: mujoco.MjModel, joints: list[str], q: np.ndarray, cd: np.ndarray, cdd: np.ndarray
+) -> np.ndarray:
     """Return what MuJoCo asks along `joints` (d,) of a motion: T'(M a + bias), v and a from the Jacobian of its equalities and its differences."""
     data, h = mujoco.MjData(model), 1e-6
     names = [model.joint(k).name for k in range(model.njnt)]

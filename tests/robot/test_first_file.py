@@ -245,11 +245,13 @@ def test_a_urdf_is_one_whatever_its_name_and_line_ends(tmp_path: Path, name: str
     assert worst_torque_error(robot, MECHANISMS["five_bar"]) < 1e-8
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 99, bytes(range(128, 256)), "Ü".encode("latin-1"), "<robot/>".encode("utf-16")])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 99, bytes(range(128, 256)), "Ü".encode("latin-1"), "<robot/>".encode("utf-16")]
+)
 @pytest.mark.parametrize("suffix", [".urdf", ".xml", ".sdf"])
 def test_files_that_are_no_text_are_refused_in_a_sentence(tmp_path: Path, content: bytes, suffix: str):
     (tmp_path / f"r{suffix}").write_bytes(content)
-    with pytest.raises(BadFile, match="is it another kind of file|is not UTF-8; save it as a text in UTF-8"):
+    with pytest.raises(BadFile, match=r"is it another kind of file|is not UTF-8; save it as a text in UTF-8"):
         made(tmp_path / f"r{suffix}")
 
 
