@@ -104,7 +104,12 @@ def _best(
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
     few = samples.of(TRIED)
     start = closed_with(robot, few)
-    hopeful = [g for g in kept if start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g)]
+    hopeful = [
+        g
+        for g in kept
+        if (g.body is None or plain.looks_weightless(g.body))
+        and (start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g))
+    ]
     found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)

@@ -22,7 +22,7 @@ from robodyn_pin.robot.robot import Robot, build, closure_of
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 from robodyn_pin.robot.sources import find
 from robodyn_pin.robot.urdf_joints import coupled, split
-from robodyn_pin.robot.urdf_tree import parse_urdf
+from robodyn_pin.robot.urdf_tree import parse_urdf, read_xml
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def first_file(path: Path, out: Path, ask: Ask) -> First:
     plain, sayings = split(urdf, tree)
     model, _ = parse_urdf(plain, tree)
     joints = list(model.names)[1:]
-    native = bool(file.closures) or tree.suffix not in (".urdf",)
+    # What MJCF and SDF say of loops, they say plainly; a URDF is one whatever its suffix.
+    native = bool(file.closures) or read_xml(read_text(tree), tree).tag != "robot"
     changes: dict[str, Any] = {}
     driven = None if file.motors else driven_joints(urdf, joints)
     full, _ = coupled(file, sayings, joints)

@@ -11,6 +11,7 @@ from mechanisms import MECHANISMS, sdf, worst_torque_error
 from robodyn_pin.closures.kinds import Coupling
 from robodyn_pin.dynamics.equations import inverse_dynamics
 from robodyn_pin.errors import BadFile
+from robodyn_pin.robot.first_file import first_file
 from robodyn_pin.robot.mjcf_out import mjcf_of
 from robodyn_pin.robot.reading import describe
 from robodyn_pin.robot.robot import Robot, build, load
@@ -47,29 +48,53 @@ def states(robot: Robot, n: int = 10) -> tuple[np.ndarray, ...]:
     return c, *rng.normal(size=(2, *c.shape))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_mujoco_asks_the_same_torques_of_the_file_that_it_loads(name):
-    """B'tau = T'(M a + bias) at rest, with MuJoCo's mass matrix, bias and Jacobian of the file's equalities."""
-    robot = load(name)
-    joints = led_by_joints(robot)
-    model = mujoco.MjModel.from_xml_string(mjcf_of(robot)[0])
-    robot = rigid(robot, joints, armature=True)
-    c, _, cdd = states(robot)
-    state = robot.close(c, 0 * c, cdd)
-    tau = inverse_dynamics(robot, c, 0 * c, cdd)
-    data, names = mujoco.MjData(model), [model.joint(k).name for k in range(model.njnt)]
-    order = [list(robot.model.names).index(name) - 1 for name in names]
+def mujoco_efforts(
+    model: mujoco.MjModel, joints: list[str], q: np.ndarray, cd: np.ndarray, cdd: np.ndarray
+) -> np.ndarray:
+    """Return what MuJoCo asks along `joints` (d,) of a motion: T'(M a + bias), v and a from the Jacobian of its equalities and its differences."""
+    data, h = mujoco.MjData(model), 1e-6
+    names = [model.joint(k).name for k in range(model.njnt)]
     S = np.array([[float(joint == name) for name in names] for joint in joints])
-    for k in range(len(c)):
-        data.qpos[:] = state.q[k, order]
+
+    def rows(at: np.ndarray) -> np.ndarray:
+        data.qpos[:] = at
         mujoco.mj_forward(model, data)
-        J = data.efc_J.reshape(-1, model.nv)[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
-        assert np.abs(data.efc_pos[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]).max(initial=0) < 1e-9
-        rows = np.concatenate([J, S])
-        T = np.linalg.lstsq(rows, np.concatenate([np.zeros((len(J), len(S))), np.eye(len(S))]), rcond=1e-10)[0]
-        M = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, M)
-        wanted = T.T @ (M @ T @ cdd[k] + data.qfrc_bias)
+        ties = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
+        assert np.abs(data.efc_pos[ties]).max(initial=0) < 1e-5  # of h beside the state; 1e-9 at it
+        return data.efc_J.reshape(-1, model.nv)[ties].copy()
+
+    def solved(J: np.ndarray, right: np.ndarray, along: np.ndarray) -> np.ndarray:
+        return np.linalg.lstsq(np.concatenate([J, S]), np.concatenate([right, along]), rcond=1e-10)[0]
+
+    J = rows(q)
+    T = solved(J, np.zeros((len(J), len(S))), np.eye(len(S)))
+    v = T @ cd
+    rate = (rows(q + h * v) - rows(q - h * v)) / (2 * h)
+    a = solved(J, -rate @ v, cdd)
+    data.qvel[:] = v
+    rows(q)
+    assert np.abs(data.efc_pos).max(initial=0) < 1e-9
+    M = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, M)
+    return np.asarray(T.T @ (M @ a + data.qfrc_bias))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_init_brings_up_what_is_written_and_mujoco_asks_the_same_torques_of_it(tmp_path: Path, name: str):
+    """The first robot file of each MJCF twin, without a word typed, in motion."""
+    (tmp_path / "r.xml").write_text(mjcf_of(load(name))[0])
+    first = first_file(tmp_path / "r.xml", tmp_path / "r.yaml", lambda question, answers: answers[0])
+    (tmp_path / "r.yaml").write_text(first.text)
+    robot = load(tmp_path / "r.yaml")
+    joints = led_by_joints(load(name))
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "r.xml"))
+    robot = rigid(robot, joints, armature=True)
+    c, cd, cdd = states(robot)
+    cd = 0.3 * cd
+    q, tau = robot.close(c, cd, cdd).q, inverse_dynamics(robot, c, cd, cdd)
+    order = [list(robot.model.names).index(model.joint(k).name) - 1 for k in range(model.njnt)]
+    for k in range(len(c)):
+        wanted = mujoco_efforts(model, joints, q[k, order], cd[k], cdd[k])
         np.testing.assert_allclose(tau[k], wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
 
 

@@ -92,6 +92,15 @@ def test_which_joints_have_motors_is_asked_where_nothing_says_it(tmp_path: Path)
     assert "have motors" in asked_for[0]
 
 
+def test_joints_called_drives_in_camel_case_have_motors(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    text = urdf(m, driven=False)
+    for name, called in (("m1", "HipDrive"), ("m2", "KneeDrive")):
+        text = text.replace(f'<joint name="{name}" type', f'<joint name="{called}" type')
+    (tmp_path / "r.urdf").write_text(text)
+    assert made(tmp_path / "r.urdf", silent).motors.names == ("HipDrive", "KneeDrive")
+
+
 def test_two_candidates_for_one_closure_are_asked_or_named(tmp_path: Path):
     """A link that hinges on a rod's end, where the loop closes: either may be tied."""
     m = MECHANISMS["five_bar"]
@@ -207,6 +216,43 @@ def test_what_is_no_robot_is_refused(tmp_path: Path, name: str, text: str, words
     (tmp_path / name).write_text(text)
     with pytest.raises(RobodynError, match=words):
         made(tmp_path / name)
+
+
+@pytest.mark.parametrize("files", [{"a.xml": "a.xml"}, {"a.xml": "b.xml", "b.xml": "a.xml"}])
+def test_includes_in_a_circle_are_named(tmp_path: Path, files: dict[str, str]):
+    for name, included in files.items():
+        (tmp_path / name).write_text(f'<mujoco><include file="{included}"/><worldbody/></mujoco>')
+    with pytest.raises(BadFile, match=r"a\.xml includes 'a\.xml' twice, or in a circle"):
+        made(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("windows.urdf", lambda text: b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()),
+        ("plain.xml", str.encode),
+        ("no suffix", str.encode),
+        ("long.urdf", lambda text: text.replace("</robot>", f"<!--{'x' * 20_000_000}--></robot>").encode()),
+    ],
+)
+def test_a_urdf_is_one_whatever_its_name_and_line_ends(tmp_path: Path, name: str, write):
+    """In a folder with a blank; the loop that was cut is found in each."""
+    folder = tmp_path / "my robots"
+    folder.mkdir()
+    (folder / name).write_bytes(write(urdf(MECHANISMS["five_bar"])))
+    robot = made(folder / name, silent)
+    assert robot.loops.size == 2
+    assert worst_torque_error(robot, MECHANISMS["five_bar"]) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 99, bytes(range(128, 256)), "Ü".encode("latin-1"), "<robot/>".encode("utf-16")]
+)
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".sdf"])
+def test_files_that_are_no_text_are_refused_in_a_sentence(tmp_path: Path, content: bytes, suffix: str):
+    (tmp_path / f"r{suffix}").write_bytes(content)
+    with pytest.raises(BadFile, match=r"is it another kind of file|is not UTF-8; save it as a text in UTF-8"):
+        made(tmp_path / f"r{suffix}")
 
 
 def test_closures_that_leave_too_few_freedoms_are_refused_with_numbers(tmp_path: Path):
