@@ -70,7 +70,10 @@ def workspace_scene(found: Excitation) -> Scene:
     scene = scene_of_robot(robot, f"{robot.name}: workspace")
     draw_workspace(scene, found.region)
     radius = found.region.hemisphere.radius
-    scene.marks = [("#0073b3", "border of what all joint limits allow"), ("#e69f00", f"hemisphere that is used, radius {100 * radius:.3g} cm")]
+    scene.marks = [
+        ("#0073b3", "border of what all joint limits allow"),
+        ("#e69f00", f"hemisphere that is used, radius {100 * radius:.3g} cm"),
+    ]
     scene.display(found.dense.q[0])
     scene.animate(found.dense.t[thin], found.dense.q[thin])
     return scene

@@ -62,8 +62,10 @@ PAGE = """<!DOCTYPE html>
  style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'{reach}">
 <style>
 body {{ margin: 0 }}
+main {{ position: relative; height: 100vh; overflow: hidden }}
 #meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
 #title {{ position: absolute; left: 1rem; top: .75rem; margin: 0; font: 1rem system-ui, sans-serif; color: #333; pointer-events: none }}
+@media (max-width: 700px) {{ #title {{ top: 1.7rem }} }}
 </style></head>
 <body><main><div id="meshcat-pane"></div><h1 id="title">{title}</h1>
 <script>{meshcat}</script>
@@ -77,7 +79,16 @@ function nameControls() {{  // MeshCat's have no labels that a screen reader fin
 nameControls();
 new MutationObserver(nameControls).observe(viewer.gui.domElement, {{childList: true, subtree: true}});
 </script>
-{overlay}</main></body></html>
+{overlay}</main>
+<script>
+function fit() {{  // after the styles above; the robot is framed for a square, so a narrow page looks from farther away
+  const {{offsetWidth: width, offsetHeight: height}} = document.getElementById("meshcat-pane");
+  viewer.camera.zoom = Math.min(1, width / height);
+  viewer.set_3d_pane_size(width, height);
+}}
+fit();
+addEventListener("resize", fit);
+</script></body></html>
 """
 ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EXPORTED = """for (const command of {commands})

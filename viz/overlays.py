@@ -47,7 +47,9 @@ def legend(marks: Sequence[tuple[str, str]], bar: ColourBar | None, cell: float)
     if bar:
         low, high = map(escape, bar.ends)
         gradient = ", ".join(bar.colours)
-        parts.append(f'<div>{escape(bar.label)}</div><div class="bar" style="background: linear-gradient(to right, {gradient})"></div>')
+        parts.append(
+            f'<div>{escape(bar.label)}</div><div class="bar" style="background: linear-gradient(to right, {gradient})"></div>'
+        )
         parts.append(f'<div class="ends"><span>{low}</span><span>{high}</span></div>')
     size = f"{cell:g} m" if cell >= 1 else f"{100 * cell:g} cm"
     return f'{STYLE}<div id="legend" role="group" aria-label="Legend">{"".join(parts)}<p>Squares of the grid: {size}.</p></div>'

@@ -97,7 +97,9 @@ def _line(line: Line2D, axes: Axes) -> dict[str, Any]:
 
 def _segments(lines: LineCollection) -> dict[str, Any]:
     gap = [[np.nan, np.nan]]  # a line ends there
-    points = np.vstack([np.vstack([s, gap]) for s in lines.get_segments()]) if lines.get_segments() else np.zeros((0, 2))
+    points = (
+        np.vstack([np.vstack([s, gap]) for s in lines.get_segments()]) if lines.get_segments() else np.zeros((0, 2))
+    )
     width, colour = float(np.atleast_1d(lines.get_linewidth())[0]), to_hex(np.atleast_2d(lines.get_color())[0])
     return _drawn(points[:, 0], points[:, 1], colour, str(lines.get_label()), _alpha(lines), width=width)
 
@@ -118,7 +120,9 @@ def _areas(areas: PolyCollection) -> list[dict[str, Any]]:
 
 def _area(vertices: np.ndarray, patch: Patch, axes: Axes) -> dict[str, Any]:
     corners = axes.transData.inverted().transform(patch.get_transform().transform(vertices))
-    return _drawn(corners[:, 0], corners[:, 1], to_hex(patch.get_facecolor()), str(patch.get_label()), patch.get_alpha())
+    return _drawn(
+        corners[:, 0], corners[:, 1], to_hex(patch.get_facecolor()), str(patch.get_label()), patch.get_alpha()
+    )
 
 
 def _alpha(drawn: LineCollection | PathCollection | PolyCollection) -> float:
@@ -126,11 +130,15 @@ def _alpha(drawn: LineCollection | PathCollection | PolyCollection) -> float:
     return 1.0 if alpha is None else float(np.atleast_1d(alpha)[0])
 
 
-def _drawn(
-    x: np.ndarray, y: np.ndarray, colour: str, label: str, alpha: float | None, **more: Any
-) -> dict[str, Any]:
+def _drawn(x: np.ndarray, y: np.ndarray, colour: str, label: str, alpha: float | None, **more: Any) -> dict[str, Any]:
     named = "" if label.startswith("_") else label  # matplotlib's own names of what a legend leaves out
-    return {"x": _short(x), "y": _short(y), "colour": colour, "label": named, "alpha": alpha if alpha is not None else 1.0} | more
+    return {
+        "x": _short(x),
+        "y": _short(y),
+        "colour": colour,
+        "label": named,
+        "alpha": alpha if alpha is not None else 1.0,
+    } | more
 
 
 def _short(x: np.ndarray) -> list[float | None]:

@@ -34,7 +34,9 @@ def base_rows(result: Result, estimate: BaseEstimate) -> list[BaseRow]:
     units = np.array(parameter_units(result.robot_before))[base.columns]
     relative = estimate.deviations / np.maximum(np.abs(estimate.values), 1e-300)
     feasible, labels = base.of(result.feasible.values), base.labels(result.layout.labels)
-    columns = zip(labels, map(short_name, labels), units, estimate.values, estimate.deviations, relative, feasible, strict=True)
+    columns = zip(
+        labels, map(short_name, labels), units, estimate.values, estimate.deviations, relative, feasible, strict=True
+    )
     return [BaseRow(*row) for row in columns]
 
 

@@ -21,8 +21,8 @@ from robodyn_pin.errors import ShapeMismatch
 from robodyn_pin.files import write_text
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.meshcat_page import Animation, Page, animation_track
-from robodyn_pin.viz.overlays import Clock, ColourBar, legend, player
 from robodyn_pin.viz.meshes import drawable
+from robodyn_pin.viz.overlays import Clock, ColourBar, legend, player
 from robodyn_pin.viz.skeleton import visuals
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it

@@ -26,6 +26,11 @@ def section_page(
     """The text of a page; `banner`, unless empty, stands above all else."""
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
     return pages.get_template("sheet.html").render(
-        title=title, banner=banner, good=good, verdict=verdict, reasons=reasons, sections=sections,
+        title=title,
+        banner=banner,
+        good=good,
+        verdict=verdict,
+        reasons=reasons,
+        sections=sections,
         zoom_library=zoom_library() if any("<script" in svg for s in sections for svg in s.figures) else "",
     )
