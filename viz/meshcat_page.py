@@ -81,13 +81,13 @@ new MutationObserver(nameControls).observe(viewer.gui.domElement, {{childList: t
 </script>
 {overlay}</main>
 <script>
-function fit() {{  // after the styles above; the robot is framed for a square, so a narrow page looks from farther away
-  const {{offsetWidth: width, offsetHeight: height}} = document.getElementById("meshcat-pane");
-  viewer.camera.zoom = Math.min(1, width / height);
-  viewer.set_3d_pane_size(width, height);
-}}
-fit();
-addEventListener("resize", fit);
+// MeshCat takes the window's height for its own. The robot is framed for a square, so a narrow pane looks from farther away.
+const fit = viewer.set_3d_pane_size.bind(viewer), pane = document.getElementById("meshcat-pane");
+viewer.set_3d_pane_size = () => {{
+  viewer.camera.zoom = Math.min(1, pane.offsetWidth / pane.offsetHeight);
+  fit(pane.offsetWidth, pane.offsetHeight);
+}};
+viewer.set_3d_pane_size();
 </script></body></html>
 """
 ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
