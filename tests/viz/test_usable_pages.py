@@ -21,6 +21,8 @@ from robodyn_pin.viz.sheet import Section, section_page
 SIZES = {"laptop": (1366, 768), "tablet": (768, 1024), "phone": (390, 844)}
 SERIOUS = """async () => (await axe.run(document, {iframes: false})).violations
   .filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.nodes[0].html)"""
+DRAWN = """() => [...Bokeh.documents[0].all_models].filter(m => m.type === "ColumnDataSource").map(m =>
+  ["x", "y"].map(axis => [...(m.data.get ? m.data.get(axis) : m.data[axis])]))"""
 TIME = "() => viewer.animator.actions[0].time"
 
 
@@ -102,10 +104,12 @@ def test_pictures_show_values_and_zoom_by_keyboard_and_go_back(browser, pages):
     page.keyboard.press("Enter")
     page.wait_for_function("() => window.Bokeh && Bokeh.documents.length === 1")
     page.wait_for_function("() => document.querySelector('.live > div')?.getBoundingClientRect().height > 150")
-    drawn = (
-        "() => [...Bokeh.documents[0].all_models].filter(m => m.type === 'Line' && m.line_color === '#222222').length"
-    )
-    assert page.evaluate(drawn) > 0  # the measured torque
+    said = page.evaluate("() => JSON.parse(document.querySelector('figure script').textContent).panels[0].lines[0]")
+    drawn = page.evaluate(DRAWN)
+    assert said["label"] == "measured"
+    assert [said["x"], said["y"]] in drawn  # the measured torque, as the figure has it
+    hovers = "() => [...Bokeh.documents[0].all_models].filter(m => m.type === 'HoverTool').length"
+    assert page.evaluate(hovers) >= len(drawn)
     assert not page.problems
     page.keyboard.press("Enter")
     assert page.locator("figure.zoomed").count() == 0
