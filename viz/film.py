@@ -27,7 +27,7 @@ from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, stra
 from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads, strut_film_loads
 from robodyn_pin.viz.meshcat_page import animation_track
 from robodyn_pin.viz.motion_scene import played
-from robodyn_pin.viz.overlays import Clock
+from robodyn_pin.viz.overlays import Playing
 from robodyn_pin.viz.plots import LOADS, STOPS
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 
@@ -104,7 +104,7 @@ def motion_film(
     draw = _struts if set(loads.names) == set(robot.file.struts) else _motors
     clips = list(draw(scene, robot, loads, t, scene.placements(q)))
     scene.animate(t, q, further=clips)
-    scene.clock = Clock(float(t[-1]), start, slow)
+    scene.clock = Playing(float(t[-1]), start, slow)
     scene.overlay = _overlay(loads)
     return scene
 

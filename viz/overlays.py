@@ -18,7 +18,7 @@ STYLE = """<style>
 
 
 @dataclass(frozen=True)
-class Clock:
+class Playing:
     """What a player shows."""
 
     end: float  # of the motion [s], as it is played
@@ -35,7 +35,7 @@ class ColourBar:
     colours: Sequence[str]  # from the smallest to the largest, evenly spaced, as CSS has them
 
 
-def player(clock: Clock) -> str:
+def player(clock: Playing) -> str:
     """A button and a slider; space plays and pauses, arrow keys step."""
     return PLAYER.read_text(encoding="utf-8").replace("{{clock}}", json.dumps(asdict(clock)))
 

@@ -62,7 +62,7 @@ def _panel(axes: Axes, all_axes: list[Axes]) -> dict[str, Any]:
         "x": _axis(axes.xaxis), "y": _axis(axes.yaxis),
         "moves_with": shared.index(True),  # the first panel with the same horizontal axis
         "areas": [area for c in axes.collections if isinstance(c, PolyCollection) for area in _areas(c)]
-        + [_area(p.get_path().vertices, p, axes) for p in axes.patches if isinstance(p, Patch)],
+        + [_area(np.asarray(p.get_path().vertices), p, axes) for p in axes.patches if isinstance(p, Patch)],
         "lines": [_line(line, axes) for line in axes.lines]
         + [_segments(c) for c in axes.collections if isinstance(c, LineCollection)]
         + [_points(c) for c in axes.collections if isinstance(c, PathCollection)],
@@ -112,10 +112,8 @@ def _points(points: PathCollection) -> dict[str, Any]:
 
 def _areas(areas: PolyCollection) -> list[dict[str, Any]]:
     colour = to_hex(np.atleast_2d(areas.get_facecolor())[0])
-    return [
-        _drawn(p.vertices[:, 0], p.vertices[:, 1], colour, str(areas.get_label()), _alpha(areas))
-        for p in areas.get_paths()
-    ]
+    corners = [np.asarray(path.vertices) for path in areas.get_paths()]
+    return [_drawn(at[:, 0], at[:, 1], colour, str(areas.get_label()), _alpha(areas)) for at in corners]
 
 
 def _area(vertices: np.ndarray, patch: Patch, axes: Axes) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from robodyn_pin.files import write_text
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.meshcat_page import Animation, Page, animation_track
 from robodyn_pin.viz.meshes import drawable
-from robodyn_pin.viz.overlays import Clock, ColourBar, legend, player
+from robodyn_pin.viz.overlays import ColourBar, Playing, legend, player
 from robodyn_pin.viz.skeleton import visuals
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it
@@ -52,7 +52,7 @@ class Scene:
         """
         self.title = title or model.name
         self.remark = ""  # what is not drawn, one sentence
-        self.clock: Clock | None = None  # of the motion, if there is one
+        self.clock: Playing | None = None  # of the motion, if there is one
         self.marks: Sequence[tuple[str, str]] = ()  # of the legend: CSS colour, meaning
         self.bar: ColourBar | None = None  # of the legend
         self.cell = 0.5  # width of the grid's squares [m]
@@ -119,7 +119,7 @@ class Scene:
         self._place(placements[0])
         self._frame(placements)
         self._page.send(Animation(clips))
-        self._animated, self.clock = True, Clock(float(times[-1]))
+        self._animated, self.clock = True, Playing(float(times[-1]))
 
     def contain(self, points: np.ndarray) -> None:
         """Let the view contain points (n, 3) of the world as well from now on [m]."""
