@@ -7,6 +7,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_type_hints
 
 import typer
 
+from robodyn_pin.commands.calibrate import calibrate_command
 from robodyn_pin.commands.catalogue import check_command, robots_command
 from robodyn_pin.commands.compile import compile_command
 from robodyn_pin.commands.egm import record_command, stream_command
@@ -44,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, fleet_command, friction_command, design_command, stiffness_command, compare_command, predict_command, forces_command,
+    robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, fleet_command, friction_command, design_command, stiffness_command, calibrate_command, compare_command, predict_command, forces_command,
     joints_command, track_command, record_command, stream_command, plan_command, export_command, compile_command,
 ):  # fmt: skip
     app.command(_command.__name__.removesuffix("_command"))(whole(_command))

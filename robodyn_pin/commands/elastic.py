@@ -1,7 +1,7 @@
 """Stiffness of a robot's drives: which poses to load, and the stiffness from deviations measured there."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,8 @@ from robodyn_pin.output.console import bar, print_table
 if TYPE_CHECKING:
     from robodyn_pin.elastic.design import Design
     from robodyn_pin.elastic.stiffness import StiffnessResult
+
+Purpose = Literal["stiffness", "calibration"]
 
 
 def stiffness_command(
@@ -65,15 +67,23 @@ def print_stiffness(found: "StiffnessResult", folder: Path) -> None:
 
 def design_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml): robot, tool, prior, what may be measured.")],
+    purpose: Annotated[
+        Purpose, typer.Option("--for", help="What the poses are for: the stiffness of the drives, or the geometry.")
+    ] = "stiffness",
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the poses and forces whose measured deviations determine the stiffness best.
+    """Find the poses and forces whose measured deviations determine the stiffness best, or the poses that show a geometry best.
 
     Ends with exit code 3 if some spring would keep its prior.
 
     Example: robodyn design examples/irb6660_design.yaml --out results/irb6660_design
     """
+    if purpose == "calibration":
+        from robodyn_pin.commands.calibrate import design_calibration
+
+        design_calibration(run, out, as_json)
+        return
     from robodyn_pin.elastic.design import optimal_design
     from robodyn_pin.elastic.design_file import DesignFile
     from robodyn_pin.files import read_yaml

@@ -20,6 +20,8 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "excite": ("File of `excite`", ("excitation.excitation_file.ExcitationFile",)),
     "plan": ("File of `plan`", ("planning.plan_file.PlanFile",)),
     "stiffness": ("File of `stiffness`", ("elastic.stiffness_file.StiffnessFile",)),
+    "calibrate": ("File of `calibrate`", ("calibration.calibration_file.CalibrationFile",)),
+    "poses": ("File of `design --for calibration`", ("calibration.pose_design.PosesFile",)),
     "design": ("File of `design`", ("elastic.design_file.DesignFile",)),
     "controller": ("Controller of `simulate` and `plan`", ("simulation.controller_file.ControllerFile",)),
     "drives": ("Drives of `simulate`", ("elastic.drives_file.DrivesFile",)),

@@ -1,0 +1,40 @@
+"""What the run file (YAML) of a calibration may say."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from robodyn_pin.calibration.geometry_errors import Tolerances
+from robodyn_pin.calibration.targets import TargetSpec
+from robodyn_pin.files import Strict
+
+
+class CalibrationUnits(Strict):
+    """Units of the file of measurements."""
+
+    length: Literal["m", "mm"] = "m"  # of points, distances and sliding joints
+    angle: Literal["rad", "deg"] = "rad"  # of turning joints and of rotation vectors
+
+
+class CalibrationFile(Strict):
+    """Run file of `robodyn calibrate`."""
+
+    robot: str
+    measurements: Path  # CSV: a column for each coordinate, and NAME_x, NAME_y, NAME_z, ... for each target
+    units: CalibrationUnits = CalibrationUnits()
+    coordinates: list[str] | None = (
+        None  # joints or motors whose positions the file has; default: the motors, where they are as many as needed
+    )
+    targets: Annotated[dict[str, TargetSpec], Field(min_length=1)]  # what is measured, by name
+    calibrate: Annotated[list[str], Field(min_length=1)] = [
+        "offsets",
+        "joints",
+        "closures",
+        "lengths",
+        "base",
+        "tool",
+    ]  # groups, or single errors by name
+    tolerances: Tolerances = Tolerances()  # by how much the machine may differ from its drawing
+    held_out: Annotated[float, Field(gt=0, lt=1)] = 0.25  # share of the poses that no fit sees
+    output: Path | None = None

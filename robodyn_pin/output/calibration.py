@@ -1,0 +1,200 @@
+"""The result folder of a calibration: result.json, errors.csv, held_out.csv, the calibrated robot and a page."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.calibration.calibration import Calibration
+from robodyn_pin.calibration.geometry_fit import Z95
+from robodyn_pin.calibration.pose_design import PoseDesign
+from robodyn_pin.files import write_json, write_text
+from robodyn_pin.logs.writing import write_table
+
+SIMULATED_POINTS = "SIMULATED points: this result says nothing about a real machine."
+MILLI = 1e3
+
+
+def write_calibration(found: Calibration, folder: Path) -> None:
+    """Write all files of a calibration; raises BadFile if the folder cannot be written."""
+    import polars as pl
+
+    note = f"{'SIMULATED points, ' if found.simulated else ''}SI units"
+    write_table(folder / "errors.csv", pl.DataFrame(error_table(found)), note)
+    write_table(folder / "held_out.csv", held_out_columns(found), note)
+    write_text(folder / f"{found.calibrated.name}.urdf", found.urdf)
+    write_text(folder / f"{found.calibrated.name}.yaml", found.yaml)
+    write_text(folder / "calibration.html", calibration_page(found, folder))
+    write_json(folder / "result.json", calibration_summary(found))
+
+
+def error_table(found: Calibration) -> list[dict[str, Any]]:
+    """One row for each error that was sought, SI units."""
+    columns = (found.robot.errors, found.fit.e, found.fit.deviations, found.shown.how)
+    return [
+        {"error": x.name, "group": x.group, "value": float(value), "unit": x.unit, "standard_deviation": float(s),
+         "low": float(value - Z95 * s), "high": float(value + Z95 * s), "tolerance": x.tolerance, "shown": how}
+        for x, value, s, how in zip(*columns, strict=True)
+    ]  # fmt: skip
+
+
+def error_rows(found: Calibration) -> list[dict[str, str]]:
+    """The errors in mm and mrad, those furthest from zero in their standard deviations first."""
+    rows = sorted(error_table(found), key=lambda row: -abs(row["value"]) / row["standard_deviation"])
+    unit = {"m": "mm", "rad": "mrad", "1": "‰"}
+    return [
+        {"error": row["error"], "value": f"{MILLI * row['value']:.3f} {unit[row['unit']]}",
+         "95 % interval": f"{MILLI * row['low']:.3f} to {MILLI * row['high']:.3f}", "tolerance": f"{MILLI * row['tolerance']:g}",
+         "the poses show it": row["shown"]}
+        for row in rows
+    ]  # fmt: skip
+
+
+def held_out_table(found: Calibration) -> list[dict[str, Any]]:
+    """Errors of each target at the held-out poses [m or rad]: lengths of the vectors, rms and largest, drawn and calibrated."""
+    rows = []
+    for name, spec in found.robot.targets.items():
+        before, after = (np.linalg.norm(x[name], axis=1) for x in (found.before, found.after))
+        there = ~np.isnan(before)
+        if there.any():
+            rms = [float(np.sqrt((x[there] ** 2).mean())) for x in (before, after)]
+            noise = spec.sigma * np.sqrt(found.after[name].shape[1])
+            rows.append({
+                "target": name, "poses": int(there.sum()), "rms_before": rms[0], "rms_after": rms[1], "noise": float(noise),
+                "largest_before": float(before[there].max()), "largest_after": float(after[there].max()),
+            })  # fmt: skip
+    return rows
+
+
+def held_out_rows(found: Calibration) -> list[dict[str, str]]:
+    """The same in mm (mrad of an encoder)."""
+    keys = {
+        "drawn, rms": "rms_before",
+        "largest": "largest_before",
+        "calibrated, rms": "rms_after",
+        "largest ": "largest_after",
+        "noise": "noise",
+    }
+    return [
+        {"target": row["target"], "poses": str(row["poses"])} | {key: f"{MILLI * row[of]:.3f}" for key, of in keys.items()}
+        for row in held_out_table(found)
+    ]  # fmt: skip
+
+
+def held_out_columns(found: Calibration) -> dict[str, np.ndarray]:
+    """Errors at the held-out poses, predicted minus measured, as columns [m or rad]."""
+    columns: dict[str, np.ndarray] = {"pose": np.array(found.held_out.rows)}
+    for name in found.robot.targets:
+        for what, of in (("before", found.before), ("after", found.after)):
+            parts = ("_x", "_y", "_z") if of[name].shape[1] == 3 else ("",)
+            columns |= {f"{name}{part}_{what}": of[name][:, k] for k, part in enumerate(parts)}
+    return columns
+
+
+def calibration_sentences(found: Calibration) -> list[str]:
+    """What was sought, what the poses show, what was left out."""
+    how, n = Counter(found.shown.how), len(found.robot.errors)
+    lines = [
+        f"{n} errors were sought; the poses show {found.shown.rank} independent combinations of them (singular values of the drawn geometry, "
+        f"{'all count' if not np.isfinite(found.shown.gap) else f'a gap of {found.shown.gap:.0e} below the last that counts'}): "
+        f"{how['alone']} errors alone, {how['combined']} only in combination, which their tolerances share out.",
+        f"Residuals beyond 5 standard deviations among the fitted numbers: {found.fit.outliers} of {len(found.fit.residuals)}.",
+    ]
+    for reason, count in Counter(found.left_out.values()).items():
+        some = [name for name, why in found.left_out.items() if why == reason][:3]
+        lines.append(
+            f"{count} errors were not sought because each {reason}: {', '.join(some)}{', ...' if count > 3 else ''}."
+        )
+    return lines
+
+
+def calibration_summary(found: Calibration) -> dict[str, object]:
+    """The content of result.json."""
+    base = found.robot.base_with(found.fit.e)
+    return {
+        "robot": found.robot.robot.name, "calibrated": f"{found.calibrated.name}.yaml", "simulated": found.simulated,
+        "accepted": found.accepted, "complaints": list(found.complaints), "measurements": found.fitted.name,
+        "fitted_poses": list(found.fitted.rows), "held_out_poses": list(found.held_out.rows), "held_out": held_out_table(found),
+        "errors": error_table(found), "covariance": found.fit.covariance.tolist(), "rank": found.shown.rank,
+        "gap": found.shown.gap if np.isfinite(found.shown.gap) else None, "left_out": found.left_out, "outliers": found.fit.outliers,
+        "misfit": found.fit.misfit, "numbers": len(found.fit.residuals), "plausibility": found.plausibility,
+        "held_out_plausibility": found.held_out_plausibility,
+        "base": {"translation": base.translation.tolist(), "rotation": base.rotation.tolist()},
+        "targets": found.robot.targets_with(found.fit.e),
+        "units": "m, rad; base: the robot's base in the axes of the measurements; targets: where each is in its frame",
+    }  # fmt: skip
+
+
+def calibration_page(found: Calibration, folder: Path) -> str:
+    """The text of calibration.html; writes its figure, held_out.svg, too."""
+    from robodyn_pin.viz.calibration import deviations_figure
+    from robodyn_pin.viz.plots import svg, svg_document
+    from robodyn_pin.viz.sheet import Section, section_page
+
+    figures = []
+    if found.places:
+        base = found.robot.base_with(found.fit.e).inverse()
+        turn = base.rotation.T
+        places = {name: x @ turn + base.translation for name, x in found.places.items()}
+        before, after = (
+            {name: of[name] @ turn for name in places if of[name].shape[1] == 3} for of in (found.before, found.after)
+        )
+        if before:
+            figures.append(svg(deviations_figure(places, before, after), "held_out"))
+            write_text(folder / "held_out.svg", svg_document(figures[0], SIMULATED_POINTS if found.simulated else ""))
+    texts = [
+        f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
+        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. All in mm "
+        "(encoders in mrad); arrows show predicted minus measured, each picture with its own scale."
+    ]
+    sections = [
+        Section("Held-out poses", texts, held_out_rows(found), figures),
+        Section("Errors of the geometry", calibration_sentences(found), error_rows(found)),
+    ]
+    robot = found.robot.robot.name
+    verdict = (
+        "Accepted: fitted and held-out poses agree with the calibrated geometry" if found.accepted else "NOT ACCEPTED"
+    )
+    return section_page(
+        f"{robot}: calibration",
+        SIMULATED_POINTS if found.simulated else "",
+        found.accepted,
+        verdict,
+        found.complaints,
+        sections,
+    )
+
+
+def write_pose_design(found: PoseDesign, folder: Path) -> None:
+    """Write poses.csv, to be measured, and result.json; raises BadFile if the folder cannot be written."""
+    columns = dict(zip(found.robot.robot.coordinates.names, found.c.T, strict=True))
+    write_table(folder / "poses.csv", columns, f"poses of {found.robot.robot.name} to measure; rad, m")
+    write_json(folder / "result.json", pose_design_summary(found))
+
+
+def pose_design_summary(found: PoseDesign) -> dict[str, object]:
+    """The content of result.json of chosen poses."""
+    remaining = {x.name: float(left) for x, left in zip(found.robot.errors, found.remaining, strict=True)}
+    return {
+        "robot": found.robot.robot.name, "coordinates": list(found.robot.robot.coordinates.names), "poses": found.c.tolist(),
+        "criterion": found.run.criterion, "value": found.value, "random_sets": len(found.random), "better_than": found.better,
+        "best_random": float(found.random.max()), "median_random": float(np.median(found.random)), "rank": found.rank,
+        "remaining_over_tolerance": remaining, "units": "rad, m; value: larger is better",
+    }  # fmt: skip
+
+
+def pose_design_sentences(found: PoseDesign) -> list[str]:
+    """What was chosen and how random sets compare."""
+    what = {
+        "D": "half the log determinant of the information",
+        "E": "the root of the information's smallest eigenvalue",
+    }
+    order = np.argsort(-found.remaining)[:3]
+    worst = ", ".join(f"{found.robot.errors[k].name} {100 * found.remaining[k]:.0f} %" for k in order)
+    return [
+        f"{len(found.c)} poses of {found.robot.robot.name} for {len(found.robot.errors)} errors, of which the robot can show {found.rank} combinations.",
+        f"Criterion {found.run.criterion}, {what[found.run.criterion]}: {found.value:.4g}; of {len(found.random)} sets of random poses the best has "
+        f"{found.random.max():.4g}, the median {np.median(found.random):.4g}: better than {found.better} of them.",
+        f"Most is left unknown, in standard deviations over the tolerance, of {worst}.",
+    ]
