@@ -23,7 +23,7 @@ TIMED = """#define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <time.h>
 #include "irb360.h"
-#define CALLS 200000
+#define CALLS 1000000
 static double took[CALLS];
 int main(void) {
   irb360_state state;

@@ -55,14 +55,13 @@ class ExcitationModel:
         quantities, of_quantities = limited_slopes(robot, self.limits, asked)
         rows, of_rows = self._row_slopes(asked.moved)
         centre, half = self._scale
-        values = Sampled(rows[:, :, self.columns], (quantities - centre) / half)
-        return values, Sampled(
-            *(np.concatenate(list(x), axis=-1) for x in (of_rows[:, :, :, self.columns], of_quantities / half[:, None]))
-        )
+        values = Sampled(rows, (quantities - centre) / half)
+        return values, Sampled(*(np.concatenate(list(x), axis=-1) for x in (of_rows, of_quantities / half[:, None])))
 
     def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of all columns (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
-        (rows, slopes), identified = regressor_slopes(self.robot, moved), self.identified
+        """Return the base columns' rows (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
+        identified, (rows, slopes) = self.identified, regressor_slopes(self.robot, moved)
+        rows, slopes = rows[:, :, self.columns], slopes[:, :, :, self.columns]
         T, bent = moved.state.T, moved.bends.T
         if noisy(identified) is identified.motors:  # white rows do not depend on the coordinates but for a rotation
             B, dB = onto(identified.motors.S, T), onto(identified.motors.S, bent)
@@ -72,7 +71,8 @@ class ExcitationModel:
             rows = inverse.transpose(0, 2, 1) @ rows
             slopes[0] -= np.einsum("nijk,nip->njpk", dB, rows)
             slopes = np.einsum("nji,xnjpk->xnipk", inverse, slopes)
-        return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
+        slopes /= self.sigma[:, None, None]
+        return rows / self.sigma[:, None], slopes
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""

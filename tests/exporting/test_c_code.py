@@ -133,7 +133,7 @@ def test_compiled_functions_are_called_from_python(tmp_path, monkeypatch):
     np.testing.assert_allclose(fast.mass_matrix(c[-1]), rp.mass_matrix(robot, c[-1:])[0], atol=1e-11)
     with pytest.raises(ClosureFailed, match="out of reach"):
         fast.inverse_dynamics(c[-1] + 50, cd[0], cdd[0])
-    with pytest.raises(ShapeMismatch, match=r"inverse_dynamics takes c, cd, cdd, each \(3,\); found \(2,\)"):
+    with pytest.raises(ShapeMismatch, match=r"inverse_dynamics takes c \(3,\), cd \(3,\), cdd \(3,\); found \(2,\)"):
         fast.inverse_dynamics(c[0, :2])
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RobodynError, match="needs a C compiler"):
@@ -188,6 +188,29 @@ def test_the_header_says_whose_parameters_these_are(tmp_path):
     assert numbers_hash(robot) == numbers_hash(rp.load("irb2400"))
 
 
+def test_a_payload_and_gravity_that_leans_go_along(tmp_path):
+    robot = loaded(
+        rp.load("irb2400"),
+        LoadSpec.model_validate({"link": "link6", "mass": 4.0, "radius": 0.05, "at": [0.1, 0, 0.05]}),
+    )
+    plain, motion_ = rp.inverse_dynamics(robot, *motion(robot, 50)), motion(robot, 50)
+    robot.model.gravity.linear = np.array([1.0, -2.0, -9.5])
+    expected = rp.inverse_dynamics(robot, *motion_)
+    assert np.abs(expected - plain).max() > 1
+    found = Code(robot, tmp_path, ["inverse_dynamics"]).along("inverse_dynamics", 6, *motion_)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])
+def test_forward_dynamics_fall_as_the_package_says(name, tmp_path):
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["forward_dynamics"]), motion(robot, 200)
+    tau = 0.9 * rp.inverse_dynamics(robot, c, cd, cdd)
+    expected = rp.forward_dynamics(robot, c, cd, tau)
+    found = code.along("forward_dynamics", c.shape[1], c, cd, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
 def test_a_name_cannot_end_a_comment(tmp_path):
     urdf = PROBE.replace('"j"', '"a*/b"')
     robot = build("pen dulum*/", RobotFile.model_validate({"urdf": "p.urdf"}), urdf, Path("p.urdf"))
@@ -224,6 +247,41 @@ def test_out_of_reach_is_flagged_and_the_state_stays(tmp_path):
     flag, tau, left = code("inverse_dynamics", motors, c[1], cd[1], cdd[1])  # and goes on
     assert (flag, left < 1e-10) == (0, True)
     np.testing.assert_allclose(tau, rp.inverse_dynamics(robot, c[1:], cd[1:], cdd[1:])[0], atol=1e-9)
+
+
+def test_a_trajectory_out_of_reach_and_back_is_flagged_without_a_number_that_is_none(tmp_path):
+    """At 1 kHz past stretched legs, which is singular: flags from there on, and torques of the package again on the way back.
+
+    By hand: two legs of 0.28 + 0.28 m reach 0.56 m from motors that are 0.41 cos(15.52 degrees) m left of the platform's home.
+    """
+    robot = rp.load("dualv")
+    code, t = Code(robot, tmp_path, ["inverse_dynamics"]), np.arange(2000) / 1000
+    c = np.stack([0.3 * (1 - np.cos(np.pi * t)), 0 * t, 0 * t], axis=1)  # to 0.6 m and back
+    cd = np.stack([0.3 * np.pi * np.sin(np.pi * t), 0 * t, 0 * t], axis=1)
+    flags, found = [], []
+    for sample in zip(c, cd, 0 * c, strict=True):
+        flag, tau, _ = code("inverse_dynamics", 4, *sample)
+        flags.append(flag), found.append(tau)
+    fine, torques = np.array(flags) == 0, np.array(found)
+    assert np.isfinite(torques).all()
+    assert not torques[~fine].any()
+    first = int(np.argmin(fine))
+    assert 0 < 0.56 - 0.41 * np.cos(np.radians(15.52)) - c[first, 0] < 0.005
+    assert not fine[first:1000].any()
+    ends = np.r_[0:300, 1700:2000]
+    assert fine[ends].all()
+    np.testing.assert_allclose(torques[ends], rp.inverse_dynamics(robot, c[ends], cd[ends], 0 * c[ends]), atol=1e-8)
+
+
+def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
+    robot = rp.load("slider_crank").with_coordinates(["slide"])
+    code, flags = Code(robot, tmp_path, ["inverse_dynamics"]), []
+    for c in 0.5 * np.arange(400) / -1000:  # at 1 kHz, away from one dead centre and past the other
+        flag, tau, _ = code("inverse_dynamics", 1, np.array([c]), np.array([-0.5]), np.zeros(1))
+        assert np.isfinite(tau).all()
+        flags.append(flag)
+    assert 0 in flags
+    assert all(flags[250:])  # more than twice the crank of 0.05 m away
 
 
 EFFORTS = {
