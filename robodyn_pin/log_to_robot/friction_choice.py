@@ -11,7 +11,7 @@ from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest, narrowed
+from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -223,9 +223,9 @@ def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     bounds, prior = bounds_of(folded.run, robot), prior_of(folded.run, robot)
     found, scored = [], folded.scored
     for without, part in zip(folded.without, scored, strict=True):
-        groups = [narrowed(kept, factor) for factor in without]
+        groups = [factor.of(kept) for factor in without]
         sigma, whole = folded.weigh(groups, None, 1.0).sigma, np.zeros(part[0].R.shape[1] - 1)
-        whole[kept[:-1]] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
+        whole[kept] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
         found.append([factor.residual(whole) for factor in part])
     squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
     if folded.run.score.measure == "pooled":
