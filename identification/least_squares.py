@@ -124,11 +124,15 @@ def noise_of_poses(poses: Sequence[np.ndarray], gear: np.ndarray) -> np.ndarray:
 
 
 def residual_squares(groups: Sequence[Factor], sigma: np.ndarray, columns: np.ndarray) -> float:
-    """Sum of squares that least squares on independent columns leaves, in units of the noise sigma (groups,).
+    """Sum of squares that least squares on independent columns leaves, in units of the noise sigma (groups,)."""
+    return unexplained_squares(weighted(groups, sigma), columns)
+
+
+def unexplained_squares(R: np.ndarray, columns: np.ndarray) -> float:
+    """Sum of squares that least squares on independent columns leaves of weighted rows R = [W, y].
 
     A cost along which something is searched for needs the same columns everywhere: a rank decided anew makes it jump.
     """
-    R = weighted(groups, sigma)
     Q = span(R[:, columns])
     left = R[:, -1] - Q @ (Q.T @ R[:, -1])
     return float(left @ left)
