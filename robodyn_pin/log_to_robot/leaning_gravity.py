@@ -43,7 +43,9 @@ class Leant:
     @property
     def shown(self) -> bool:
         """Whether the 95 % region leaves out that the base is level."""
-        return bool(self.lean @ np.linalg.solve(self.covariance, self.lean) > -2 * np.log(0.05))  # chi-square, two degrees
+        return bool(
+            self.lean @ np.linalg.solve(self.covariance, self.lean) > -2 * np.log(0.05)
+        )  # chi-square, two degrees
 
 
 class LeaningGravity:

@@ -61,7 +61,8 @@ def test_a_factor_of_some_columns_has_their_normal_equations():
     few = fold_rows(empty(9), rows, y).of(kept)
     some = np.column_stack([rows[:, kept], y])
     np.testing.assert_allclose(few.R.T @ few.R, some.T @ some, atol=1e-12)
-    assert not np.tril(few.R, -1).any() and few.rows == 40
+    assert not np.tril(few.R, -1).any()
+    assert few.rows == 40
 
 
 def test_base_set_finds_rank_and_regroups_exactly():

@@ -128,7 +128,8 @@ def test_choose_takes_a_lean_and_says_why(tmp_path):
     gravity = leant(DOWN, np.array([np.deg2rad(3), 0.0]))
     found = identified(robot, log_of(leaning(robot, gravity), 0), gravity="choose")
     assert found.settings.lean.gravity == pytest.approx(gravity, abs=9.81 * np.deg2rad(0.1))
-    assert "a lean of " in found.verdict.gravity and "is worth it" in found.verdict.gravity
+    assert "a lean of " in found.verdict.gravity
+    assert "is worth it" in found.verdict.gravity
     found.write(tmp_path / "result")
     taken = rp.load(tmp_path / "result")
     c = np.array([[0.3, 0.2, -0.4]])
@@ -141,23 +142,28 @@ def test_choose_takes_a_lean_and_says_why(tmp_path):
 def test_choose_leaves_a_level_base(seed):
     robot = arm("0 0 1", "0 1 0", "0 1 0")
     found = identified(robot, log_of(robot, seed), gravity="choose")
-    assert found.settings.lean is None and found.robot.file.gravity == robot.file.gravity
+    assert found.settings.lean is None
+    assert found.robot.file.gravity == robot.file.gravity
     assert found.verdict.gravity.startswith("gravity stays as the robot file says")
 
 
 def test_choose_leaves_gravity_where_the_log_cannot_show_it():
     robot = arm("0 0 1")
     found = identified(robot, log_of(robot, 0), gravity="choose")
-    assert found.settings.lean is None and "do not show where gravity points" in found.verdict.gravity
+    assert found.settings.lean is None
+    assert "do not show where gravity points" in found.verdict.gravity
 
 
 def test_turned_rows_are_those_of_the_robot_with_that_gravity():
     """Oracle: the rows of a robot that is told the other gravity, by their normal equations."""
     robot, log = arm("0 0 1", "0 1 0", "0 1 0"), log_of(arm("0 0 1", "0 1 0", "0 1 0"), 0)
-    run = RunFile.model_validate({"robot": "arm", "fit": [{"file": "log"}], "rows": {"filter": {"order": 4, "cutoff": 5}}})
+    run = RunFile.model_validate(
+        {"robot": "arm", "fit": [{"file": "log"}], "rows": {"filter": {"order": 4, "cutoff": 5}}}
+    )
     gravity = np.array([2.0, -1.0, -9.0])
     wide = turned_rows(robot, run, [log])
     found = wide.at(pooled(wide.fitted), gravity)
     for factor, other in zip(found, all_rows(leaning(robot, gravity), run, [log]), strict=True):
         np.testing.assert_allclose(factor.R.T @ factor.R, other.R.T @ other.R, atol=1e-9 * np.abs(other.R).max() ** 2)
-        assert factor.rows == other.rows and factor.energy == pytest.approx(other.energy)
+        assert factor.rows == other.rows
+        assert factor.energy == pytest.approx(other.energy)
