@@ -41,7 +41,9 @@ docs: $(VENV)/.installed
 	@echo "The pages begin with build/docs/index.html."
 
 bench: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/peers.py
 
 # A Dask scheduler and two workers on this machine, until Ctrl-C: robodyn identify RUN.yaml --scheduler tcp://127.0.0.1:8786
 cluster: $(VENV)/.installed

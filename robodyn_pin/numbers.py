@@ -2,9 +2,10 @@
 
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 LARGEST = 1e15  # in SI units: beyond it squares and products of numbers lose their meaning
 SMALLEST = 1e-30  # nearer to zero, and not zero, inverses of products run over
@@ -59,7 +60,9 @@ def gated(schema: Any) -> Any:
     return schema
 
 
-def _behind_gate(schema: Any) -> CoreSchema:
+def _behind_gate(schema: Any) -> "CoreSchema":
+    from pydantic_core import core_schema  # not for `--help`, which has numbers, but no files
+
     return core_schema.no_info_before_validator_function(_number, schema)
 
 
@@ -67,5 +70,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, str) and "e" in value and (number := parsed(value)) is not None:  # a word in YAML 1.1: 2.0e6
         return number
     if why := why_no_number(value):
+        from pydantic_core import PydanticCustomError
+
         raise PydanticCustomError(NOT_A_NUMBER, why)
     return value

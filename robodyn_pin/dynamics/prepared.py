@@ -1,9 +1,10 @@
 """Inverse dynamics for control loops: what does not change is worked out once, and each sample begins at the one before."""
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
+from scipy.linalg.lapack import dgelsd, dgelsd_lwork, dgesv
 
 from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.kernel_tables import Tree, tree_table
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
 from robodyn_pin.dynamics.rigid_loads import body_parameters, with_loads
 from robodyn_pin.errors import ShapeMismatch
@@ -20,14 +21,19 @@ class Prepared:
         S, offset = robot.coordinates.S, robot.coordinates.offset
         (self._d, nv), self._axes = S.shape, kernel_choice.ready(S, offset)
         self._compiled = robot.loops.compiled(S) if robot.loops.size and kernel_choice.installed() else None
-        if not self._compiled:
+        self._tree_alone = tree_table(robot.model) if not robot.loops.size and kernel_choice.installed() else None
+        if not (self._compiled or self._tree_alone):
             return
         self._solve = kernel_choice.kernel("robodyn_pin.closures.kernel_solve")
         self._bodies = kernel_choice.kernel("robodyn_pin.dynamics.kernel")
         self._given = kernel_choice.ready(robot.model.gravity.linear, body_parameters(robot))
         self._bears = any(effort.bears for effort in robot.efforts)
-        self._q, self._g, self._v, self._tree = np.empty((4, 1, nv))
+        self._q, self._g, self._v, self._tree = np.zeros((4, 1, nv))
         self._c, self._cd, self._T = np.empty((1, self._d)), np.empty((1, self._d)), np.empty((1, nv, self._d))
+        if self._tree_alone:  # the coordinates are the joints, up to a change of axes
+            self._T[0] = np.linalg.inv(S)
+        spare = len(robot.motors.S) - self._d
+        self._work = tuple(map(int, dgelsd_lwork(self._d, len(robot.motors.S), 1)[:2])) if spare > 0 else None
 
     def inverse_dynamics(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         """Motor torques (n_motors,) [N m or N] of one sample c, c', c'' (d,), as `inverse_dynamics` gives them from the last pose.
@@ -45,7 +51,7 @@ class Prepared:
         if state is None:
             return self._usual(c, cd, cdd)
         total = self._tree
-        self._bodies.efforts(self._compiled[0], *self._given, state.q, state.v, state.a, total)  # type: ignore[index]
+        self._bodies.efforts(self._table, *self._given, state.q, state.v, state.a, total)
         if self._bears:
             state = with_loads(self.robot, state, asked=total)
         on_axes, in_closures = self.robot.effort_stacks
@@ -55,14 +61,33 @@ class Prepared:
             total += effort.columns(state.q, state.v, state.a, loads=state.loads) @ effort.initial
         self.last = state.q[0].copy()
         T = state.T[0]
-        if len(self.robot.motors.S) == self._d:
-            *_, tau, stuck = dgesv((self.robot.motors.S @ T).T, total[0] @ T)  # `np.linalg.solve` takes twice as long
-            if not stuck:  # else a dead point of the motors: what they cannot do there is said below
-                return np.asarray(tau)
-        return motor_torques(self.robot, state, total @ T)[0]
+        tau = self._driven((self.robot.motors.S @ T).T, total[0] @ T)
+        return motor_torques(self.robot, state, total @ T)[0] if tau is None else tau
+
+    @property
+    def _table(self) -> Tree | None:
+        return self._compiled[0] if self._compiled else self._tree_alone
+
+    def _driven(self, B: np.ndarray, efforts: np.ndarray) -> np.ndarray | None:
+        """Motor torques of least norm with B tau = efforts (d,); None at a dead point, where others say what is missing.
+
+        `np.linalg.solve` and `pinv` take two and ten times as long.
+        """
+        if B.shape[0] == B.shape[1]:
+            *_, tau, stuck = dgesv(B, efforts)
+            return None if stuck else np.asarray(tau)
+        if self._work is None:
+            return None
+        longer = np.concatenate([efforts, np.zeros(B.shape[1] - len(efforts))])
+        tau, _, rank, failed = dgelsd(B, longer, *self._work)
+        return np.asarray(tau) if rank == len(efforts) and not failed else None
 
     def _closed(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> State | None:
         """The closed state (N = 1) in this object's arrays; None where the kernels do not find it."""
+        if self._tree_alone:
+            T = self._T[0]
+            q, v, a = (T @ (c - self._axes[1]))[None], (T @ cd)[None], (T @ cdd)[None]
+            return State(q, v, a, self._T, self._g) if np.isfinite(q + v + a).all() else None
         if not self._compiled:
             return None
         S, offset = self._axes
@@ -96,5 +121,5 @@ def prepared(robot: Robot) -> Prepared:
     found = Prepared(robot)
     c = robot.coordinates.S @ robot.home + robot.coordinates.offset
     if found._closed(c, 0 * c, 0 * c):
-        found._bodies.efforts(found._compiled[0], *found._given, found._q, found._v, found._v, found._tree)  # type: ignore[index]
+        found._bodies.efforts(found._table, *found._given, found._q, found._v, found._v, found._tree)
     return found

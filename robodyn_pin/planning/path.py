@@ -84,6 +84,9 @@ def through(names: Sequence[str], points: np.ndarray, sliding: np.ndarray) -> Pa
         BadPath: as `control`.
     """
     points = _points(names, points, sliding, 2)
+    if len(points) == 2:
+        line = PPoly(np.stack([points[1] - points[0], points[0]])[:, None], [0.0, 1.0])
+        return _smooth(Path(tuple(names), line, sliding))
     s = np.append(0.0, np.cumsum(lengths_of(np.diff(points, axis=0), sliding)))
     straight = [(n, np.zeros(points.shape[1])) for n in (2, 3)]  # of few points: c'' = c''' = 0 at both ends
     ends = (straight, straight) if len(points) <= DEGREE else None

@@ -167,9 +167,9 @@ def robot_dynamics(robot: Robot, kinds: Iterable[str], reduced: bool) -> RobotDy
 
 def joint_path_at(dynamics: PathDynamics, path: Curve, s: np.ndarray, third: bool) -> JointPath:
     """Return all joints at s (N,). `third`: also q''', a difference of q'' STEP before and behind."""
-    joint_path = dynamics.joint_path(path.at(s))
     if not third:
-        return joint_path
-    before, behind = (np.clip(s + step, 0.0, 1.0) for step in (-STEP, STEP))
-    change = dynamics.joint_path(path.at(behind)).q2 - dynamics.joint_path(path.at(before)).q2
-    return replace(joint_path, q3=change / (behind - before)[:, None])
+        return dynamics.joint_path(path.at(s))
+    around = np.clip(s[:, None] + (-STEP, 0.0, STEP), 0.0, 1.0)
+    all_points = dynamics.joint_path(path.at(around.ravel()))
+    change = all_points.q2[2::3] - all_points.q2[::3]
+    return replace(all_points.at(slice(1, None, 3)), q3=change / (around[:, 2] - around[:, 0])[:, None])

@@ -146,6 +146,8 @@ def _load_terms(
 
     They come from four motions: three speeds without acceleration, and one speed with it.
     """
+    if not loads.bounds:
+        return (*np.zeros((4, len(joint_path.s), 0)), np.zeros((2, 0)))
     centre, half = loads.scale
 
     def scaled(path: JointPath, sd: np.ndarray, sdd: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ where a geared motor drives it; the motor's own, of the robot file, count on the
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Limits:
         centre, half = self.scale
         return np.stack([centre - half, centre + half], axis=1)
 
-    @property
+    @cached_property
     def scale(self) -> tuple[np.ndarray, np.ndarray]:
         """Return centre and half range of each quantity (m,)."""
         none = np.zeros(0)

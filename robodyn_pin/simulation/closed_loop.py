@@ -139,7 +139,7 @@ def track_motion(
     drives: Drives | None = None,
     pushes: np.ndarray | None = None,
 ) -> Tracking:
-    """Simulate the robot under the controller, from a start on the reference; both as `prepare` gives them.
+    """Simulate the robot under the controller, from a start on the reference, or at rest where the controller file says; both as `prepare` gives them.
 
     With drives that yield the encoders are on the rotors, which start on the reference, and joints where the springs balance there. An
     adaptive controller goes on learning: prepare a new one for each run.
@@ -152,7 +152,7 @@ def track_motion(
 
     Raises:
         Diverged: when, where, and what would be stable.
-        ClosureFailed: the robot cannot be where the reference starts.
+        ClosureFailed: the robot cannot be where it starts. UnknownName: `start` names no coordinate.
     """
     spec, ref, n = controller.spec, controller.reference, len(controller.reference.c)
     limits, added = saturation(robot, spec), disturbances(robot, controller)
@@ -166,7 +166,8 @@ def track_motion(
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
         stepper = stepper_of(stages[0].scheme)
-        at = stepper.begin(*started(robot, ref, drives), moved.home, lambda _: "the start of the reference")
+        begin = started(robot, ref, drives, spec.start)
+        at = stepper.begin(*begin, moved.home, lambda _: "the start of the controlled motion")
         for k in range(n):
             for stage in stages[1:]:
                 if stage.begin == k:

@@ -61,6 +61,7 @@ class ControllerFile(Strict):
     torque_limits: bool | dict[str, Positive] = True  # the robot file's, none, or by motor [N m or N]
     projection: bool = True  # more motors than degrees of freedom: take torques out that move nothing
     internal: dict[str, float] = {}  # torques of which the part that moves nothing is added, by motor [N m or N]
+    start: dict[str, float] = {}  # coordinates [rad or m] of a stand at the beginning; default: on the reference
     disturbance: DisturbanceSpec = DisturbanceSpec()
     estimator: EstimatorSpec | None = None  # of law adaptive
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.dynamics.equations import along, coordinate_efforts, motor_map
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.robot.elastic_drives import Drives, joint_side, with_springs
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot
@@ -54,19 +54,29 @@ def _scheme_along(robot: Robot, controller: Controller) -> Scheme:
     return scheme_of(robot, robot.close(c, 0 * c, 0 * c), controller.step)
 
 
-def started(robot: Robot, ref: Reference, drives: Drives | None) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and rates at the start of the reference: of motors, with joints where springs hold them in balance.
+def started(
+    robot: Robot, ref: Reference, drives: Drives | None, rest: dict[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and rates at the start: of the reference, or at rest; of motors, with joints where springs hold them in balance.
 
     Args:
         robot: rigid, even if its drives yield.
+        rest: coordinates [rad or m] by name at which the robot stands still at first; the others are the reference's.
 
     Raises:
-        ClosureFailed: the robot cannot be there. RobodynError: the springs do not hold it.
+        ClosureFailed: the robot cannot be there. RobodynError: the springs do not hold it. UnknownName: no such coordinate.
     """
     c, cd, cdd = ref.c[:1], ref.cd[:1], ref.cdd[:1]
+    if rest:
+        names = robot.coordinates.names
+        for name in rest:
+            if name not in names:
+                raise UnknownName("coordinate", name, "start of the controller file", names)
+        c, cd, cdd = np.array([[rest.get(name, x) for name, x in zip(names, c[0], strict=True)]]), 0 * cd, 0 * cdd
     if drives is None:
         return c[0], cd[0]
-    carried, rotors = joint_side(robot), ref.q[:1] - robot.motors.offset
+    carried = joint_side(robot)
+    rotors = robot.at_rest(c).q @ robot.motors.S.T if rest else ref.q[:1] - robot.motors.offset
     for _ in range(STEPS):
         state = carried.close(c, cd, cdd)
         B = motor_map(carried, state)

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from arm import arm
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
 from robodyn_pin.errors import ClosureFailed, ShapeMismatch
+from robodyn_pin.robot.robot import build
+from robodyn_pin.robot.robot_file import RobotFile
 
 ROBOTS = ["irb360", "dualv", "irb2400", "irb6660", "delta3"]
 
@@ -26,9 +29,9 @@ def held_closed(robot, *one):
     return np.concatenate([*found.multipliers.values(), found.tau], axis=1)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "arm"])
 def test_prepared_robot_gives_the_torques_of_the_usual_path(name):
-    robot = rp.load(name)
+    robot = arm() if name == "arm" else rp.load(name)
     with kernel_choice.forced("pinocchio"):
         expected = rp.inverse_dynamics(robot, *motion(robot))
     loop = rp.prepared(robot)
@@ -69,3 +72,19 @@ def test_single_samples_use_the_kernels_once_they_are_loaded():
         expected = [f(robot, *one) for f in functions]
     for f, x in zip(functions, expected, strict=True):
         alike(f(robot, *one), x)
+
+
+def test_motors_of_a_tree_may_drive_several_joints():
+    plain = arm()
+    motors = [{"name": "both", "of": {"joint1": 1.0, "joint2": 0.5}}, *(f"joint{k}" for k in range(2, 8))]
+    robot = build(
+        "arm", RobotFile.model_validate({"urdf": "arm.urdf", "motors": motors}), plain.urdf_xml, plain.urdf_path
+    )
+    c, cd, cdd = motion(robot)
+    first = [x[:, 0] - 0.5 * x[:, 1] for x in (c, cd, cdd)]  # joint 1, by hand
+    joints = [np.column_stack([a, x[:, 1:]]) for a, x in zip(first, (c, cd, cdd), strict=True)]
+    with kernel_choice.forced("pinocchio"):
+        tau = rp.inverse_dynamics(plain, *joints)
+    tau[:, 1] -= 0.5 * tau[:, 0]  # what the first motor gives along joint 2, the second need not
+    loop = rp.prepared(robot)
+    alike([loop.inverse_dynamics(*x) for x in zip(c, cd, cdd, strict=True)], tau)

@@ -12,8 +12,9 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.commands.cli import main
-from robodyn_pin.errors import Diverged
+from robodyn_pin.errors import Diverged, UnknownName
 from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.elastic_drives import Drives
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controller_file import ControllerFile, Gains
@@ -289,3 +290,25 @@ def test_friction_too_steep_for_the_inertia_of_a_wrist_sticks():
     found = track_motion(*prepare(arm, arm, motion, spec))
     assert "sticks" in found.scheme
     assert found.largest.max() < 1e-9
+
+
+def test_a_robot_at_rest_off_the_reference_is_caught_as_the_linear_equation_says(link):
+    """e'' + 2 z w e' + w^2 e = 0 from e(0) = 0.1, e'(0) = 0, in closed form, to first order in the sample time."""
+    found = run(link, hold(0.1), law="pd", rate=20_000, start={"j": 0.1}, **PD)
+    fast = W * np.sqrt(1 - Z**2)
+    expected = 0.1 * np.exp(-Z * W * found.t) * (np.cos(fast * found.t) + Z * W / fast * np.sin(fast * found.t))
+    assert found.error[0, 0] == pytest.approx(0.1, abs=1e-15)
+    assert np.abs(found.error[:, 0] - expected).max() < 1e-3  # 1 % of the start, a sample is 0.6 % of 1 / w
+    with pytest.raises(UnknownName, match="'k'"):
+        run(link, hold(0.1), law="pd", rate=500, start={"k": 0.1}, **PD)
+
+
+def test_rotors_at_rest_stand_where_springs_hold_the_joints(dualv):
+    drives = Drives(np.full(4, 2e4), np.full(4, 5.0), np.full(4, 0.01))
+    spec = ControllerFile.model_validate({"law": "pd", "rate": 500, "start": {"x": 0.02}, **PD})
+    robot, controller = prepare(dualv, dualv, SWING, spec)
+    found = track_motion(robot, controller, drives=drives)
+    begin = controller.reference.c[0].copy()
+    begin[0] = 0.02
+    q = robot.at_rest(begin[None]).q[0]
+    np.testing.assert_allclose(found.q[0], robot.motors.S @ q + robot.motors.offset, atol=1e-12)
