@@ -12,9 +12,11 @@ from robodyn_pin.errors import RobodynError
 if TYPE_CHECKING:
     from robodyn_pin.robot.first_file import First
 
+KINDS = "URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML"
+
 
 def init_command(
-    file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML.")],
+    file: Annotated[Path, typer.Argument(help=f"{KINDS}.")],
     out: Annotated[Path | None, typer.Option(help="Robot file to write; default: FILE with the suffix .yaml.")] = None,
     log: Annotated[
         Path | None,
@@ -35,40 +37,46 @@ def init_command(
 
     if log is not None and (file.suffix in ("", ".yaml", ".yml")):
         return _run_file(file, log, out)
-    if file.suffix == ".xacro":
-        file = _from_xacro(file, out)
+    if file.is_dir():
+        raise RobodynError(f"{str(file)!r} is a folder, expected a robot's file: {KINDS}")
+    recipe, text = file, None
+    if recipe.suffix == ".xacro":
+        file, text = _from_xacro(recipe, out)
     ours = file.suffix in (".yaml", ".yml")  # Gepetto's
     target = out or (file.with_name(f"{file.stem}_robot.yaml") if ours else file.with_suffix(".yaml"))
     not_an_input(target, file)
     _must_be_new(target)
-    made = first_file(file, target, _usual if yes else _asked)
-    if made.urdf is not None:
+    try:
+        made = first_file(file, target, _usual if yes else _asked, text)
+    except RobodynError as error:
+        if text is None:
+            raise
+        raise RobodynError(f"{recipe}, as xacro expands it: {error}") from None
+    text = made.urdf or text
+    if text is not None:
         tree = target.with_suffix(".urdf")
         if tree.exists():
             raise RobodynError(
                 f"{tree} exists already, and the tree would be written there; name another file with --out"
             )
-        write_text(tree, made.urdf)
+        write_text(tree, text)
     write_text(target, made.text)
     answer(False, None, _say, made, target)
+    if recipe != file:
+        print(f"{file} is what xacro makes of {recipe.name}")
     if log is not None:
         _run_file(target, log, None)
 
 
-def _from_xacro(file: Path, out: Path | None) -> Path:
-    """Write the URDF that a xacro file makes beside what will be written, and return it."""
-    from robodyn_pin.files import write_text
+def _from_xacro(file: Path, out: Path | None) -> tuple[Path, str]:
+    """Return the place of the URDF that a xacro file makes, beside what will be written, and its text."""
     from robodyn_pin.robot.xacro_macros import expanded
-    from robodyn_pin.storage.staging import keep_results
 
     plain = file.with_name(file.name.removesuffix(".xacro").removesuffix(".urdf") + ".urdf")
     tree = plain if out is None else out.with_suffix(".urdf")
     _must_be_new(tree)
     _must_be_new(out or tree.with_suffix(".yaml"))
-    write_text(tree, expanded(file))
-    keep_results()  # it is read next
-    print(f"{tree} is what xacro makes of {file.name}")
-    return tree
+    return tree, expanded(file)
 
 
 def _run_file(robot: Path, log: Path, out: Path | None) -> None:

@@ -35,25 +35,26 @@ class First:
     notes: Notes
 
 
-def first_file(path: Path, out: Path, ask: Ask) -> First:
+def first_file(path: Path, out: Path, ask: Ask, text: str | None = None) -> First:
     """Return the robot file that a URDF, MJCF, SDF or Gepetto's YAML leads to, which loads as it stands.
 
     Args:
         out: where it will be written; its `urdf` counts from there.
         ask: the answer to a question that the files leave open: question, answers with the usual one first.
+        text: of a URDF that will be written to `path`.
 
     Raises:
         BadFile: no such robot, or one of our robot files already. Others as `load`.
     """
     if path.suffix in (".yaml", ".yml") and not is_gepetto(read_text(path)):
         raise BadFile(f"{path} is a robot file already; robodyn check {path} says what it holds")
-    file, urdf, tree = describe(find(path) if path.suffix else path)
+    file, urdf, tree = describe(find(path) if path.suffix else path, text)
     notes, where = Notes(), f"robot {out.stem!r}"
     plain, sayings = split(urdf, tree)
     model, _ = parse_urdf(plain, tree)
     joints = list(model.names)[1:]
     # What MJCF and SDF say of loops, they say plainly; a URDF is one whatever its suffix.
-    native = bool(file.closures) or read_xml(read_text(tree), tree).tag != "robot"
+    native = bool(file.closures) or read_xml(text or read_text(tree), tree).tag != "robot"
     changes: dict[str, Any] = {}
     driven = None if file.motors else driven_joints(urdf, joints)
     full, _ = coupled(file, sayings, joints)

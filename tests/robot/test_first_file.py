@@ -273,6 +273,18 @@ def test_files_that_are_no_robot_to_begin_with_say_what_they_are(robodyn, tmp_pa
         assert done.returncode == 1
         assert said in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "ours.yaml"]
+    (tmp_path / "R.URDF").write_text("<robot/>")
+    (tmp_path / "folder.urdf").mkdir()
+    (tmp_path / "link.urdf").symlink_to("gone.urdf")
+    for name, said in (
+        ("R.URDF", "rename it to R.urdf"),
+        ("folder.urdf", "is a folder, expected a robot's file: URDF"),
+        (".", "is a folder, expected a robot's file: URDF"),
+        ("link.urdf", "it is a link to 'gone.urdf', which is not there"),
+    ):
+        done = robodyn("init", tmp_path / name, "--yes")
+        assert done.returncode == 1
+        assert said in done.stderr
 
 
 XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="long" value="0.6"/>
@@ -295,6 +307,20 @@ def test_xacro_is_expanded_where_it_is_installed(tmp_path: Path, robodyn):
     assert done.returncode == 1
     assert "xacro does not understand it: name 'short' is not defined" in done.stderr
     assert not (tmp_path / "bad.urdf").exists()
+
+
+def test_a_recipe_for_no_robot_leaves_nothing_and_may_be_mended(tmp_path: Path, robodyn):
+    pytest.importorskip("xacro", reason="macros need xacro, the extra 'xacro'")
+    path = tmp_path / "arm.xacro"
+    path.write_text(XACRO.replace('<mass value="2"/>', ""))
+    done = robodyn("init", path, "--yes")
+    assert done.returncode == 1
+    assert "arm.xacro, as xacro expands it: " in done.stderr
+    assert "'upper' has an <inertial> with no <mass>" in done.stderr
+    assert list(tmp_path.iterdir()) == [path]
+    path.write_text(XACRO)
+    assert robodyn("init", path, "--yes").returncode == 0
+    assert {p.name for p in tmp_path.iterdir()} == {"arm.xacro", "arm.urdf", "arm.yaml"}
 
 
 def test_packages_of_xacro_are_found_around_the_file(tmp_path: Path, robodyn, monkeypatch):
