@@ -16,11 +16,13 @@ from robodyn_pin.robot.cut_joints import Ask, Cut, coincident
 from robodyn_pin.robot.cut_kinds import closures_of, regular
 from robodyn_pin.robot.exported_loops import Driven, closing_frames, driven_joints, hinges_beside
 from robodyn_pin.robot.first_text import Notes, counted_as, file_text, note_limits
+from robodyn_pin.robot.frames import name_frames
 from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.reading import describe, is_gepetto
 from robodyn_pin.robot.robot import Robot, build, closure_of
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 from robodyn_pin.robot.sources import find
+from robodyn_pin.robot.urdf_constraints import constraints_of
 from robodyn_pin.robot.urdf_joints import coupled, split
 from robodyn_pin.robot.urdf_tree import parse_urdf, read_xml
 
@@ -64,7 +66,13 @@ def first_file(path: Path, out: Path, ask: Ask, text: str | None = None) -> Firs
     others = [closure_of(spec) for spec in full.closures]
     if others:
         notes.found.append(f"{counted_as(len(others), 'closure')} in {tree.name}: {', '.join(c.name for c in others)}")
-    if not native:
+    said, frames = constraints_of(plain, tree)
+    if said:
+        name_frames(model, frames, where)
+        changes |= {"frames": file.frames | frames, "closures": [*file.closures, *said]}
+        others += [closure_of(spec) for spec in said]
+        notes.found += [f"<constraint> {spec.name}: a closure, {spec.kind}" for spec in said]
+    elif not native:
         cuts, driven = _cuts(model, urdf, tree, home, driven, ask, notes)
         free = model.nv - _rank(model, others, home)
         if cuts and driven and len(driven.joints) == free:

@@ -1,16 +1,19 @@
 """The first robot file of files that people have, without a word typed: torques against MuJoCo."""
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
-from mechanisms import MECHANISMS, Joint, in_mujoco, sdf, urdf, worst_torque_error
+from mechanisms import MECHANISMS, Joint, in_mujoco, random_frame, sdf, urdf, worst_torque_error
+from mechanisms import text as numbers
 
 from robodyn_pin.dynamics.equations import inverse_dynamics
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.robot.first_file import first_file
 from robodyn_pin.robot.robot import Robot, load
 
@@ -53,6 +56,53 @@ def test_closing_frames_of_onshape_become_closures(tmp_path: Path):
     robot = made(tmp_path / "r.urdf", silent)
     assert [c.name for c in robot.loops.closures] == ["tip"]
     assert worst_torque_error(robot, m) < 1e-8
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_proposed_constraints_become_closures(tmp_path: Path, name: str):
+    """Frames of both sides turned anyhow; where the cut joint is, nothing is drawn."""
+    m, rng = MECHANISMS[name], np.random.default_rng(6)
+    at = {"world": np.zeros(3)} | {joint.child: joint.point for joint in m.tree}
+    text = ""
+    for j in m.cut:
+        text += f'<constraint name="{j.name}" type="{"spherical" if j.kind == "ball" else j.kind}">'
+        for side, link in (("parent", j.parent), ("child", j.child)):
+            R = random_frame(rng).rotation
+            place = f'xyz="{numbers(j.point - at[link])}" rpy="{numbers(pin.rpy.matrixToRpy(R))}"'
+            text += f'<{side} link="{link}"/><{side}_origin {place}/><{side}_axis xyz="{numbers(R.T @ j.axis)}"/>'
+        text += "</constraint>"
+    path = tmp_path / "r.urdf"
+    path.write_text(urdf(m, None).replace("</robot>", text + "</robot>"))
+    robot = made(path, silent)
+    assert [c.name for c in robot.loops.closures] == [j.name for j in m.cut]
+    assert robot.motors.names == tuple(m.motors)
+    assert worst_torque_error(robot, m) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("constraint", "error", "words"),
+    [
+        ('<constraint name="tip" type="spherical"><parent link="bc"/></constraint>', BadFile, "'tip' has no <child link"),
+        ('<constraint name="tip" type="sferical"/>', UnknownName, "did you mean 'spherical'"),
+        (
+            '<constraint name="tip" type="ball"><parent link="bc"/><child link="cdd"/></constraint>', UnknownName,
+            "did you mean 'cd'",
+        ),
+        (
+            '<constraint name="tip" type="ball"><parent link="bc"/><parent_origin xyz="0 a 0"/><child link="cd"/></constraint>',
+            BadFile, "xyz is '0 a 0', expected three numbers",
+        ),
+        (
+            '<constraint name="tip" type="revolute"><parent link="bc"/><parent_axis xyz="0 0 0"/><child link="cd"/></constraint>',
+            BadFile, "<parent_axis> is zero",
+        ),
+    ],
+)  # fmt: skip
+def test_constraints_that_say_too_little_are_named(tmp_path: Path, constraint: str, error: type, words: str):
+    path = tmp_path / "r.urdf"
+    path.write_text(urdf(MECHANISMS["five_bar"], None).replace("</robot>", constraint + "</robot>"))
+    with pytest.raises(error, match=re.escape(words)):
+        made(path)
 
 
 def test_a_closing_frame_without_its_partner_is_named(tmp_path: Path):
