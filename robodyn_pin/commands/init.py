@@ -10,7 +10,9 @@ from robodyn_pin.commands.options import answer, not_an_input
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
+    from robodyn_pin.log_to_robot.first_run import FirstRun
     from robodyn_pin.robot.first_file import First
+    from robodyn_pin.robot.robot import Robot
 
 KINDS = "URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML"
 
@@ -34,9 +36,11 @@ def init_command(
     """
     from robodyn_pin.files import write_text
     from robodyn_pin.robot.first_file import first_file
+    from robodyn_pin.robot.robot import load
 
     if log is not None and (file.suffix in ("", ".yaml", ".yml")):
-        return _run_file(file, log, out)
+        answer(False, None, _say_run, log, *_run_file(load(str(file)), file, log, out))
+        return
     if file.is_dir():
         raise RobodynError(f"{str(file)!r} is a folder, expected a robot's file: {KINDS}")
     recipe, text = file, None
@@ -61,11 +65,12 @@ def init_command(
             )
         write_text(tree, text)
     write_text(target, made.text)
-    answer(False, None, _say, made, target)
+    run = None if log is None else _run_file(made.robot, target, log, None)
     if recipe != file:
-        print(f"{file} is what xacro makes of {recipe.name}")
-    if log is not None:
-        _run_file(target, log, None)
+        made.notes.found.insert(0, f"{file}, which xacro makes of {recipe.name}")
+    answer(False, None, _say, made, target)
+    if run is not None:
+        _say_run(log, *run)
 
 
 def _from_xacro(file: Path, out: Path | None) -> tuple[Path, str]:
@@ -79,17 +84,20 @@ def _from_xacro(file: Path, out: Path | None) -> tuple[Path, str]:
     return tree, expanded(file)
 
 
-def _run_file(robot: Path, log: Path, out: Path | None) -> None:
-    """Write a run file for a log of a robot that has a file."""
+def _run_file(robot: "Robot", file: Path, log: Path, out: Path | None) -> tuple[Path, "FirstRun"]:
+    """Write a run file for a log of a robot, and return its place and what is said of it; `file`: the robot's."""
     from robodyn_pin.files import write_text
     from robodyn_pin.log_to_robot.first_run import first_run
-    from robodyn_pin.robot.robot import load
 
-    target = out or (robot if robot.suffix else Path(robot.name)).with_name(f"{robot.stem}_run.yaml")
-    not_an_input(target, robot, log)
+    target = out or (file if file.suffix else Path(file.name)).with_name(f"{file.stem}_run.yaml")
+    not_an_input(target, file, log)
     _must_be_new(target)
-    made = first_run(load(str(robot)), robot, log, target)
+    made = first_run(robot, file, log, target)
     write_text(target, made.text)
+    return target, made
+
+
+def _say_run(log: Path | None, target: Path, made: "FirstRun") -> None:
     print(f"{target}: a run file for {log}")
     for what in made.found:
         print(f"found: {what}")
