@@ -143,7 +143,10 @@ def test_the_command_writes_both_files_and_what_it_wrote_runs(robodyn, tmp_path)
     (tmp_path / "other.csv").write_text("time,temperature\n0,20\n1,21\n")
     done = robodyn("init", urdf, "--log", tmp_path / "other.csv", "--yes")
     assert done.returncode == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["delta.urdf", "other.csv"]  # the next try is not blocked
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "delta.urdf",
+        "other.csv",
+    ]  # the next try is not blocked
     log = written(tmp_path / "log.csv", "ABB")
     done = robodyn("init", urdf, "--log", log, "--yes")
     assert done.returncode == 0, done.stderr
