@@ -65,7 +65,10 @@ def init_command(
             )
         write_text(tree, text)
     write_text(target, made.text)
-    run = None if log is None else _run_file(made.robot, target, log, None)
+    try:
+        run = None if log is None else _run_file(made.robot, target, log, None)
+    except RobodynError as error:
+        raise RobodynError(f"{error}; nothing was written, without --log {target.name} is") from None
     if recipe != file:
         made.notes.found.insert(0, f"{file}, which xacro makes of {recipe.name}")
     answer(False, None, _say, made, target)

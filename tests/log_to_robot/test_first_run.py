@@ -143,6 +143,7 @@ def test_the_command_writes_both_files_and_what_it_wrote_runs(robodyn, tmp_path)
     (tmp_path / "other.csv").write_text("time,temperature\n0,20\n1,21\n")
     done = robodyn("init", urdf, "--log", tmp_path / "other.csv", "--yes")
     assert done.returncode == 1
+    assert done.stderr.endswith("; nothing was written, without --log delta.yaml is\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "delta.urdf",
         "other.csv",
