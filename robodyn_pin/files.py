@@ -86,6 +86,8 @@ def read_text(path: Path) -> str:
 def _nearby(path: Path) -> str:
     """What to do about a file that does not exist: the one of that folder that is named most alike, or the folder that is missing."""
     folder = path.parent
+    if path.is_symlink():
+        return f"it is a link to {quoted(str(path.readlink()))}, which is not there"
     if not folder.is_dir():
         return f"there is no folder {quoted(str(folder))}; check the path, which counts from the file that names it, or from where you are"
     try:

@@ -140,6 +140,14 @@ def test_units_by_names_and_by_numbers():
 def test_the_command_writes_both_files_and_what_it_wrote_runs(robodyn, tmp_path):
     urdf = tmp_path / "delta.urdf"
     urdf.write_text(catalogue()["delta3"].with_suffix(".urdf").read_text())
+    (tmp_path / "other.csv").write_text("time,temperature\n0,20\n1,21\n")
+    done = robodyn("init", urdf, "--log", tmp_path / "other.csv", "--yes")
+    assert done.returncode == 1
+    assert done.stderr.endswith("; nothing was written, without --log delta.yaml is\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "delta.urdf",
+        "other.csv",
+    ]  # the next try is not blocked
     log = written(tmp_path / "log.csv", "ABB")
     done = robodyn("init", urdf, "--log", log, "--yes")
     assert done.returncode == 0, done.stderr
