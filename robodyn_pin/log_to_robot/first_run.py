@@ -63,6 +63,7 @@ def first_run(robot: Robot, robot_file: Path, log: Path, out: Path) -> FirstRun:
         *([f"columns: {_flow(columns)}"] if columns else []),
         *([f"units: {_flow(whole)}"] if whole else []),
         f"# choose: {{friction: {FRICTION}}}  # the friction of each axis, by cross-validation",
+        "# gravity: choose  # a base that leans, by cross-validation",
         f"output: {_flow(out.stem)}",
     ]
     return FirstRun("\n".join(lines) + "\n", tuple(found), tuple(assumed))

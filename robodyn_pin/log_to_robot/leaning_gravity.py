@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_pin.errors import BadLog, SolverFailed
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor, weighted
-from robodyn_pin.identification.least_squares import BaseEstimate, known_noise, unexplained_squares
+from robodyn_pin.identification.least_squares import BaseEstimate, known_noise, span, unexplained_squares
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.friction_choice import bound_of, of_an_average_part
@@ -112,7 +112,7 @@ class LeaningGravity:
                 unexplained_squares(self.rows.turned(rows, leant(self.drawn, lean + far * np.array(point))), kept)
                 for point in POINTS
             ]
-            step, covariance = _newton(costs, far)
+            step, covariance = _newton(costs, far) or self._linearized(rows, here, lean)
             covariance = covariance / self.fitted.independent
             if np.sqrt(np.diag(covariance)).max() > SEEN:
                 raise BadLog(
@@ -127,6 +127,26 @@ class LeaningGravity:
             f"the direction of gravity does not settle in {ROUNDS} rounds; say it in the robot file", "rounds"
         )
 
+    def _linearized(self, rows: np.ndarray, here: BaseEstimate, lean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Step (2,) and covariance (2, 2) of bodies and lean in one linear problem: where it is too far for a quadratic to have a least.
+
+        Args:
+            rows: [W, U, y], divided by the noise. here: the bodies at this lean.
+        """
+
+        def torques(lean: np.ndarray) -> np.ndarray:
+            return self.rows.turned(rows, leant(self.drawn, lean))[:, here.base.columns] @ here.values
+
+        found = self.rows.turned(rows, leant(self.drawn, lean))
+        slopes = [(torques(lean + NEAR * e) - torques(lean - NEAR * e)) / (2 * NEAR) for e in np.eye(2)]
+        Q = span(found[:, here.base.columns])
+        left = np.column_stack([*slopes, found[:, -1]])
+        left -= Q @ (Q.T @ left)  # what other bodies cannot make up for
+        information = left[:, :2].T @ left[:, :2]
+        if np.linalg.eigvalsh(information)[0] <= 0:
+            return np.zeros(2), np.diag([np.inf, np.inf])
+        return _short(np.linalg.solve(information, left[:, :2].T @ left[:, 2])), np.linalg.inv(information)
+
 
 def _widened(ends: Sequence[list[Factor]], far: float, covariance: np.ndarray, estimate: BaseEstimate) -> BaseEstimate:
     """An estimate at the fitted lean, its covariance that of both together: what the lean's own (2, 2) moves it comes on top.
@@ -139,13 +159,17 @@ def _widened(ends: Sequence[list[Factor]], far: float, covariance: np.ndarray, e
     return replace(estimate, covariance=estimate.covariance + slopes @ covariance @ slopes.T)
 
 
-def _newton(costs: Sequence[float], far: float) -> tuple[np.ndarray, np.ndarray]:
-    """Step (2,) to the least of a quadratic through POINTS, `far` [rad] apart, and the covariance (2, 2) of its curvature."""
+def _newton(costs: Sequence[float], far: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Step (2,) to the least of a quadratic through POINTS, `far` [rad] apart, and the covariance (2, 2) of its curvature; None: it has no least."""
     here, right, left, up, low, both = costs
     slope = np.array([right - left, up - low]) / (2 * far)
     cross = both - right - up + here
     curve = np.array([[right + left - 2 * here, cross], [cross, up + low - 2 * here]]) / far**2
     if np.linalg.eigvalsh(curve)[0] <= 0:
-        return np.zeros(2), np.diag([np.inf, np.inf])
-    step = -np.linalg.solve(curve, slope)
-    return step * min(1.0, LONGEST / max(float(np.linalg.norm(step)), 1e-300)), 2 * np.linalg.inv(curve)
+        return None
+    return _short(-np.linalg.solve(curve, slope)), 2 * np.linalg.inv(curve)
+
+
+def _short(step: np.ndarray) -> np.ndarray:
+    """A step (2,) [rad] of LONGEST at most."""
+    return step * min(1.0, LONGEST / max(float(np.linalg.norm(step)), 1e-300))
