@@ -29,6 +29,7 @@ class ClosedPose:
     residual: X  # largest error of closures and coordinates [rad or m]
     T: np.ndarray  # (nv, d) joint rates per coordinate rate
     eliminated: Eliminated | None  # None: a tree
+    last: tuple[np.ndarray, np.ndarray]  # q before the last step (nv,); what is open of the closures there (m,)
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,14 @@ class Twin:
         if not self.loops.size:
             T = np.linalg.inv(S)
             q = objects(T) @ (c - offset)
-            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None)
-        q, eliminated = start, None
+            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None, (q[:0], q[:0]))
+        q, eliminated, last = start, None, (start[:0], start[:0])
         for k in range(NEWTON):
             at = places(self.tree, q)
             if eliminated is None or k < NEWTON - 1:
                 eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
-            q = q + eliminated.solve(-closure_residual(self.loops, at, q), self._away(c, q))
+            last = q, closure_residual(self.loops, at, q)
+            q = q + eliminated.solve(-last[1], self._away(c, q))
         at = places(self.tree, q)
         left = constant(0.0)
         for error in [*closure_residual(self.loops, at, q), *self._away(c, q)]:
@@ -74,7 +76,7 @@ class Twin:
         eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
         none = objects(np.zeros(self.loops.size))
         T = np.stack([eliminated.solve(none, objects(rate)) for rate in np.eye(len(S))], axis=1)
-        return ClosedPose(at, q, left, T, eliminated)
+        return ClosedPose(at, q, left, T, eliminated, last)
 
     def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset

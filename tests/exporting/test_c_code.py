@@ -165,6 +165,20 @@ def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
+def test_single_precision_closes_loops_to_the_rounding_of_their_joints(tmp_path):
+    """Towards a pose where joints turn 14 times as fast as motors: rounding of what is open there would move joints by 3e-6 rad."""
+    robot = rp.load("h4")
+    code, home = Code(robot, tmp_path, ["gravity"], "float"), robot.coordinates.S @ robot.home
+    c = home + np.linspace(0, 1, 60)[:, None] * (np.array([0.032, -0.055, 0.133, 0.107]) - home)
+    found = []
+    for sample in c:
+        assert code("gravity", 4, sample)[0] == 0
+        found.append(list(code.state))
+    expected = robot.at_rest(c)
+    assert np.linalg.norm(expected.T[-1], 2) > 13
+    np.testing.assert_allclose(found, expected.q, rtol=0, atol=3e-7)
+
+
 def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(tmp_path, robodyn):
     run = robodyn("export", "dualv", "--to", "c", "--out", tmp_path, "--json")
     assert run.returncode == 0, run.stderr
