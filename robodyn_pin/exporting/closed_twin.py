@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.exporting.elimination import Eliminated, eliminate
+from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangulate
 from robodyn_pin.exporting.symbolic_efforts import check_forms
-from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.symbols import X, applied, constant, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
@@ -118,8 +117,17 @@ def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray,
 
 
 def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Motor torques of least norm that act as `along` (d,) does."""
+    """Motor torques of least norm that act as `along` (d,) does.
+
+    Raises:
+        RobodynError: there are fewer motors than degrees of freedom.
+    """
     S, own = robot.motors.S, robot.coordinates.S
+    if len(S) < len(own):
+        raise RobodynError(
+            f"robot {robot.name!r} has {len(S)} motors for {len(own)} degrees of freedom, and their torques make no motion that is asked for; "
+            "forward_dynamics, gravity and mass_matrix can be exported, or name what drives the other joints under 'motors'"
+        )
     if S.shape == own.shape and (own == S).all():
         return along
     B = objects(S) @ T
@@ -129,9 +137,13 @@ def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndar
 
 
 def solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x (n,) with A x = y, A (n, n)."""
-    found = casadi.solve(casadi.reshape(as_column(A), len(A), len(A)).T, as_column(y))
-    return np.array([X(found[k]) for k in range(len(A))])
+    """x (n,) with A x = y, A (n, n), by Householder steps: CasADi's own solution loses digits with the square of A's condition."""
+    n, R = len(A), np.column_stack([A, y])
+    triangulate(R, n)
+    x = objects(np.zeros(n))
+    for r in range(n - 1, -1, -1):
+        x[r] = (R[r, n] - total(R[r, c] * x[c] for c in range(r + 1, n))) / R[r, r]
+    return x
 
 
 def twin_of(robot: Robot) -> Twin:
