@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 
 from robodyn_pin.calibration.calibrated import calibrated_texts, check_same
 from robodyn_pin.calibration.calibration_file import CalibrationFile
@@ -35,9 +36,9 @@ class Calibration:
     left_out: dict[str, str]  # errors that are not sought, with the reason
     fitted: Observations
     held_out: Observations
-    before: dict[
-        str, np.ndarray
-    ]  # (N, 3 or 1) predicted minus measured of each target at held-out poses [m or rad], NaN where not measured
+    # Predicted minus measured of each target (N, 1, 3 or 6) at held-out poses [m or rad], NaN where not measured; turns of a pose
+    # are the rotation vector from the measured to the predicted one.
+    before: dict[str, np.ndarray]
     after: dict[str, np.ndarray]
     places: dict[str, np.ndarray]  # (N, 3) of each target there [m]
     plausibility: float  # probability of as large a misfit at fitted poses
@@ -177,9 +178,14 @@ def _sought(
 def _deviations(
     robot: ErringRobot, seen: Observations, e: np.ndarray, start: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Predicted minus measured of each target (N, 3 or 1) [m or rad], and where they are predicted (N, 3) [m]."""
+    """Predicted minus measured of each target (N, 1, 3 or 6) [m or rad], and where they are predicted (N, 3) [m]."""
     found = robot.predict(e, seen.c, start, slopes=False)
-    off = {name: (found.values[name] - seen.values[name])[:, :3] for name in robot.targets}
+    off = {name: found.values[name] - seen.values[name] for name in robot.targets}
+    for name, spec in robot.targets.items():
+        if spec.kind == "pose":
+            for i in np.flatnonzero(~np.isnan(seen.values[name][:, 0])):
+                turned = pin.exp3(seen.values[name][i, 3:]).T @ found.places[name][i, :3, :3]
+                off[name][i, 3:] = pin.log3(turned)
     return off, {name: place[:, :3, 3] for name, place in found.places.items()}
 
 
