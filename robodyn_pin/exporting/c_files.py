@@ -16,6 +16,7 @@ from robodyn_pin.files import prepare_folder, versions, write_text
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 
+PRECISE = "#define DOUBLE(name) name /* where the last Newton step begins: single precision there would limit how well loops close */\n"
 CLOSED = {"double": 1e-9, "float": 1e-4}  # [rad or m] largest error of a pose that counts as closed
 
 
@@ -52,13 +53,13 @@ def c_texts(robot: Robot, functions: Sequence[str], real: Real = "double") -> tu
         RobodynError: a joint, a closure or an effort has no form in C.
     """
     twin, name = twin_of(robot), identifier(robot.name)
-    found = {f: function_of(twin, f) for f in functions}
+    found = {f: function_of(twin, f, real == "float") for f in functions}
     of_home = ", ".join(f"C({x!r})" for x in robot.home.tolist())
     about = {
         "title": _told([f"Dynamics of {robot.name}"]), "name": name, "NAME": name.upper(), "real": real, "nv": robot.model.nv,
         "d": len(robot.coordinates.names), "motors": len(robot.motors.names), "home": of_home, "closed": CLOSED[real],
         "coordinates": _told(robot.coordinates.names), "motor_names": _told(robot.motors.names),
-        "fn": "name" if real == "double" else "name##f", "newton": NEWTON if robot.loops.size else "no",
+        "fn": "name" if real == "double" else "name##f", "precise": "" if real == "double" else PRECISE, "newton": NEWTON if robot.loops.size else "no",
         "provenance": _provenance(robot),
     }  # fmt: skip
     source, declarations = [SOURCE.format(**about)], []

@@ -192,8 +192,10 @@ def sizes_of(robot: Robot, function: str) -> dict[str, int]:
     return {name: n if name == "tau" else d for name in ("c", *FUNCTIONS[function].inputs)}
 
 
-def function_of(twin: Twin, name: str) -> casadi.Function:
+def function_of(twin: Twin, name: str, last_step: bool = False) -> casadi.Function:
     """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
+
+    With `last_step` two more outputs say where the last step of closing begins, `before` (nv,), and what it takes away, `open` (m,).
 
     Raises:
         UnknownName: no such function. RobodynError: the robot has not what it is about.
@@ -205,6 +207,7 @@ def function_of(twin: Twin, name: str) -> casadi.Function:
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]
     outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(found)]
-    return casadi.Function(
-        name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True}
-    )
+    named = ["q", "residual", offered.output]
+    if last_step:
+        outputs, named = [*outputs, *map(as_column, twin.pose.last)], [*named, "before", "open"]
+    return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], named, {"cse": True})

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import forward_dynamics, gravity, inverse_dynamics, mass_matrix
+from robodyn_pin.dynamics.equations import forward_dynamics, gravity, mass_matrix, nearest_torques
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.kinematics import forward_kinematics
@@ -34,7 +34,7 @@ def vectors_of(robot: Robot, function: str, size: int) -> Vectors:
         struts = loads.struts if function == "strut_forces" else None
         return Vectors(function, (c, cd, cdd), loads.tau if struts is None else np.hstack([struts.lower, struts.upper]))
     if function == "forward_dynamics":
-        tau = inverse_dynamics(robot, c, cd, cdd)
+        tau = nearest_torques(robot, c, cd, cdd).torques
         tau = tau + 0.1 * np.abs(tau).max(axis=0) * np.cos(3 * w * t)  # else the answer were the motion itself
         return Vectors(function, (c, cd, tau), forward_dynamics(robot, c, cd, tau))
     if function == "reduced_forces":

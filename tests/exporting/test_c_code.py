@@ -13,10 +13,12 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.elastic.drives_file import read_drives
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
 from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
 from robodyn_pin.families.reduced_arms import strut_model
+from robodyn_pin.robot.elastic_drives import with_springs
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
@@ -165,6 +167,31 @@ def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
+def test_single_precision_closes_loops_to_the_rounding_of_their_joints(tmp_path):
+    """Towards a pose where joints turn 14 times as fast as motors: rounding of what is open there would move joints by 3e-6 rad."""
+    robot = rp.load("h4")
+    code, home = Code(robot, tmp_path, ["gravity"], "float"), robot.coordinates.S @ robot.home
+    c = home + np.linspace(0, 1, 60)[:, None] * (np.array([0.032, -0.055, 0.133, 0.107]) - home)
+    found = []
+    for sample in c:
+        assert code("gravity", 4, sample)[0] == 0
+        found.append(list(code.state))
+    expected = robot.at_rest(c)
+    assert np.linalg.norm(expected.T[-1], 2) > 13
+    np.testing.assert_allclose(found, expected.q, rtol=0, atol=3e-7)
+
+
+def test_reduced_strut_forces_in_single_precision(tmp_path):
+    """Struts of a parallelogram are 45 mm apart: moments and forces together are a system of condition 47."""
+    robot = rp.load("delta3")
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["reduced_forces"], "float"), motion(robot, 200)
+    state = robot.close(c, cd, cdd)
+    forces = strut_model(robot, "U2")(state.q, state.v, state.a)
+    expected = np.hstack([forces.lower, forces.upper])
+    found = code.along("reduced_forces", expected.shape[1], c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(tmp_path, robodyn):
     run = robodyn("export", "dualv", "--to", "c", "--out", tmp_path, "--json")
     assert run.returncode == 0, run.stderr
@@ -209,6 +236,27 @@ def test_forward_dynamics_fall_as_the_package_says(name, tmp_path):
     expected = rp.forward_dynamics(robot, c, cd, tau)
     found = code.along("forward_dynamics", c.shape[1], c, cd, tau)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_springs_in_drives_fall_with_the_robot_and_have_no_inverse(tmp_path):
+    """A robot with drives that yield has rotors as coordinates and motors: it can be let go, and no motor torques make any motion of it."""
+    rigid = rp.load("irb6660")
+    robot = with_springs(rigid, read_drives(Path(__file__).parents[2] / "examples/irb6660_drives.yaml", rigid))
+    code, (c, cd, _) = Code(robot, tmp_path, ["forward_dynamics"]), motion(robot, 200)
+    tau = np.random.default_rng(0).normal(size=(200, 6)) * 1000
+    expected = rp.forward_dynamics(robot, c, cd, tau)
+    found = code.along("forward_dynamics", 12, c, cd, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    with pytest.raises(RobodynError, match="has 6 motors for 12 degrees of freedom"):
+        rp.compiled(robot)
+
+
+@pytest.mark.parametrize("file", ["irb6660_drives", "delta3_adaptive_controller"])
+def test_what_is_no_part_of_a_robot_is_not_exported(file, tmp_path, robodyn):
+    run = robodyn("export", Path(__file__).parents[2] / f"examples/{file}.yaml", "--to", "c", "--out", tmp_path / "c")
+    assert run.returncode == 1
+    assert "unknown key" in run.stderr
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_name_cannot_end_a_comment(tmp_path):
