@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangulate
+from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangular_steps
 from robodyn_pin.exporting.symbolic_efforts import check_forms
 from robodyn_pin.exporting.symbols import X, applied, constant, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
@@ -139,7 +139,7 @@ def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndar
 def solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x (n,) with A x = y, A (n, n), by Householder steps: CasADi's own solution loses digits with the square of A's condition."""
     n, R = len(A), np.column_stack([A, y])
-    triangulate(R, n)
+    triangular_steps(R, n)
     x = objects(np.zeros(n))
     for r in range(n - 1, -1, -1):
         x[r] = (R[r, n] - total(R[r, c] * x[c] for c in range(r + 1, n))) / R[r, r]
