@@ -62,8 +62,8 @@ def slider(**changes: object) -> Robot:
     return build("slider", RobotFile.model_validate(FILE | changes), SLIDER, Path("slider.urdf"))
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
+def slider_result() -> Result:
+    """The slider, identified from a simulated log."""
     motion = FourierMotion(
         rate=100, duration=4, period=4, centre={"swing": 0.2, "slide": 0.1},
         sin={"swing": [0.5, -0.3, 0.1, 0.1], "slide": [0.1, 0.05, -0.05, 0.03]},
@@ -71,6 +71,11 @@ def result() -> Result:
     )  # fmt: skip
     robot = slider()
     return identify(robot, simulate(robot, motion, Noise(np.array([0.1, 0.2]))))
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return slider_result()
 
 
 def page(result: Result, tmp_path: Path) -> str:

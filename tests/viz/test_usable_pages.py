@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import new_page
-from test_report import result as slider_result  # noqa: F401  a fixture
-from test_report import slider
+from test_report import slider, slider_result
 
 from robodyn_pin.viz.motion_scene import scene_of
 from robodyn_pin.viz.overlays import ColourBar
@@ -27,10 +26,10 @@ TIME = "() => viewer.animator.actions[0].time"
 
 
 @pytest.fixture(scope="module")
-def pages(slider_result, tmp_path_factory) -> Path:  # noqa: F811
+def pages(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     robot = slider()
-    write_report(slider_result, folder / "report.html")
+    write_report(slider_result(), folder / "report.html")
     scene_of(robot, None, None).write_html(folder / "home.html")
     moving = Scene(robot.model, robot.urdf_xml)
     moving.animate(np.linspace(0, 2, 21), np.linspace(0, 1, 42).reshape(21, 2))
