@@ -10,20 +10,24 @@ import numpy as np
 from make import Row, Section
 
 import robodyn_pin as rp
-from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.exporting.c_files import write_c
+from robodyn_pin.errors import ClosureFailed, RobodynError
+from robodyn_pin.exporting.c_files import identifier, write_c
+from robodyn_pin.exporting.c_templates import Real
+from robodyn_pin.exporting.functions import FUNCTIONS
 from robodyn_pin.urdf import catalogue
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/exporting"))
 from test_c_code import STRICT, Code, motion
 
 STATES = 10_000
+MATHS = {"atan2", "copysign", "cos", "exp", "fabs", "fmax", "fmin", "pow", "sin", "sincos", "sqrt", "tanh"}
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 TIMED = """#define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
 #include "irb360.h"
-#define CALLS 200000
+#define CALLS 1000000
 static double took[CALLS];
 int main(void) {
   irb360_state state;
@@ -53,6 +57,7 @@ int main(void) {
 def study() -> Section:
     with tempfile.TemporaryDirectory() as scratch:
         rows = [row for name in catalogue() for row in agreement(name, Path(scratch))]
+        rows += [sanitized(name, Path(scratch)) for name in catalogue()]
         rows += [
             row
             for function in ("inverse_dynamics", "strut_forces", "reduced_forces")
@@ -81,6 +86,33 @@ def agreement(name: str, scratch: Path) -> list[Row]:
                 relative <= asked and flags == 0)
         )  # fmt: skip
     return rows
+
+
+def sanitized(name: str, scratch: Path) -> Row:
+    """All functions that a robot has, in double and float: their test programs under the sanitizers, and what their object files call."""
+    robot, tested, failed, calls = rp.load(name), set(), [], set()
+    reals: tuple[Real, ...] = ("double", "float")
+    for function, real in ((f, r) for f in FUNCTIONS for r in reals):
+        folder, code = scratch / f"{name}_{function}_{real}", identifier(name)
+        try:
+            write_c(robot, [function], folder, real)
+        except RobodynError:  # the robot has not what the function is about
+            continue
+        tested.add(function)
+        build = ["gcc", *STRICT, *SANITIZERS, "-o", "test", f"{code}.c", f"test_{code}.c", "-lm"]
+        subprocess.run(build, cwd=folder, check=True)
+        done = subprocess.run([folder / "test"], capture_output=True, text=True, check=False)
+        if (done.returncode, done.stdout, done.stderr) != (0, "all functions agree\n", ""):
+            failed.append(f"{function}, {real}")
+        subprocess.run(["gcc", *STRICT, "-c", f"{code}.c"], cwd=folder, check=True)
+        symbols = subprocess.run(["nm", "-u", f"{code}.o"], cwd=folder, capture_output=True, text=True, check=True)
+        calls |= {symbol.removesuffix("f") for symbol in re.findall(r" U (\w+)", symbols.stdout)}
+    without = ", ".join(f for f in FUNCTIONS if f not in tested)
+    return Row(
+        f"{name}, its {len(tested)} functions, double and float, under ASan and UBSan; what their object files call" + (f" (it has no {without})" if without else ""),
+        "all pass; math.h alone", f"{', '.join(failed) + ' fail' if failed else 'all pass'}; {', '.join(sorted(calls))}",
+        not failed and calls <= MATHS,
+    )  # fmt: skip
 
 
 def within_reach(robot: rp.Robot) -> tuple[tuple[np.ndarray, ...], np.ndarray]:

@@ -163,16 +163,30 @@ def scaled(X: np.ndarray, factor: float) -> np.ndarray:
     return np.vstack([X[:1], factor * X[1:]])
 
 
+@dataclass(frozen=True)
+class Climb:
+    """Where a search is, and what it has learnt on the way."""
+
+    X: np.ndarray  # (2 K - 1, d)
+    B: np.ndarray  # Hessian of the Lagrangian in the variables of the search
+    radius: float = RADIUS  # of the trust region
+
+
+def begun(X: np.ndarray) -> Climb:
+    """A search that begins at X (2 K - 1, d), within reach."""
+    return Climb(X, np.eye(X.size) * 1e-2)
+
+
 def maximise(
     model: Model,
     series: ExcitingSeries,
-    X: np.ndarray,
+    start: Climb,
     scale: np.ndarray,
     samples: int,
     iterations: int,
     progress: Callable[[float], None] = lambda share: None,
-) -> np.ndarray:
-    """A motion with more information than X (2 K - 1, d), inside the limits (to about 1 %) at `samples` times.
+) -> Climb:
+    """A motion with more information than that of the start, inside the limits (to about 1 %) at `samples` times.
 
     Sequential quadratic programming in a trust region on log det, less a penalty for what is above a smooth maximum
     over time of each limit (Fletcher's S l1 QP): a step into what the robot cannot reach only makes the region smaller.
@@ -180,12 +194,11 @@ def maximise(
     basis; the Hessian of the Lagrangian is Powell's damped BFGS.
 
     Args:
-        X: within reach. scale: (d,) typical amplitudes of the coordinates: units of the variables.
+        start: as `begun`, or what an earlier call returned, to go on from. scale: (d,) typical amplitudes of the coordinates: units of the variables.
     """
     units = np.tile(scale, (series.size, 1))
     search = Search(model, series.basis(series.clock(samples)), units)
-    x = (X / units).ravel()
-    B, radius = np.eye(len(x)) * 1e-2, RADIUS
+    x, B, radius = (start.X / units).ravel(), start.B, start.radius
     f, room = search.values(x)
     f_slope, room_slope = search.slopes(x)
     for k in range(iterations):
@@ -196,6 +209,7 @@ def maximise(
         if not gained > ACCEPTED * promised:
             radius = np.abs(step).max() / 3
             if radius < SHORTEST:
+                radius = RADIUS  # for who goes on with another model
                 break
             continue
         if gained > GOOD * promised and np.abs(step).max() > 0.99 * radius:
@@ -206,7 +220,7 @@ def maximise(
         B = _damped_update(B, step, f_slope - force @ room_slope - lagrange)
         if gained < TOLERANCE and np.minimum(room, 0).min(initial=0.0) > -0.01:
             break
-    return x.reshape(units.shape) * units
+    return Climb(x.reshape(units.shape) * units, B, radius)
 
 
 def _merit(f: float, room: np.ndarray) -> float:
@@ -267,15 +281,16 @@ class Search:
         length = np.linalg.norm(rows.reshape(-1, p), axis=0)
         Q, R = np.linalg.qr(rows.reshape(-1, p) / length)
         left = solve_triangular(R, Q.T).T.reshape(rows.shape) / length  # W (W'W)^-1
-        information = 2 * np.einsum("nrp,nrpl->nl", left, slopes.rows)
+        N, r, _ = rows.shape
+        information = 2 * (left.reshape(N, 1, r * p) @ slopes.rows.reshape(N, r * p, -1))[:, 0]
         loads = _smooth_maximum(values.loads)[1][:, :, None] * slopes.loads
         return -self._chain(information[:, None])[0] / p, -self._chain(loads)
 
     def _chain(self, local: np.ndarray) -> np.ndarray:
         """Derivatives (k, n) along the variables from those along c, c', c'' (N, k, 3 d), summed over time."""
         N, k, _ = local.shape
-        local = local.reshape(N, k, 3, -1)
-        return (np.einsum("snx,nksd->kxd", self.basis, local) * self.units).reshape(k, -1)
+        local = local.reshape(N, k, 3, -1).transpose(1, 2, 0, 3).reshape(k, 3 * N, -1)
+        return (self.basis.reshape(3 * N, -1).T @ local * self.units).reshape(k, -1)
 
 
 def _smooth_maximum(loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ and machines may be folded in any grouping.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.lapack import dtpqrt
@@ -25,6 +25,14 @@ class Factor:
         """Sum of squares of W x - y."""
         return float(np.sum((self.R[:, :-1] @ x - self.R[:, -1]) ** 2))
 
+    def of(self, columns: np.ndarray) -> "Factor":
+        """The factor of some columns (k,) of W, ascending: what leads and loses none of its columns is triangular already."""
+        kept = np.append(columns, len(self.R) - 1)
+        lead, R = int(np.sum(kept == np.arange(len(kept)))), np.zeros((len(kept), len(kept)))
+        R[:lead] = self.R[:lead, kept]
+        R[lead:, lead:] = triangle(self.R[lead:, kept[lead:]])
+        return replace(self, R=R)
+
 
 def empty(p: int) -> Factor:
     """The factor of no rows with p parameters."""
@@ -40,13 +48,23 @@ def fold_rows(factor: Factor, W: np.ndarray, y: np.ndarray, measured: np.ndarray
 
 def merge_factors(factors: Sequence[Factor]) -> Factor:
     """The factor of all rows together."""
-    R = absorb(factors[0].R, np.concatenate([f.R for f in factors[1:]])) if len(factors) > 1 else factors[0].R
+    R = merge_triangles([f.R for f in factors])
     return Factor(R, sum(f.rows for f in factors), sum(f.energy for f in factors))
 
 
 def weighted(groups: Sequence[Factor], sigma: np.ndarray) -> np.ndarray:
     """One triangular factor of all groups, each divided by its standard deviation; sigma (groups,)."""
-    return triangle(np.concatenate([f.R / s for f, s in zip(groups, sigma, strict=True)]))
+    return merge_triangles([f.R / s for f, s in zip(groups, sigma, strict=True)])
+
+
+def merge_triangles(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Upper triangular R (k, k) with R'R the sum over the parts (k, k), upper triangular like it: a third of the work of `triangle`."""
+    assert not any(np.tril(part, -1).any() for part in parts), "only triangles can be merged like this"
+    R, *others = parts
+    for part in others:
+        R, *_, info = dtpqrt(len(R), min(WIDTH, len(R)), R, part)
+        assert info == 0
+    return np.triu(R)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Least squares on folded factors: ordinary, and weighted by the standard deviation of each row group, found or given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -36,9 +36,9 @@ class BaseEstimate:
 
 def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstimate:
     """Ordinary least squares: all rows alike."""
-    sigma = np.ones(len(groups))
-    base = base or base_set(weighted(groups, sigma)[:, :-1])
-    values, unit = _solve(weighted(groups, sigma), base)
+    R = weighted(groups, np.ones(len(groups)))
+    base = base or base_set(R[:, :-1])
+    values, unit = _solve(R, base)
     spread = _residual_deviations(groups, base, values, pooled=True)
     return BaseEstimate(base, values, unit * spread[0] ** 2, spread)
 
@@ -58,9 +58,10 @@ def weighted_least_squares(
     base, sigma = estimate.base, _residual_deviations(groups, estimate.base, estimate.values)
     rows = sum(g.rows for g in groups)
     _enough(rows, base.size)
+    few, own = [f.of(base.columns) for f in groups], replace(base, columns=np.arange(base.size))
     for _ in range(ITERATIONS):
-        values, covariance = _solve(weighted(groups, sigma), base)
-        new = _residual_deviations(groups, base, values)
+        values, covariance = _solve(weighted(few, sigma), own)
+        new = _residual_deviations(few, own, values)
         done = np.all(np.abs(new - sigma) <= SETTLED * new)
         sigma = new
         if done:
@@ -123,11 +124,15 @@ def noise_of_poses(poses: Sequence[np.ndarray], gear: np.ndarray) -> np.ndarray:
 
 
 def residual_squares(groups: Sequence[Factor], sigma: np.ndarray, columns: np.ndarray) -> float:
-    """Sum of squares that least squares on independent columns leaves, in units of the noise sigma (groups,).
+    """Sum of squares that least squares on independent columns leaves, in units of the noise sigma (groups,)."""
+    return unexplained_squares(weighted(groups, sigma), columns)
+
+
+def unexplained_squares(R: np.ndarray, columns: np.ndarray) -> float:
+    """Sum of squares that least squares on independent columns leaves of weighted rows R = [W, y].
 
     A cost along which something is searched for needs the same columns everywhere: a rank decided anew makes it jump.
     """
-    R = weighted(groups, sigma)
     Q = span(R[:, columns])
     left = R[:, -1] - Q @ (Q.T @ R[:, -1])
     return float(left @ left)

@@ -74,13 +74,20 @@ def read_text(path: Path) -> str:
         return staging.reads(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise BadFile(f"cannot read {path}: No such file or directory; {_nearby(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadFile(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise BadFile(
+            f"cannot read {path}: its byte {error.start + 1} ({byte:#04x}) is not UTF-8; save it as a text in UTF-8, if it is a text"
+        ) from None
+    except OSError as error:
+        raise BadFile(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _nearby(path: Path) -> str:
     """What to do about a file that does not exist: the one of that folder that is named most alike, or the folder that is missing."""
     folder = path.parent
+    if path.is_symlink():
+        return f"it is a link to {quoted(str(path.readlink()))}, which is not there"
     if not folder.is_dir():
         return f"there is no folder {quoted(str(folder))}; check the path, which counts from the file that names it, or from where you are"
     try:

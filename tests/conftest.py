@@ -64,6 +64,24 @@ def robodyn() -> Command:
     return run
 
 
+@pytest.fixture
+def robodyn_here(monkeypatch, capsys) -> Command:
+    """As `robodyn`, in this process: without the time of a start."""
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        from robodyn_pin.commands.cli import main
+
+        words = list(map(str, arguments))
+        monkeypatch.setattr(sys, "argv", ["robodyn", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -69,6 +69,11 @@ def workspace_scene(found: Excitation) -> Scene:
     robot, thin = found.robot, slice(None, None, max(1, round(found.run.rate / 30)))
     scene = scene_of_robot(robot, f"{robot.name}: workspace")
     draw_workspace(scene, found.region)
+    radius = found.region.hemisphere.radius
+    scene.marks = [
+        ("#0073b3", "border of what all joint limits allow"),
+        ("#e69f00", f"hemisphere that is used, radius {100 * radius:.3g} cm"),
+    ]
     scene.display(found.dense.q[0])
     scene.animate(found.dense.t[thin], found.dense.q[thin])
     return scene

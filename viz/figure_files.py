@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from robodyn_pin.files import write_text
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.viz.plot_data import with_numbers
 from robodyn_pin.viz.plots import svg, svg_document
 
 
@@ -20,14 +21,16 @@ class Picture:
     """A figure and its numbers (the lines of torques are drawn with fewer points)."""
 
     name: str  # of its files
-    svg: Markup
+    svg: str
+    html: Markup  # the same with its numbers, for a page with `zoom.html`
     columns: Mapping[str, np.ndarray | list[str]]  # head with unit -> (n,)
 
 
 def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
     """Render a figure; characters of its name that a file name cannot have become underscores."""
     plain = re.sub(r"[^\w.-]", "_", name)
-    return Picture(plain, Markup(svg(figure, plain)), columns)
+    drawn = svg(figure, plain)
+    return Picture(plain, drawn, Markup(with_numbers(drawn, figure)), columns)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:

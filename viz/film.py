@@ -27,6 +27,7 @@ from robodyn_pin.viz.arrows import AROUND, STEPS, TURN, arc, arc_head, rod, stra
 from robodyn_pin.viz.film_loads import DrawnLoads, motor_film_loads, strut_film_loads
 from robodyn_pin.viz.meshcat_page import animation_track
 from robodyn_pin.viz.motion_scene import played
+from robodyn_pin.viz.overlays import Playing
 from robodyn_pin.viz.plots import LOADS, STOPS
 from robodyn_pin.viz.scene import Scene, clip, pose_tracks, scene_of_robot
 
@@ -103,7 +104,8 @@ def motion_film(
     draw = _struts if set(loads.names) == set(robot.file.struts) else _motors
     clips = list(draw(scene, robot, loads, t, scene.placements(q)))
     scene.animate(t, q, further=clips)
-    scene.overlay = _overlay(loads, float(t[-1]), start, slow)
+    scene.clock = Playing(float(t[-1]), start, slow)
+    scene.overlay = _overlay(loads)
     return scene
 
 
@@ -224,8 +226,8 @@ def _colour_track(times: np.ndarray, load: np.ndarray) -> dict[str, Any]:
     return animation_track("material.color", "color", times, colours(load))
 
 
-def _overlay(loads: DrawnLoads, end: float, start: float, slow: float) -> str:
-    """film.html with its data: bars, labels, legend and a slider up to the film's end [s]."""
+def _overlay(loads: DrawnLoads) -> str:
+    """film.html with its data: bars, labels and legend."""
     members = []
     for k, name in enumerate(loads.names):
         keys, x = loads.keys(k), loads.worst[:, k]
@@ -239,9 +241,6 @@ def _overlay(loads: DrawnLoads, end: float, start: float, slow: float) -> str:
     film = {
         "what": loads.what,
         "members": members,
-        "start": start,
-        "end": end,
-        "slow": slow,
         "stops": STOPS.tolist(),
         "colours": COLOURS.tolist(),
         "steps": STEPS,

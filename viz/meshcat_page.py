@@ -57,15 +57,17 @@ bridge.run()
 
 # The content security policy prevents requests from the page.
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><link rel="icon" href="data:,">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title><link rel="icon" href="data:,">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data: blob:; worker-src blob:;
  style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'{reach}">
 <style>
 body {{ margin: 0 }}
+main {{ position: relative; height: 100vh; overflow: hidden }}
 #meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
-#title {{ position: absolute; left: 1rem; top: .75rem; font: 1rem system-ui, sans-serif; color: #333 }}
+#title {{ position: absolute; left: 1rem; top: .75rem; margin: 0; font: 1rem system-ui, sans-serif; color: #333; pointer-events: none }}
+@media (max-width: 700px) {{ #title {{ top: 1.7rem }} }}
 </style></head>
-<body><div id="meshcat-pane"></div><div id="title">{title}</div>
+<body><main><div id="meshcat-pane"></div><h1 id="title">{title}</h1>
 <script>{meshcat}</script>
 <script>
 var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
@@ -77,7 +79,16 @@ function nameControls() {{  // MeshCat's have no labels that a screen reader fin
 nameControls();
 new MutationObserver(nameControls).observe(viewer.gui.domElement, {{childList: true, subtree: true}});
 </script>
-{overlay}</body></html>
+{overlay}</main>
+<script>
+// MeshCat takes the window's height for its own. The robot is framed for a square, so a narrow pane looks from farther away.
+const fit = viewer.set_3d_pane_size.bind(viewer), pane = document.getElementById("meshcat-pane");
+viewer.set_3d_pane_size = () => {{
+  viewer.camera.zoom = Math.min(1, pane.offsetWidth / pane.offsetHeight);
+  fit(pane.offsetWidth, pane.offsetHeight);
+}};
+viewer.set_3d_pane_size();
+</script></body></html>
 """
 ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EXPORTED = """for (const command of {commands})

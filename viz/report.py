@@ -22,6 +22,7 @@ from robodyn_pin.logs.quality import GAP, IRREGULAR
 from robodyn_pin.robot.units import coordinate_units
 from robodyn_pin.viz.figure_files import Picture, picture, write_pictures
 from robodyn_pin.viz.friction_curves import friction_pictures
+from robodyn_pin.viz.plot_data import zoom_library
 from robodyn_pin.viz.plots import choice_figure, torque_figure
 from robodyn_pin.viz.report_tables import (
     ESTIMATES,
@@ -55,15 +56,15 @@ def write_report(result: Result, path: Path) -> None:
         fit=[_used(r) for r in result.logs if r.use == "fit"],
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
-        torques=[(sample, [plot.svg for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
-        residuals=[plot.svg for plot in residuals], rubbing=[plot.svg for plot in rubbing], at_bounds=result.at_bounds,
-        choices=[(choice, plot.svg, choice.at_end) for choice, plot in choices],
+        torques=[(sample, [plot.html for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
+        residuals=[plot.html for plot in residuals], rubbing=[plot.html for plot in rubbing], at_bounds=result.at_bounds,
+        choices=[(choice, plot.html, choice.at_end) for choice, plot in choices],
         base=base_rows(result, result.wls),
         essential=base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=further_rows(result), copies=copies_with_units(result), significant=SIGNIFICANT, bodies=body_rows(result), efforts=effort_tables(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
-        scene=_scene(result),
+        scene=_scene(result), zoom_library=zoom_library(),
     )  # fmt: skip
     write_text(path, text)
     drawn = [

@@ -1,5 +1,6 @@
 """Rows of the report's tables: base parameters, estimates, bodies, efforts."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ class BaseRow:
     """A base parameter."""
 
     label: str
+    short: str  # the first of its parameters, with a body's copies and the other parameters as dots
     unit: str
     wls: float
     deviation: float
@@ -32,8 +34,17 @@ def base_rows(result: Result, estimate: BaseEstimate) -> list[BaseRow]:
     units = np.array(parameter_units(result.robot_before))[base.columns]
     relative = estimate.deviations / np.maximum(np.abs(estimate.values), 1e-300)
     feasible, labels = base.of(result.feasible.values), base.labels(result.layout.labels)
-    columns = zip(labels, units, estimate.values, estimate.deviations, relative, feasible, strict=True)
+    columns = zip(
+        labels, map(short_name, labels), units, estimate.values, estimate.deviations, relative, feasible, strict=True
+    )
     return [BaseRow(*row) for row in columns]
+
+
+def short_name(label: str) -> str:
+    """`Iyy(arm_1=arm_2) + 0.5 m(bar)` as `Iyy(arm_1, …) + …`."""
+    first, *others = re.split(r" [+-] ", label)
+    body, *copies = first.rstrip(")").split("=")
+    return (f"{body}, …)" if copies else first) + (" + …" if others else "")
 
 
 @dataclass(frozen=True)

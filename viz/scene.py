@@ -22,6 +22,7 @@ from robodyn_pin.files import write_text
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.viz.meshcat_page import Animation, Page, animation_track
 from robodyn_pin.viz.meshes import drawable
+from robodyn_pin.viz.overlays import ColourBar, Playing, legend, player
 from robodyn_pin.viz.skeleton import visuals
 
 # MeshCat's camera turns about the page's origin and its lamps hang some 2 m from there, so the view stays where it
@@ -51,6 +52,10 @@ class Scene:
         """
         self.title = title or model.name
         self.remark = ""  # what is not drawn, one sentence
+        self.clock: Playing | None = None  # of the motion, if there is one
+        self.marks: Sequence[tuple[str, str]] = ()  # of the legend: CSS colour, meaning
+        self.bar: ColourBar | None = None  # of the legend
+        self.cell = 0.5  # width of the grid's squares [m]
         self.overlay = ""  # HTML that lies over the picture; of a live page, what it is when its server starts
         self._model, self._data = model, model.createData()
         self._page = Page()
@@ -114,7 +119,7 @@ class Scene:
         self._place(placements[0])
         self._frame(placements)
         self._page.send(Animation(clips))
-        self._animated = True
+        self._animated, self.clock = True, Playing(float(times[-1]))
 
     def contain(self, points: np.ndarray) -> None:
         """Let the view contain points (n, 3) of the world as well from now on [m]."""
@@ -125,7 +130,7 @@ class Scene:
     @property
     def url(self) -> str:
         """Address of the live page; the first call starts its server."""
-        return self._page.serve(self.title, self.overlay)
+        return self._page.serve(self.title, self._over())
 
     def open_browser(self) -> None:
         """Show the live page in the user's browser."""
@@ -133,7 +138,12 @@ class Scene:
 
     def html(self) -> str:
         """Return one page that works without server and offline, for a file or (escaped) for an <iframe srcdoc>."""
-        return self._page.html(self.title, self.overlay)
+        return self._page.html(self.title, self._over())
+
+    def _over(self) -> str:
+        parts = [legend(self.marks, self.bar, self.cell)] if self.marks or self.bar else []
+        parts += [player(self.clock)] if self.clock else []
+        return "".join([*parts, self.overlay])
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write `html()`, completely or not at all.
@@ -166,7 +176,7 @@ class Scene:
     def _place(self, placements: np.ndarray) -> None:
         if self._animated:  # first: a page that ends an animation puts back what it showed before
             self._page.send(Animation([]))
-            self._animated = False
+            self._animated, self.clock = False, None
         for joint, node in self._nodes.items():
             node.set_transform(placements[joint])
 
@@ -197,6 +207,7 @@ class Scene:
         # MeshCat's grid has 40 x 40 cells of 0.5: make them 1, 2 or 5 times a power of ten wide.
         decade = 10.0 ** np.floor(np.log10(distance / 20))
         cell = next(step * decade for step in (1, 2, 5, 10) if step * decade >= distance / 20)
+        self.cell = float(cell)
         grid = np.diag([cell / 0.5, cell / 0.5, cell / 0.5, 1.0])
         grid[:3, 3] = *(cell * np.round(centre[:2] / cell)), floor - 0.002 * distance
         self._grid.set_transform(world @ grid)

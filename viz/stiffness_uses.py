@@ -13,6 +13,7 @@ from robodyn_pin.elastic.path_correction import PathCorrection
 from robodyn_pin.elastic.springs import Springs
 from robodyn_pin.elastic.stiffest_pose import StiffestPose
 from robodyn_pin.viz.loaded_poses import draw_arrows, loaded_scene
+from robodyn_pin.viz.overlays import ColourBar
 from robodyn_pin.viz.plots import FEASIBLE, MEASURED, STYLE, WLS, thinned
 
 MICRO = 1e-6
@@ -64,6 +65,10 @@ def map_page(found: DeviationMap, springs: Springs) -> str:
     arrows = enlargement * found.deviation[drawn]
     ends = np.concatenate([found.points[drawn], found.points[drawn] + arrows])
     with loaded_scene(springs.robot, found.q[[middle]], title, ends) as scene:
+        stops = [to_hex(colour) for colour in colormaps[COLOURS](np.linspace(0, 1, 9))]
+        ends_of_bar = (f"{found.lengths.min() / MICRO:.3g} µm", f"{largest / MICRO:.3g} µm")
+        label = f"deviation under {force_text(found.spec.force)}; arrows are enlarged {enlargement:.3g} times"
+        scene.bar = ColourBar(label, ends_of_bar, stops)
         draw_arrows(scene, "deviations", found.points[drawn], arrows, hexes, 0.006)
         return scene.html()
 

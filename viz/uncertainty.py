@@ -71,13 +71,13 @@ def uncertainty_of(result: Result, units: list[str]) -> Uncertainty:
     of_each = parameter_units(result.robot_before)
     return Uncertainty(
         float(np.mean(np.concatenate(inside))),
-        float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses[0].svg if masses else Markup(""),
+        float(shifts.max()), result.wls.base.labels(labels)[int(shifts.argmax())], masses[0].html if masses else Markup(""),
         kinds["alone"], kinds["combination"], kinds["not at all"],
         list(zip(d.known.base.labels(labels), [of_each[i] for i in d.known.base.columns], gain.deviations.tolist(), gain.motion,
                  gain.factor.tolist(), strict=True)),
         _parameters(result, of_each), d.feasible is not None, d.feasible is not None and bool(np.isnan(d.feasible).any()),
-        [(p.svg, float(w), float(q)) for p, w, q in zip(spectra, d.residuals.widening, d.residuals.probability, strict=True)],
-        matrix.svg, float(eigenvalues.min()), mass_unit, [*masses, *spectra, matrix],
+        [(p.html, float(w), float(q)) for p, w, q in zip(spectra, d.residuals.widening, d.residuals.probability, strict=True)],
+        matrix.html, float(eigenvalues.min()), mass_unit, [*masses, *spectra, matrix],
     )  # fmt: skip
 
 

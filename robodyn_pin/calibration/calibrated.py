@@ -116,12 +116,10 @@ def _leaf(link: str, robot: ErringRobot, root: ET.Element) -> ET.Element | None:
     ends = [name for spec in robot.robot.file.closures if isinstance(spec, FrameClosureSpec) for name in spec.between]
     if ends.count(link) != 1 or link in {spec.frame for spec in robot.targets.values()}:
         return None
-    joints = [joint for joint in root.findall("joint") if joint.find("child") is not None]
-    parents = {joint.find("parent").get("link") for joint in joints}  # type: ignore[union-attr]
-    if link in parents:
+    if link in {parent.get("link") for parent in root.iterfind("joint/parent")}:
         return None
-    holding = (joint for joint in joints if joint.find("child").get("link") == link)  # type: ignore[union-attr]
-    return next((joint for joint in holding if joint.get("type") == "fixed"), None)
+    fixed = root.iterfind("joint[@type='fixed']")
+    return next((joint for joint in fixed if any(child.get("link") == link for child in joint.iterfind("child"))), None)
 
 
 def _motors(robot: ErringRobot, e: np.ndarray, joints: Mapping[str, ET.Element]) -> list[str | MotorSpec] | None:

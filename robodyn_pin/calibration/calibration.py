@@ -7,9 +7,9 @@ import numpy as np
 
 from robodyn_pin.calibration.calibrated import calibrated_texts, check_same
 from robodyn_pin.calibration.calibration_file import CalibrationFile
-from robodyn_pin.calibration.erring_robot import ErringRobot
+from robodyn_pin.calibration.erring_robot import ErringRobot, Predicted
 from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors
-from robodyn_pin.calibration.geometry_fit import GeometryFit, fit_geometry, residuals
+from robodyn_pin.calibration.geometry_fit import OUTLIER, GeometryFit, deviations_of, fit_geometry, residuals
 from robodyn_pin.calibration.points_file import Observations, laid_over, read_observations
 from robodyn_pin.calibration.shown_errors import ShownErrors, shown
 from robodyn_pin.errors import BadFile, BadLog
@@ -17,7 +17,7 @@ from robodyn_pin.files import resolve
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.telling import tell
 
-LEAST = 4  # poses to fit, and to hold out
+LEAST = 4  # poses to fit
 IMPLAUSIBLE = 1e-4  # probability of a misfit that chance does not explain
 MOST_OUTLIERS = 0.1  # share of the numbers
 OPENS = 1e-7  # [m or rad per unit] an error that opens loops by more is not one that they allow
@@ -35,9 +35,9 @@ class Calibration:
     left_out: dict[str, str]  # errors that are not sought, with the reason
     fitted: Observations
     held_out: Observations
-    before: dict[
-        str, np.ndarray
-    ]  # (N, 3 or 1) predicted minus measured of each target at held-out poses [m or rad], NaN where not measured
+    # Predicted minus measured of each target (N, 1, 3 or 6) at held-out poses [m or rad], NaN where not measured; turns of a pose
+    # are the rotation vector from the measured to the predicted one.
+    before: dict[str, np.ndarray]
     after: dict[str, np.ndarray]
     places: dict[str, np.ndarray]  # (N, 3) of each target there [m]
     plausibility: float  # probability of as large a misfit at fitted poses
@@ -58,7 +58,7 @@ class Calibration:
         worst = self.fit.outliers / max(1, len(self.fit.residuals))
         if worst > MOST_OUTLIERS:
             found.append(
-                f"{100 * worst:.0f} % of the measured numbers lie more than 5 standard deviations off: sigma is too small, or the targets are wrong"
+                f"{100 * worst:.0f} % of the measured numbers lie more than {OUTLIER:g} standard deviations off: sigma is too small, or the targets are wrong"
             )
         if self.plausibility < IMPLAUSIBLE:
             found.append(
@@ -106,13 +106,14 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     tell(f"{fit.evaluations} evaluations")
     tolerance = np.array([error.tolerance for error in sought.errors])
     unseen = seen[held]
-    before, _ = _deviations(sought, unseen, placed.e, q[held])
-    after, places = _deviations(sought, unseen, fit.e, q[held])
+    drawn_there, there = (sought.predict(x.e, unseen.c, q[held]) for x in (placed, fit))
+    before, after = (deviations_of(sought, unseen, at) for at in (drawn_there, there))
+    places = {name: place[:, :3, 3] for name, place in there.places.items()}
     urdf, text, calibrated = calibrated_texts(sought, fit.e, seen.simulated)
     check_same(sought, fit.e, calibrated, fitted.c, fit.start)
     return Calibration(
         run, sought, fit, placed, shown(slopes * tolerance), left_out, fitted, unseen, before, after, places,
-        _probability(fit.misfit, len(fit.residuals) - fit.outliers), _held_out_probability(sought, unseen, fit, q[held]),
+        _probability(fit.misfit, len(fit.residuals) - fit.outliers), _held_out_probability(sought, unseen, fit, there),
         urdf, text, calibrated,
     )  # fmt: skip
 
@@ -128,7 +129,7 @@ def _held_out(run: CalibrationFile, seen: Observations) -> np.ndarray:
     """Which poses no fit sees (N,), spread evenly over the file."""
     n = len(seen.c)
     count = max(1, round(run.held_out * n))
-    if n - count < LEAST or count < 1:
+    if n - count < LEAST:
         raise BadLog(f"{seen.name} has {n} poses, expected at least {LEAST + 1}: {LEAST} to fit and one to hold out")
     held = np.zeros(n, bool)
     held[np.floor((np.arange(count) + 0.5) * n / count).astype(int)] = True
@@ -174,15 +175,6 @@ def _sought(
     return robot.with_errors(kept), left_out, J[:, ~(opens | hidden)]
 
 
-def _deviations(
-    robot: ErringRobot, seen: Observations, e: np.ndarray, start: np.ndarray
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Predicted minus measured of each target (N, 3 or 1) [m or rad], and where they are predicted (N, 3) [m]."""
-    found = robot.predict(e, seen.c, start, slopes=False)
-    off = {name: (found.values[name] - seen.values[name])[:, :3] for name in robot.targets}
-    return off, {name: place[:, :3, 3] for name, place in found.places.items()}
-
-
 def _probability(square: float, count: int) -> float:
     """Probability of a larger sum of `count` squares of standard normal numbers."""
     from scipy.special import chdtrc
@@ -190,11 +182,11 @@ def _probability(square: float, count: int) -> float:
     return float(chdtrc(count, square))
 
 
-def _held_out_probability(robot: ErringRobot, seen: Observations, fit: GeometryFit, start: np.ndarray) -> float:
+def _held_out_probability(robot: ErringRobot, seen: Observations, fit: GeometryFit, found: Predicted) -> float:
     """Probability of larger errors at unseen poses than those found, by noise and by what the fit leaves unknown; outliers left out."""
-    r, J = residuals(robot, seen, robot.predict(fit.e, seen.c, start))
+    r, J = residuals(robot, seen, found)
     V = np.eye(len(r)) + J @ fit.covariance @ J.T
-    near = np.abs(r) <= 5 * np.sqrt(np.diag(V))
+    near = np.abs(r) <= OUTLIER * np.sqrt(np.diag(V))
     if near.mean() < 1 - MOST_OUTLIERS:
         return 0.0
     return _probability(float(r[near] @ np.linalg.solve(V[np.ix_(near, near)], r[near])), int(near.sum()))

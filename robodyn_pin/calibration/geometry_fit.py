@@ -33,18 +33,29 @@ class GeometryFit:
         return np.sqrt(np.diag(self.covariance))
 
 
+def deviations_of(robot: ErringRobot, seen: Observations, found: Predicted) -> dict[str, np.ndarray]:
+    """Predicted minus measured of each target (N, 1, 3 or 6) [m or rad], NaN where it was not measured.
+
+    Turns of a pose are the rotation vector from the measured to the predicted one.
+    """
+    off = {name: found.values[name] - seen.values[name] for name in robot.targets}
+    for name, spec in robot.targets.items():
+        if spec.kind == "pose":
+            for i in np.flatnonzero(~np.isnan(seen.values[name][:, 0])):
+                measured = pin.exp3(seen.values[name][i, 3:])
+                off[name][i, 3:] = pin.log3(measured.T @ found.places[name][i, :3, :3])
+    return off
+
+
 def residuals(robot: ErringRobot, seen: Observations, found: Predicted) -> tuple[np.ndarray, np.ndarray]:
     """Predicted minus measured over its standard deviation (k,), and its slopes (k, errors); target by target."""
     parts, slopes = [np.empty(0)], [np.empty((0, len(robot.errors)))]
-    for name, spec in robot.targets.items():
-        there = ~np.isnan(seen.values[name][:, 0])
-        measured = seen.values[name][there]
-        off, J = found.values[name][there] - measured, found.slopes[name][there].copy()
+    for name, every in deviations_of(robot, seen, found).items():
+        there, spec = ~np.isnan(every[:, 0]), robot.targets[name]
+        off, J = every[there], found.slopes[name][there].copy()
         if spec.kind == "pose":
-            for i, (place, vector) in enumerate(zip(found.places[name][there], measured[:, 3:], strict=True)):
-                R = pin.exp3(vector).T @ place[:3, :3]
-                off[i, 3:] = pin.log3(R)
-                J[i, 3:] = pin.Jlog3(R) @ J[i, 3:]
+            for i, turn in enumerate(off[:, 3:]):
+                J[i, 3:] = pin.Jlog3(pin.exp3(turn)) @ J[i, 3:]
         sigma = np.full(spec.rows, spec.sigma)
         sigma[3:] = spec.sigma_angle
         parts.append((off / sigma).ravel())

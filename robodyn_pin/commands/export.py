@@ -51,12 +51,13 @@ FORMATS: dict[str, Callable[["Robot", str], tuple[dict[str, str], list[str]]]] =
 
 
 CODE = ("c", "casadi")  # functions for controllers and for optimisation, in a folder
+FMU = "fmu"  # the robot's motion under torques, for programs that simulate systems
 USUAL = "inverse_dynamics,gravity,mass_matrix"
 
 
 def export_command(
     robot: RobotArg,
-    to: Annotated[str, typer.Option(help=f"Format: {', '.join([*FORMATS, *CODE])}.")],
+    to: Annotated[str, typer.Option(help=f"Format: {', '.join([*FORMATS, *CODE, FMU])}.")],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +68,7 @@ def export_command(
     functions: Annotated[
         str | None,
         typer.Option(
-            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are strut_forces, reduced_forces and forward_kinematics, too."
+            help=f"Of c and casadi: functions, separated by commas; default: {USUAL}. There are forward_dynamics, strut_forces, reduced_forces and forward_kinematics, too."
         ),
     ] = None,
     real: Annotated[
@@ -75,7 +76,7 @@ def export_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation, for ros2_control a table of joints and motors behind parallelograms.
+    """Write a robot with its loops for other programs: MJCF for MuJoCo, SDF for Gazebo and Drake, URDF with a robot file, C for controllers, CasADi for optimisation, an FMU for simulation of systems, for ros2_control a table of joints and motors behind parallelograms.
 
     Says what of the robot the format does not hold. With --params the identified robot.
 
@@ -83,8 +84,8 @@ def export_command(
     """
     from robodyn_pin.files import write_text
 
-    if to not in (*FORMATS, *CODE):
-        raise UnknownName("format", to, "--to", [*FORMATS, *CODE])
+    if to not in (*FORMATS, *CODE, FMU):
+        raise UnknownName("format", to, "--to", [*FORMATS, *CODE, FMU])
     if (functions and to not in CODE) or (real and to != "c"):
         raise RobodynError(
             f"--functions concerns {' and '.join(CODE)}, --real c; leave them out, or ask for one of these instead of {to!r}"
@@ -92,6 +93,9 @@ def export_command(
     found, _ = robot_of(robot, params)
     if to in CODE:
         _export_code(found, to, functions or USUAL, out or Path(f"{found.name}_{to}"), real or "double", as_json)
+        return
+    if to == FMU:
+        _export_fmu(found, out or Path(f"{found.name}.fmu"), as_json)
         return
     texts, lost = FORMATS[to](found, out.stem if out else found.name)
     first = next(iter(texts))
@@ -116,6 +120,23 @@ def _export_code(
     named = [f.strip() for f in functions.split(",")]
     found = write_c(robot, named, out, real) if to == "c" else write_casadi(robot, named, out)
     answer(as_json, {"folder": str(out), "operations": found.operations}, _say_code, to, found)
+
+
+def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
+    from robodyn_pin.exporting.needs import check_casadi
+
+    check_casadi()
+    from robodyn_pin.simulation.fmu import write_fmu
+
+    not_an_input(out, robot.urdf_path, robot.urdf_path.with_suffix(".yaml"))
+    step = write_fmu(robot, out)
+    answer(as_json, {"file": str(out), "step [s]": step}, _say_fmu, out, step)
+
+
+def _say_fmu(out: Path, step: float) -> None:
+    print(
+        f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, steps of integration of at most {step:.2g} s"
+    )
 
 
 def _say_code(to: str, found: "Written") -> None:

@@ -10,11 +10,15 @@ from robodyn_pin.commands.options import answer, not_an_input
 from robodyn_pin.errors import RobodynError
 
 if TYPE_CHECKING:
+    from robodyn_pin.log_to_robot.first_run import FirstRun
     from robodyn_pin.robot.first_file import First
+    from robodyn_pin.robot.robot import Robot
+
+KINDS = "URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML"
 
 
 def init_command(
-    file: Annotated[Path, typer.Argument(help="URDF, MJCF (.xml), SDF, xacro, or Gepetto's YAML.")],
+    file: Annotated[Path, typer.Argument(help=f"{KINDS}.")],
     out: Annotated[Path | None, typer.Option(help="Robot file to write; default: FILE with the suffix .yaml.")] = None,
     log: Annotated[
         Path | None,
@@ -32,56 +36,71 @@ def init_command(
     """
     from robodyn_pin.files import write_text
     from robodyn_pin.robot.first_file import first_file
+    from robodyn_pin.robot.robot import load
 
     if log is not None and (file.suffix in ("", ".yaml", ".yml")):
-        return _run_file(file, log, out)
-    if file.suffix == ".xacro":
-        file = _from_xacro(file, out)
+        answer(False, None, _say_run, log, *_run_file(load(str(file)), file, log, out))
+        return
+    if file.is_dir():
+        raise RobodynError(f"{str(file)!r} is a folder, expected a robot's file: {KINDS}")
+    recipe, text = file, None
+    if recipe.suffix == ".xacro":
+        file, text = _from_xacro(recipe, out)
     ours = file.suffix in (".yaml", ".yml")  # Gepetto's
     target = out or (file.with_name(f"{file.stem}_robot.yaml") if ours else file.with_suffix(".yaml"))
     not_an_input(target, file)
     _must_be_new(target)
-    made = first_file(file, target, _usual if yes else _asked)
-    if made.urdf is not None:
+    try:
+        made = first_file(file, target, _usual if yes else _asked, text)
+    except RobodynError as error:
+        if text is None:
+            raise
+        raise RobodynError(f"{recipe}, as xacro expands it: {error}") from None
+    text = made.urdf or text
+    if text is not None:
         tree = target.with_suffix(".urdf")
         if tree.exists():
             raise RobodynError(
                 f"{tree} exists already, and the tree would be written there; name another file with --out"
             )
-        write_text(tree, made.urdf)
+        write_text(tree, text)
     write_text(target, made.text)
+    try:
+        run = None if log is None else _run_file(made.robot, target, log, None)
+    except RobodynError as error:
+        raise RobodynError(f"{error}; nothing was written, without --log {target.name} is") from None
+    if recipe != file:
+        made.notes.found.insert(0, f"{file}, which xacro makes of {recipe.name}")
     answer(False, None, _say, made, target)
-    if log is not None:
-        _run_file(target, log, None)
+    if run is not None:
+        _say_run(log, *run)
 
 
-def _from_xacro(file: Path, out: Path | None) -> Path:
-    """Write the URDF that a xacro file makes beside what will be written, and return it."""
-    from robodyn_pin.files import write_text
+def _from_xacro(file: Path, out: Path | None) -> tuple[Path, str]:
+    """Return the place of the URDF that a xacro file makes, beside what will be written, and its text."""
     from robodyn_pin.robot.xacro_macros import expanded
-    from robodyn_pin.storage.staging import keep_results
 
     plain = file.with_name(file.name.removesuffix(".xacro").removesuffix(".urdf") + ".urdf")
     tree = plain if out is None else out.with_suffix(".urdf")
     _must_be_new(tree)
     _must_be_new(out or tree.with_suffix(".yaml"))
-    write_text(tree, expanded(file))
-    keep_results()  # it is read next
-    print(f"{tree} is what xacro makes of {file.name}")
-    return tree
+    return tree, expanded(file)
 
 
-def _run_file(robot: Path, log: Path, out: Path | None) -> None:
-    """Write a run file for a log of a robot that has a file."""
+def _run_file(robot: "Robot", file: Path, log: Path, out: Path | None) -> tuple[Path, "FirstRun"]:
+    """Write a run file for a log of a robot, and return its place and what is said of it; `file`: the robot's."""
     from robodyn_pin.files import write_text
     from robodyn_pin.log_to_robot.first_run import first_run
-    from robodyn_pin.robot.robot import load
 
-    target = out or (robot if robot.suffix else Path(robot.name)).with_name(f"{robot.stem}_run.yaml")
-    not_an_input(target, robot, log)
+    target = out or (file if file.suffix else Path(file.name)).with_name(f"{file.stem}_run.yaml")
+    not_an_input(target, file, log)
     _must_be_new(target)
-    made = first_run(load(str(robot)), robot, log, target)
+    made = first_run(robot, file, log, target)
     write_text(target, made.text)
+    return target, made
+
+
+def _say_run(log: Path | None, target: Path, made: "FirstRun") -> None:
     print(f"{target}: a run file for {log}")
     for what in made.found:
         print(f"found: {what}")

@@ -11,7 +11,7 @@ def schema_command(
     kind: Annotated[
         str,
         typer.Argument(
-            help="robot, run, motion, track, friction, excite, plan, stiffness, calibrate, poses, design, controller, tool or payload."
+            help="robot, run, motion, track, friction, excite, plan, stiffness, calibrate, poses, design, controller, tool, payload, drives or fleet."
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="JSON file to write; default: print it.")] = None,

@@ -31,8 +31,8 @@ def body_effort_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarray:
     return np.stack([by_q @ T + by_v @ v + M @ a, by_v @ T + 2 * M @ v, M @ T])
 
 
-def body_regressor_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarray:
-    """Derivatives (3, N, d, 10 groups, d) by c, c', c'' of the bodies' columns of the projected regressor.
+def body_regressor_slopes(robot: Robot, state: State, bends: Bends, width: int) -> np.ndarray:
+    """Derivatives (3, N, d, width, d) by c, c', c'' of the bodies' columns of the projected regressor, its first ones; zeros beyond.
 
     A body's ten columns on the coordinates are X' R: X its motion per coordinate rate, R of its own acceleration and rotation, all
     along its axes. Both change as the body sees it.
@@ -45,7 +45,7 @@ def body_regressor_slopes(robot: Robot, state: State, bends: Bends) -> np.ndarra
         raise RobodynError(f"{robot.model.name}: every joint of the tree must have one degree of freedom")
     T, none = state.T, np.zeros_like(state.T)
     n, _, d = T.shape
-    found = np.zeros((3, n, d, 10 * len(robot.body_groups), d))
+    found = np.zeros((3, n, d, width, d))
     if kernel_choice.chosen(n):
         given = kernel_choice.ready(state.q, state.v, state.a, T, bends.T, bends.v, bends.a)
         kernel = kernel_choice.kernel("robodyn_pin.dynamics.kernel_regressor_slopes")

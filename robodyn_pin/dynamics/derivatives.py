@@ -203,8 +203,7 @@ def regressor_derivatives(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.n
 def regressor_slopes(robot: Robot, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
     """The projected regressor (N, d, p) of a closed motion, and its derivatives (3, N, d, p, d) by c, c', c''."""
     W, begin = state_regressor(robot, moved.state), 10 * len(robot.body_groups)
-    slopes = np.zeros((3, *W.shape, len(robot.coordinates.S)))
-    slopes[:, :, :, :begin] = body_regressor_slopes(robot, moved.state, moved.bends)
+    slopes = body_regressor_slopes(robot, moved.state, moved.bends, W.shape[2])
     if robot.payload:  # its parameters count in its link's frame, as in `state_regressor`
         turn, own = in_other_frame(robot.payload.placement.homogeneous), robot.payload_columns
         slopes[:, :, :, own] = np.einsum("xnjpk,pr->xnjrk", slopes[:, :, :, own], turn)

@@ -31,8 +31,8 @@ class ExcitationFile(Strict):
     noise: dict[str, Positive] = {}
     asked: dict[str, Positive] = {}  # standard deviation wanted of parameters, by label as `robodyn check` prints them
     random: Annotated[int, Field(ge=1)] = 200  # motions that are drawn to begin with, and to compare with
-    starts: Annotated[int, Field(ge=1)] = 2  # how many of the best are improved
-    iterations: Annotated[int, Field(ge=1)] = 80
+    starts: Annotated[int, Field(ge=1)] = 2  # of the best, from which a search begins
+    iterations: Annotated[int, Field(ge=1)] = 160  # of the one that does best after 20
     rate: Positive = 1000.0  # [Hz] of the log, and of the last check
     controller: ControllerSpec = ControllerSpec()
     output: Path | None = None

@@ -55,24 +55,27 @@ class ExcitationModel:
         quantities, of_quantities = limited_slopes(robot, self.limits, asked)
         rows, of_rows = self._row_slopes(asked.moved)
         centre, half = self._scale
-        values = Sampled(rows[:, :, self.columns], (quantities - centre) / half)
-        return values, Sampled(
-            *(np.concatenate(list(x), axis=-1) for x in (of_rows[:, :, :, self.columns], of_quantities / half[:, None]))
-        )
+        of_loads = np.concatenate(list(of_quantities / half[:, None]), axis=-1)
+        return Sampled(rows, (quantities - centre) / half), Sampled(of_rows.reshape(*rows.shape, -1), of_loads)
 
     def _row_slopes(self, moved: Moved) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of all columns (N, d, p) in units of the noise, and their derivatives (3, N, d, p, d)."""
-        (rows, slopes), identified = regressor_slopes(self.robot, moved), self.identified
+        """Return the base columns' rows (N, d, p) in units of the noise, and their derivatives (N, d, p, 3, d)."""
+        identified, (rows, slopes) = self.identified, regressor_slopes(self.robot, moved)
+        rows, slopes = rows[:, :, self.columns], np.take(slopes, self.columns, axis=3)  # of these, by far the quickest
         T, bent = moved.state.T, moved.bends.T
         if noisy(identified) is identified.motors:  # white rows do not depend on the coordinates but for a rotation
             B, dB = onto(identified.motors.S, T), onto(identified.motors.S, bent)
-            return whitened_slopes(rows, slopes, B, dB, self.sigma)
+            rows, slopes = whitened_slopes(rows, slopes, B, dB, self.sigma)
+            return rows, np.stack(list(slopes), axis=3)
         if identified is not self.robot:  # on the coordinates that are fitted: B'rows there are those here
             inverse, dB = np.linalg.inv(onto(identified.coordinates.S, T)), onto(identified.coordinates.S, bent)
             rows = inverse.transpose(0, 2, 1) @ rows
             slopes[0] -= np.einsum("nijk,nip->njpk", dB, rows)
             slopes = np.einsum("nji,xnjpk->xnipk", inverse, slopes)
-        return rows / self.sigma[:, None], slopes / self.sigma[:, None, None]
+        found = np.empty((*slopes.shape[1:4], 3, slopes.shape[4]))
+        for along, by in enumerate(slopes):
+            np.divide(by, self.sigma[:, None, None], out=found[:, :, :, along])
+        return rows / self.sigma[:, None], found
 
     def _closed(self, c: np.ndarray) -> np.ndarray:
         """Return all joints (N, nv). A search often tries what is out of reach, so this is found without naming the closure."""

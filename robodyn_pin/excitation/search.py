@@ -18,7 +18,9 @@ from robodyn_pin.excitation.workspace import Workspace, translations, workspace
 from robodyn_pin.files import resolve
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.excitation import (
+    Climb,
     ExcitingSeries,
+    begun,
     largest_amplitude,
     log_information,
     maximise,
@@ -33,9 +35,12 @@ from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.robot.sources import DESCRIPTIONS
 
 SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
-SMOOTH = 0.1  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
+SMOOTH = 0.025  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
 ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
+ROUND = 20  # iterations, after which friction is softened anew
+LEFT = 1.05  # amplitudes that a search may leave unused
+CLOSER = 5  # times as many random motions as starts are looked at closely
 STILL = 1e-6  # [rad or m] less is no motion
 TRIMS = 5  # how often a motion that breaks a limit between the samples of the search is made smaller
 
@@ -107,9 +112,9 @@ class _Plan:
 
         return largest_amplitude(load, most, first)
 
-    def fitted(self, X: np.ndarray) -> np.ndarray:
-        """Return X, its amplitudes smaller where the limits ask for that."""
-        return scaled(X, self.factor(X, self.fine, most=1.0))
+    def fitted(self, X: np.ndarray, most: float = 1.0) -> np.ndarray:
+        """Return X, its amplitudes smaller where the limits ask for that, or up to `most` times as large where they do not."""
+        return scaled(X, self.factor(X, self.fine, most))
 
     def written(self, X: np.ndarray, note: str) -> FourierMotion:
         run, names = self.run, self.model.robot.coordinates.names
@@ -139,15 +144,16 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
 
 
 def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
-    """Return random motions as large as the limits allow, with their log det, the best one first."""
+    """Return random motions as large as the limits allow, with their log det, the best ones first; those at more samples than the others."""
     run, rng, found, factor = plan.run, np.random.default_rng(plan.run.seed), [], 1.0
+    finer = plan.base.size * np.log(CHECK / SEARCH)  # what as many more samples add
     for k in range(run.random):
         X = plan.series.draw(rng, plan.centre, plan.unit)
         factor = plan.factor(
             X, plan.rough, most=1e3, first=INSIDE * factor or 1.0
         )  # much like that of the motion before
-        X = plan.fitted(scaled(X, factor))
-        found.append((plan.information(X), X))
+        X = scaled(X, factor)
+        found.append((log_information(plan.model.rows(*(plan.rough @ X))) + finer, X))
         progress((k + 1) / run.random)
     amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in found], axis=0)
     for name, amplitude in zip(plan.model.robot.coordinates.names, amplitudes, strict=True):
@@ -156,23 +162,37 @@ def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.nda
                 f"the limits forbid any motion of {name!r} about the centre; widen them or give another 'centre'"
             )
     found.sort(key=lambda pair: -pair[0])
-    if np.isinf(found[0][0]):
+    best = [plan.fitted(X) for _, X in found[: CLOSER * run.starts]]
+    closer = sorted(((plan.information(X), X) for X in best), key=lambda pair: -pair[0])
+    if np.isinf(closer[0][0]):
         raise RobodynError("no random motion shows all base parameters; allow more harmonics or a longer period")
-    return found
+    return closer + found[CLOSER * run.starts :]
 
 
 def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
-    """Return the best motion that a search from each start leads to; the first start itself where none is better."""
-    run, found = plan.run, [starts[0]]
+    """Return the best motion that a search leads to: a round from each start, then rounds from the best; the first start itself where none is better."""
+    run, found, climbs = plan.run, [(plan.information(starts[0]), starts[0])], []
+    rounds = max(1, run.iterations // ROUND)
+
+    def round_from(climb: Climb, k: int) -> tuple[float, Climb]:
+        """The information after a round, friction softened anew for the motion where it begins."""
+        smooth = softened(plan.model, plan.fine @ climb.X)
+
+        def step(share: float) -> None:
+            progress((k + share) / (len(starts) + rounds - 1))
+
+        iterations = min(ROUND, run.iterations)
+        climb = maximise(smooth, plan.series, climb, plan.unit, SEARCH * run.harmonics, iterations, step)
+        X = plan.fitted(climb.X, LEFT)  # the search stays below a maximum over time that is a little too high
+        found.append((plan.information(X), X))
+        return found[-1][0], climb
+
     for k, X in enumerate(starts):
-
-        def step(share: float, k: int = k) -> None:
-            progress((k + share) / len(starts))
-
-        smooth = softened(plan.model, plan.fine @ X)
-        X = maximise(smooth, plan.series, scaled(X, INSIDE), plan.unit, SEARCH * run.harmonics, run.iterations, step)
-        found.append(plan.fitted(X))
-    return max(found, key=plan.information)
+        climbs.append(round_from(begun(scaled(X, INSIDE)), k))
+    best = max(climbs, key=lambda pair: pair[0])[1]
+    for k in range(len(starts), len(starts) + rounds - 1):
+        best = round_from(best, k)[1]
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def _check_bandwidth(run: ExcitationFile) -> None:
@@ -260,7 +280,10 @@ def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:
     def soft(robot: Robot) -> Robot:
         return replace(robot, efforts=tuple(softer(e, w) for e, w in zip(robot.efforts, widths, strict=True)))
 
-    return replace(model, robot=soft(model.robot), identified=soft(model.identified))
+    identified = soft(model.identified)
+    return replace(
+        model, robot=identified if model.robot is model.identified else soft(model.robot), identified=identified
+    )
 
 
 def _trimmed(model: ExcitationModel, series: ExcitingSeries, X: np.ndarray, rate: float) -> tuple[np.ndarray, Dense]:

@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from robodyn_pin.exporting.c_templates import CMAKE, FUNCTION, HEADER, SOURCE, Real
 from robodyn_pin.exporting.c_test_program import program_of
 from robodyn_pin.exporting.closed_twin import NEWTON, twin_of
-from robodyn_pin.exporting.functions import FUNCTIONS, function_of
+from robodyn_pin.exporting.functions import FUNCTIONS, function_of, sizes_of
 from robodyn_pin.exporting.straight_line import lines_of
 from robodyn_pin.exporting.vectors import vectors_of
 from robodyn_pin.files import prepare_folder, versions, write_text
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 
+PRECISE = "#define DOUBLE(name) name /* where the last Newton step begins: single precision there would limit how well loops close */\n"
 CLOSED = {"double": 1e-9, "float": 1e-4}  # [rad or m] largest error of a pose that counts as closed
 
 
@@ -30,42 +33,54 @@ def write_c(robot: Robot, functions: Sequence[str], folder: Path, real: Real = "
     """Write functions of a robot as C99 into a folder: NAME.h, NAME.c, test_NAME.c and CMakeLists.txt.
 
     Raises:
-        UnknownName: no such function. BadFile: unknown masses; the folder cannot be written.
+        BadFile: unknown masses; the folder cannot be written. Others: as `c_texts`.
+    """
+    name, (texts, operations) = identifier(robot.name), c_texts(robot, functions, real)
+    vectors = [vectors_of(robot, f, int(np.prod(FUNCTIONS[f].shape(robot)))) for f in functions]
+    prepare_folder(folder)
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    write_text(folder / f"test_{name}.c", program_of(name, vectors, real))
+    write_text(folder / "CMakeLists.txt", CMAKE.format(name=name))
+    return Written(folder, tuple(functions), operations)
+
+
+def c_texts(robot: Robot, functions: Sequence[str], real: Real = "double") -> tuple[dict[str, str], dict[str, int]]:
+    """Return NAME.h and NAME.c of some functions, and the operations of each function.
+
+    Raises:
+        UnknownName: no such function. BadFile: unknown masses.
         RobodynError: a joint, a closure or an effort has no form in C.
     """
     twin, name = twin_of(robot), identifier(robot.name)
-    found = {f: function_of(twin, f) for f in functions}
+    found = {f: function_of(twin, f, real == "float") for f in functions}
     of_home = ", ".join(f"C({x!r})" for x in robot.home.tolist())
     about = {
         "title": _told([f"Dynamics of {robot.name}"]), "name": name, "NAME": name.upper(), "real": real, "nv": robot.model.nv,
         "d": len(robot.coordinates.names), "motors": len(robot.motors.names), "home": of_home, "closed": CLOSED[real],
         "coordinates": _told(robot.coordinates.names), "motor_names": _told(robot.motors.names),
-        "fn": "name" if real == "double" else "name##f", "newton": NEWTON if robot.loops.size else "no",
+        "fn": "name" if real == "double" else "name##f", "precise": "" if real == "double" else PRECISE, "newton": NEWTON if robot.loops.size else "no",
         "provenance": _provenance(robot),
     }  # fmt: skip
     source, declarations = [SOURCE.format(**about)], []
     for function, expression in found.items():
         offered = FUNCTIONS[function]
-        named = ["c", *offered.inputs]
+        sizes = sizes_of(robot, function)
+        named = list(sizes)
         lines = lines_of(expression, ["start", *named], ["q", "residual", offered.output])
         filled = about | {
             "function": function, "output": offered.output, "size": expression.size1_out(2), "lines": "\n  ".join(lines),
-            "arguments": ", ".join(f"const real {x}[{len(robot.coordinates.names)}]" for x in named), "passed": ", ".join(named),
+            "arguments": ", ".join(f"const real {x}[{n}]" for x, n in sizes.items()), "passed": ", ".join(named),
             "unused": " ".join(f"(void){x};" for x in ["start", *named]),
         }  # fmt: skip
         source.append(FUNCTION.format(**filled))
-        arguments = ", ".join(f"const {name}_real {x}[{len(robot.coordinates.names)}]" for x in named)
+        arguments = ", ".join(f"const {name}_real {x}[{n}]" for x, n in sizes.items())
         declarations.append(
             f"\n/* {offered.output}: {offered.meaning}. */\nint {name}_{function}({name}_state *state, {arguments}, "
             f"{name}_real {offered.output}[{expression.size1_out(2)}], {name}_real *residual);"
         )
-    vectors = [vectors_of(robot, f, expression.size1_out(2)) for f, expression in found.items()]
-    prepare_folder(folder)
-    write_text(folder / f"{name}.h", HEADER.format(**about, declarations="\n".join(declarations)))
-    write_text(folder / f"{name}.c", "".join(source))
-    write_text(folder / f"test_{name}.c", program_of(name, len(robot.coordinates.names), vectors, real))
-    write_text(folder / "CMakeLists.txt", CMAKE.format(name=name))
-    return Written(folder, tuple(functions), {f: x.n_instructions() for f, x in found.items()})
+    texts = {f"{name}.h": HEADER.format(**about, declarations="\n".join(declarations)), f"{name}.c": "".join(source)}
+    return texts, {f: x.n_instructions() for f, x in found.items()}
 
 
 def _told(names: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ typedef {name}_real real;
 #define C(x) ((real)x)
 #define ONE ((real)1)
 #define FN(name) {fn}
-
+{precise}
 static const real CLOSED = C({closed!r});
 
 static int finite_all(const real *x, int n) {{

@@ -10,28 +10,29 @@ from robodyn_pin.exporting.vectors import Vectors
 AGREES = {"double": 1e-10, "float": 1e-4}  # of the largest number of a function's output
 
 
-def program_of(name: str, d: int, vectors: Sequence[Vectors], real: Real) -> str:
+def program_of(name: str, vectors: Sequence[Vectors], real: Real) -> str:
     """A program that compares the functions with the package's numbers along a short motion; exit code 1 where they differ.
 
     Args:
-        name: of the robot, as C takes it. d: number of coordinates.
+        name: of the robot, as C takes it.
     """
     blocks, calls = [], []
     for given in vectors:
         data = np.concatenate([*given.inputs, given.output], axis=1)
         rows = ",\n".join("  {" + ", ".join(repr(x) for x in row) + "}" for row in data.tolist())
         blocks.append(f"static const double {given.function}[{len(data)}][{data.shape[1]}] = {{\n{rows}\n}};\n")
-        inputs, size = len(given.inputs), given.output.shape[1]
-        arguments = ", ".join(f"x + {k * d}" for k in range(inputs))
+        widths, size = [x.shape[1] for x in given.inputs], given.output.shape[1]
+        given_numbers = sum(widths)
+        arguments = ", ".join(f"x + {sum(widths[:k])}" for k in range(len(widths)))
         calls.append(
             f"""  {name}_home(&state);
   for (i = 0; i < {len(data)}; ++i) {{
-    {name}_real x[{inputs * d}], y[{size}], residual;
+    {name}_real x[{given_numbers}], y[{size}], residual;
     double largest = 0, worst = 0;
-    for (k = 0; k < {inputs * d}; ++k) x[k] = ({name}_real){given.function}[i][k];
+    for (k = 0; k < {given_numbers}; ++k) x[k] = ({name}_real){given.function}[i][k];
     flag = {name}_{given.function}(&state, {arguments}, y, &residual);
     for (k = 0; k < {size}; ++k) {{
-      const double wanted = {given.function}[i][{inputs * d} + k], error = fabs((double)y[k] - wanted);
+      const double wanted = {given.function}[i][{given_numbers} + k], error = fabs((double)y[k] - wanted);
       if (fabs(wanted) > largest) largest = fabs(wanted);
       if (!(error <= worst)) worst = error;
     }}

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.exporting.elimination import Eliminated, eliminate
+from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangular_steps
 from robodyn_pin.exporting.symbolic_efforts import check_forms
-from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.symbols import X, applied, constant, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
@@ -29,6 +28,7 @@ class ClosedPose:
     residual: X  # largest error of closures and coordinates [rad or m]
     T: np.ndarray  # (nv, d) joint rates per coordinate rate
     eliminated: Eliminated | None  # None: a tree
+    last: tuple[np.ndarray, np.ndarray]  # q before the last step (nv,); what is open of the closures there (m,)
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,14 @@ class Twin:
         if not self.loops.size:
             T = np.linalg.inv(S)
             q = objects(T) @ (c - offset)
-            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None)
-        q, eliminated = start, None
+            return ClosedPose(places(self.tree, q), q, constant(0.0), objects(T), None, (q[:0], q[:0]))
+        q, eliminated, last = start, None, (start[:0], start[:0])
         for k in range(NEWTON):
             at = places(self.tree, q)
             if eliminated is None or k < NEWTON - 1:
                 eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
-            q = q + eliminated.solve(-closure_residual(self.loops, at, q), self._away(c, q))
+            last = q, closure_residual(self.loops, at, q)
+            q = q + eliminated.solve(-last[1], self._away(c, q))
         at = places(self.tree, q)
         left = constant(0.0)
         for error in [*closure_residual(self.loops, at, q), *self._away(c, q)]:
@@ -74,7 +75,7 @@ class Twin:
         eliminated = eliminate(self.loops, S, jacobian_blocks(self.loops, at))
         none = objects(np.zeros(self.loops.size))
         T = np.stack([eliminated.solve(none, objects(rate)) for rate in np.eye(len(S))], axis=1)
-        return ClosedPose(at, q, left, T, eliminated)
+        return ClosedPose(at, q, left, T, eliminated, last)
 
     def _away(self, c: np.ndarray, q: np.ndarray) -> np.ndarray:
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
@@ -116,8 +117,17 @@ def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray,
 
 
 def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Motor torques of least norm that act as `along` (d,) does."""
+    """Motor torques of least norm that act as `along` (d,) does.
+
+    Raises:
+        RobodynError: there are fewer motors than degrees of freedom.
+    """
     S, own = robot.motors.S, robot.coordinates.S
+    if len(S) < len(own):
+        raise RobodynError(
+            f"robot {robot.name!r} has {len(S)} motors for {len(own)} degrees of freedom, and their torques make no motion that is asked for; "
+            "forward_dynamics, gravity and mass_matrix can be exported, or name what drives the other joints under 'motors'"
+        )
     if S.shape == own.shape and (own == S).all():
         return along
     B = objects(S) @ T
@@ -127,9 +137,13 @@ def torques_of_motors(robot: Robot, T: np.ndarray, along: np.ndarray) -> np.ndar
 
 
 def solved(A: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x (n,) with A x = y, A (n, n)."""
-    found = casadi.solve(casadi.reshape(as_column(A), len(A), len(A)).T, as_column(y))
-    return np.array([X(found[k]) for k in range(len(A))])
+    """x (n,) with A x = y, A (n, n), by Householder steps: CasADi's own solution loses digits with the square of A's condition."""
+    n, R = len(A), np.column_stack([A, y])
+    triangular_steps(R, n)
+    x = objects(np.zeros(n))
+    for r in range(n - 1, -1, -1):
+        x[r] = (R[r, n] - total(R[r, c] * x[c] for c in range(r + 1, n))) / R[r, r]
+    return x
 
 
 def twin_of(robot: Robot) -> Twin:

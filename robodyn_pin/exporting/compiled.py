@@ -2,9 +2,6 @@
 
 import ctypes
 import hashlib
-import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -13,44 +10,47 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
-from robodyn_pin.exporting.c_files import identifier, write_c
-from robodyn_pin.exporting.functions import FUNCTIONS
+from robodyn_pin.exporting.c_compiler import FLAGS, build_library, c_compiler
+from robodyn_pin.exporting.c_files import c_texts, identifier
+from robodyn_pin.exporting.functions import FUNCTIONS, sizes_of
 from robodyn_pin.exporting.needs import check_casadi
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.storage.caches import cache_folder
 from robodyn_pin.telling import LOGGER
 
-FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC")
-
 
 class Compiled:
     """Functions of a robot whose samples come one by one, along a trajectory that begins at home; for one thread alone.
 
-    Each is a method, `tau = robot.inverse_dynamics(c, cd, cdd)`, of float arrays (d,).
+    Each is a method, `tau = robot.inverse_dynamics(c, cd, cdd)`, of float arrays (d,); `tau` of forward_dynamics (n,) of the motors.
     """
 
     def __init__(self, robot: Robot, functions: Sequence[str], library: Path):
         self._library, self._name = ctypes.CDLL(str(library)), identifier(robot.name)
-        self._d = len(robot.coordinates.names)
         self._state = np.array(robot.home, float)
         self._left = ctypes.c_double()
         for name in functions:
             function = getattr(self._library, f"{self._name}_{name}")
-            setattr(self, name, partial(self._call, name, function, FUNCTIONS[name].shape(robot)))
+            sizes = sizes_of(robot, name)
+            setattr(self, name, partial(self._call, name, function, sizes, FUNCTIONS[name].shape(robot)))
 
     def home(self) -> None:
         """Begin at home again."""
         getattr(self._library, f"{self._name}_home")(_pointer(self._state))
 
     def _call(
-        self, name: str, function: "ctypes._FuncPointer", shape: tuple[int, ...], *inputs: np.ndarray
+        self,
+        name: str,
+        function: "ctypes._FuncPointer",
+        sizes: dict[str, int],
+        shape: tuple[int, ...],
+        *inputs: np.ndarray,
     ) -> np.ndarray:
         given = [np.ascontiguousarray(x, float) for x in inputs]
-        if len(given) != 1 + len(FUNCTIONS[name].inputs) or any(x.shape != (self._d,) for x in given):
-            raise ShapeMismatch(
-                f"{name} takes {', '.join(('c', *FUNCTIONS[name].inputs))}, each ({self._d},); found {', '.join(str(x.shape) for x in given)}"
-            )
+        if [x.shape for x in given] != [(n,) for n in sizes.values()]:
+            wanted = ", ".join(f"{x} ({n},)" for x, n in sizes.items())
+            raise ShapeMismatch(f"{name} takes {wanted}; found {', '.join(str(x.shape) for x in given)}")
         out = np.empty(shape)
         flag = function(_pointer(self._state), *map(_pointer, given), _pointer(out), ctypes.byref(self._left))
         if flag:
@@ -75,11 +75,7 @@ def compiled(robot: Robot, functions: Sequence[str] = ("inverse_dynamics",)) -> 
         UnknownName: no such function.
     """
     check_casadi()
-    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        raise RobodynError(
-            "rp.compiled needs a C compiler, and there is no cc, gcc or clang; install one, or name it in CC"
-        )
+    compiler = c_compiler("rp.compiled")
     said = ",".join([numbers_hash(robot), *functions, *FLAGS, _code()])
     library = _folder() / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.so"
     if not library.exists():
@@ -92,11 +88,9 @@ def _build(robot: Robot, functions: Sequence[str], compiler: str, library: Path)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         folder = Path(scratch)
-        write_c(robot, functions, folder)
-        command = [compiler, *FLAGS, "-o", "built.so", f"{identifier(robot.name)}.c", "-lm"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RobodynError(f"{compiler} does not compile the exported code: {done.stderr.partition(chr(10))[0]}")
+        for file, text in c_texts(robot, functions)[0].items():
+            (folder / file).write_text(text)
+        build_library(compiler, folder, [f"{identifier(robot.name)}.c"], "built.so")
         (folder / "built.so").replace(library)
 
 

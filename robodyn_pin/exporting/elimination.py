@@ -58,7 +58,7 @@ def eliminate(loops: LoopTable, S: np.ndarray, blocks: list[np.ndarray]) -> Elim
     n, triangles, steps, left = len(loops.shared), [], [], []
     for k, block in enumerate(blocks):
         A, own = block.copy(), loops.n_own[k]
-        steps.append(_triangulate(A, own))
+        steps.append(triangular_steps(A, own))
         triangles.append(A)
         for row in A[own:]:
             onto = objects(np.zeros(n))
@@ -68,7 +68,7 @@ def eliminate(loops: LoopTable, S: np.ndarray, blocks: list[np.ndarray]) -> Elim
             left.append(onto)
     left += [objects(S[row, loops.shared]) for row in loops.mixed]
     shared = np.array(left, object).reshape(len(left), n)
-    return Eliminated(loops, S, triangles, steps, shared, _triangulate(shared, n))
+    return Eliminated(loops, S, triangles, steps, shared, triangular_steps(shared, n))
 
 
 def _joints(loops: LoopTable, k: int) -> np.ndarray:
@@ -79,8 +79,8 @@ def _product(row: np.ndarray, x: np.ndarray, joints: np.ndarray, columns: Any) -
     return total(row[c] * x[joints[c]] for c in columns if not row[c].is_zero)
 
 
-def _triangulate(A: np.ndarray, columns: int) -> list[Step]:
-    """Householder steps on the first columns of A (m, c), in place."""
+def triangular_steps(A: np.ndarray, columns: int) -> list[Step]:
+    """Return the Householder steps that make the first columns of A (m, c) a triangle, in place."""
     steps: list[Step] = []
     for j in range(min(columns, len(A))):
         u = {r: A[r, j] for r in range(j, len(A)) if not A[r, j].is_zero}

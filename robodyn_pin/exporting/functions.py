@@ -10,7 +10,7 @@ from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
-from robodyn_pin.exporting.closed_twin import Twin, torques_of_motors
+from robodyn_pin.exporting.closed_twin import Twin, solved, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
@@ -26,12 +26,13 @@ def _inverse_dynamics(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray
 
 def _asked_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
-    v, a = _motion_of_joints(twin, cd, cdd)
+    v, a = motion_of_joints(twin, cd, cdd)
     g = np.array(twin.robot.model.gravity.linear)
     return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
 
 
-def _motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rates and accelerations (nv,) of the tree's joints."""
     v, a = twin.pose.T @ cd, twin.pose.T @ cdd
     if twin.pose.eliminated is not None:
         V, A = bodies_motion(twin.tree, twin.pose.at, v, objects(np.zeros(len(v))))
@@ -78,7 +79,7 @@ def _reduced_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         raise RobodynError(
             f"robot {twin.robot.name!r} has no struts in loops; name them in its file, or leave 'reduced_forces' out"
         )
-    return reduced_strut_forces(twin, *_motion_of_joints(twin, cd, cdd))
+    return reduced_strut_forces(twin, *motion_of_joints(twin, cd, cdd))
 
 
 def _multipliers(twin: Twin, eliminated: Eliminated, rest: np.ndarray) -> np.ndarray:
@@ -115,6 +116,14 @@ def _forward_kinematics(twin: Twin) -> np.ndarray:
         R = twin.pose.at.R[frame.parentJoint] @ objects(frame.placement.rotation)
         found.append(np.column_stack([R, twin.pose.at.point(frame.parentJoint, frame.placement.translation)]))
     return np.array(found)
+
+
+def _forward_dynamics(twin: Twin, cd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them."""
+    still = objects(np.zeros(len(cd)))
+    asked, *_ = _asked_of_joints(twin, cd, still)
+    pushed = tau @ objects(twin.robot.motors.S) - asked
+    return solved(_mass_matrix(twin), twin.pose.T.T @ pushed)
 
 
 def _gravity(twin: Twin) -> np.ndarray:
@@ -158,6 +167,10 @@ FUNCTIONS = {
         _mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
         lambda robot: 2 * (len(robot.coordinates.names),),
     ),
+    "forward_dynamics": Offered(
+        _forward_dynamics, ("cd", "tau"), "cdd", "accelerations of the coordinates under motor torques tau [rad/s^2 or m/s^2]",
+        lambda robot: (len(robot.coordinates.names),),
+    ),
     "strut_forces": Offered(
         _strut_forces, ("cd", "cdd"), "force", "along the struts, tension positive: at their closed ends, then at the others [N]",
         lambda robot: (2, len(robot.file.struts)),
@@ -173,19 +186,28 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def function_of(twin: Twin, name: str) -> casadi.Function:
+def sizes_of(robot: Robot, function: str) -> dict[str, int]:
+    """Inputs of an exported function by name, and how many numbers each has."""
+    d, n = len(robot.coordinates.names), len(robot.motors.names)
+    return {name: n if name == "tau" else d for name in ("c", *FUNCTIONS[function].inputs)}
+
+
+def function_of(twin: Twin, name: str, last_step: bool = False) -> casadi.Function:
     """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
+
+    With `last_step` two more outputs say where the last step of closing begins, `before` (nv,), and what it takes away, `open` (m,).
 
     Raises:
         UnknownName: no such function. RobodynError: the robot has not what it is about.
     """
     if name not in FUNCTIONS:
         raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
-    offered, d = FUNCTIONS[name], len(twin.robot.coordinates.S)
-    rates = [unknowns(x, d) for x in offered.inputs]
+    offered, sizes = FUNCTIONS[name], sizes_of(twin.robot, name)
+    rates = [unknowns(x, sizes[x]) for x in offered.inputs]
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]
     outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(found)]
-    return casadi.Function(
-        name, inputs, outputs, ["start", "c", *offered.inputs], ["q", "residual", offered.output], {"cse": True}
-    )
+    named = ["q", "residual", offered.output]
+    if last_step:
+        outputs, named = [*outputs, *map(as_column, twin.pose.last)], [*named, "before", "open"]
+    return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], named, {"cse": True})

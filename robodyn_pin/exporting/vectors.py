@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.equations import gravity, mass_matrix
+from robodyn_pin.dynamics.equations import forward_dynamics, gravity, mass_matrix, nearest_torques
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.kinematics import forward_kinematics
@@ -33,6 +33,10 @@ def vectors_of(robot: Robot, function: str, size: int) -> Vectors:
         loads = Loads(robot, robot.close(c, cd, cdd))
         struts = loads.struts if function == "strut_forces" else None
         return Vectors(function, (c, cd, cdd), loads.tau if struts is None else np.hstack([struts.lower, struts.upper]))
+    if function == "forward_dynamics":
+        tau = nearest_torques(robot, c, cd, cdd).torques
+        tau = tau + 0.1 * np.abs(tau).max(axis=0) * np.cos(3 * w * t)  # else the answer were the motion itself
+        return Vectors(function, (c, cd, tau), forward_dynamics(robot, c, cd, tau))
     if function == "reduced_forces":
         state = robot.close(c, cd, cdd)
         forces = strut_model(robot, "U2")(state.q, state.v, state.a)

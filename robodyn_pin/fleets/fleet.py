@@ -13,7 +13,7 @@ from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.fold import Factor, triangle
 from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
@@ -200,9 +200,7 @@ def _existing(
     values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
     white = (vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))).T / unit
     R = np.column_stack([white @ base.matrix, white @ x])
-    padded = np.zeros((layout.size + 1, layout.size + 1))
-    padded[: len(R)] = R
-    factor = Factor(padded, rows, float(np.sum(R[:, -1] ** 2)))
+    factor = Factor(triangle(R), rows, float(np.sum(R[:, -1] ** 2)))
     found = fit_feasible([factor], np.ones(1), layout, bounds_of(run, robot), prior_of(run, robot))
     return found.values, float(found.eigenvalues.min(initial=np.inf))
 

@@ -86,12 +86,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if run.choose.prior_weight:
         best, choice = _choose_prior(best, progress)
         choices.append(choice)
-    run = best.settings.run
-    settled, unsettled = settled_loads(
-        best.settings.robot, lambda r: _feasible(fold_logs(r, run, logs, rates)), progress
-    )
-    if settled is not best.settings.robot:
-        best = replace(fold_logs(settled, run, logs, rates), widen=best.widen)
+    best, unsettled = with_settled_loads(best, logs, progress)
     noticed = (*left, *noticed, *shaped.noticed, *unsettled)
     settings = replace(
         best.settings,
@@ -102,6 +97,17 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         compared=compared,
     )
     return replace(best, settings=settings)
+
+
+def with_settled_loads(
+    fitted: Fitted, logs: Sequence[AnyLog], progress: Callable[[str], None]
+) -> tuple[Fitted, tuple[str, ...]]:
+    """The fit data with the loads that the bodies ask of friction that grows with them, and cautions."""
+    robot, run, rates = fitted.settings.robot, fitted.settings.run, np.ones(len(fitted.settings.robot.efforts))
+    settled, unsettled = settled_loads(robot, lambda r: _feasible(fold_logs(r, run, logs, rates)), progress)
+    if settled is robot:
+        return fitted, unsettled
+    return replace(fold_logs(settled, run, logs, rates), widen=fitted.widen), unsettled
 
 
 def _choose_rates(

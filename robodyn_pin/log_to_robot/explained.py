@@ -9,6 +9,8 @@ from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Pic
 from robodyn_pin.log_to_robot.usual_guesses import Guess
 from robodyn_pin.robot.robot import Robot
 
+NOTHING = 0.03  # share of what a body asks for, as the robot's files have it, below which it weighs a thousandth rather than a tenth
+
 
 def undone(samples: Picked, guess: Guess) -> Picked:
     if guess.delay is not None:
@@ -32,12 +34,29 @@ class Explained:
         self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
+        self.tau = samples.tau
         self.asis = self.tried(samples.tau)
 
     def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
         """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
         free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
         return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
+
+    def looks_weightless(self, body: int) -> bool:
+        """Whether a group of bodies asks, as the robot's files have it, for more than all torques, and next to none of that is there.
+
+        A body that is too heavy by a small factor is no such one, nor a light one whose absence makes good for errors of the others.
+        """
+        without = self.fits.values.copy()
+        without[10 * body : 10 * body + 10] = 0.0
+        size = np.sqrt(np.mean(self.fits.rows.measured(self.tau) ** 2, axis=0))
+        rest, whole = (
+            self.fits.own(self.tau, values) / np.where(size > 0, size, 1.0) for values in (without, self.fits.values)
+        )
+        asked = rest - whole  # by the body alone
+        if np.mean(asked**2, axis=0).max() < 1:
+            return False
+        return bool(abs(np.vdot(asked, rest) / np.vdot(asked, asked)) < NOTHING)
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Errors as `TriedErrors` holds them. With more motors than coordinates, what the motors give a coordinate may cancel:

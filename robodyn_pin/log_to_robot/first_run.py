@@ -48,6 +48,11 @@ def first_run(robot: Robot, robot_file: Path, log: Path, out: Path) -> FirstRun:
     data = read_as(keys, log, robot)
     found = [f"{data.size} samples at {data.rate:.4g} Hz, {data.t[-1] - data.t[0]:.4g} s", *why]
     assumed = [f"the {len(motors)} columns of a kind belong to the motors in their order"] if guessed.by_number else []
+    assumed += [
+        f"{ours} is {guessed.columns[ours]!r}; so could be {' and '.join(map(repr, others))}"
+        for ours, others in guessed.rivals.items()
+        if ours.startswith(("q_", "tau_"))
+    ]
     whole = {key: value for key, value in units.items() if value != getattr(Units(), key)}
     lines = [
         f"# From {log.name} to a robot: made by `robodyn init`; `robodyn identify {out.name}` runs it.",
@@ -58,6 +63,7 @@ def first_run(robot: Robot, robot_file: Path, log: Path, out: Path) -> FirstRun:
         *([f"columns: {_flow(columns)}"] if columns else []),
         *([f"units: {_flow(whole)}"] if whole else []),
         f"# choose: {{friction: {FRICTION}}}  # the friction of each axis, by cross-validation",
+        "# gravity: choose  # a base that leans, by cross-validation",
         f"output: {_flow(out.stem)}",
     ]
     return FirstRun("\n".join(lines) + "\n", tuple(found), tuple(assumed))

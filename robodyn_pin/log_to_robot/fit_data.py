@@ -68,6 +68,7 @@ class Settings:
     noticed: tuple[str, ...] = ()  # cautions
     compared: str = ""  # rates, by the torques that they predict
     lean: Lean | None = None  # of gravity, where it was fitted
+    gravity: str = ""  # why it leans, or does not; empty where nobody asks
     gains: tuple[DriveGain, ...] = ()  # of the drives, where they were fitted
     delays: tuple[Delay, ...] = ()  # of the fit logs' torques, where they were fitted
 

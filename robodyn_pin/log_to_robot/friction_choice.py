@@ -11,7 +11,7 @@ from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import pooled
-from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest, narrowed
+from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -150,7 +150,7 @@ def choose_friction(
                 continue  # nothing new: no stop of it slides
             if (found := error(models)) is None:
                 continue
-            bound = _bound(best, found)
+            bound = bound_of(best, found)
             tried.append(_tried(models, found, best, bound))
             if found.mean() < bound:
                 chosen[axis], best = models, found
@@ -170,7 +170,7 @@ def choose_friction(
     return _robot_with(robot, chosen), tuple(choices)
 
 
-def _bound(before: np.ndarray, found: np.ndarray) -> float:
+def bound_of(before: np.ndarray, found: np.ndarray) -> float:
     """Below which the mean of errors (parts,) must lie to be worth more than those before."""
     return float(min(before.mean() - _spread(before, found), WORTH * before.mean()))
 
@@ -223,13 +223,23 @@ def _errors(folded: FoldedFriction, robot: Robot) -> np.ndarray:
     bounds, prior = bounds_of(folded.run, robot), prior_of(folded.run, robot)
     found, scored = [], folded.scored
     for without, part in zip(folded.without, scored, strict=True):
-        groups = [narrowed(kept, factor) for factor in without]
+        groups = [factor.of(kept) for factor in without]
         sigma, whole = folded.weigh(groups, None, 1.0).sigma, np.zeros(part[0].R.shape[1] - 1)
-        whole[kept[:-1]] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
+        whole[kept] = fit_feasible(groups, sigma, named.layout, bounds, prior).values
         found.append([factor.residual(whole) for factor in part])
-    squares, norms = len(found) * np.array(found), np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
-    if folded.run.score.measure == "pooled":
-        return np.asarray(100 * np.sqrt(squares.sum(axis=1) / norms.sum()))
-    driven = norms > 0
-    shares = np.maximum(squares[:, driven] / norms[driven], NOTHING)
+    energy = np.array([[f.energy for f in part] for part in scored]).sum(axis=0)
+    return of_an_average_part(np.array(found), energy, folded.run.score.measure)
+
+
+def of_an_average_part(squares: np.ndarray, energy: np.ndarray, measure: str) -> np.ndarray:
+    """Errors [%] (parts,) of an average part's torques, as `_errors` counts them.
+
+    Args:
+        squares: (parts, d) of what is left. energy: (d,) squares of the torques of all parts.
+    """
+    squares = len(squares) * squares
+    if measure == "pooled":
+        return np.asarray(100 * np.sqrt(squares.sum(axis=1) / energy.sum()))
+    driven = energy > 0
+    shares = np.maximum(squares[:, driven] / energy[driven], NOTHING)
     return np.asarray(100 * np.exp(0.5 * np.log(shares).mean(axis=1)))

@@ -28,6 +28,30 @@ class Lean:
         return f"gravity leans by {angle:.3f} +- {reach:.2g} degrees (95 %, where it is known least) from the robot file's direction: [{direction}] m/s^2"
 
 
+@dataclass(frozen=True)
+class LeanChoice:
+    """A lean that was tried, and whether it is worth it."""
+
+    lean: Lean
+    level: float  # [%] error on parts of the fit data that the fit has not seen, gravity as the robot file says
+    leaning: float  # [%] the same with the lean, found without these parts
+    bound: float  # [%] below which it is taken
+    shown: bool  # whether its 95 % region leaves out that the base is level
+
+    @property
+    def taken(self) -> bool:
+        return self.shown and self.leaning < self.bound
+
+    def __str__(self) -> str:
+        lean = f"a lean of {np.rad2deg(self.lean.angle):.2f} degrees"
+        if not self.shown:
+            return f"gravity stays as the robot file says: {lean} is not told from none (95 %)"
+        errors = f"on parts of the fit data that it has not seen the error is {self.leaning:.3g} % with it and {self.level:.3g} % without"
+        if self.taken:
+            return f"gravity, chosen by cross-validation inside the fit data: {lean} is worth it: {errors}"
+        return f"gravity stays as the robot file says: {lean} is not worth it: {errors}; it would have to be below {self.bound:.3g} %"
+
+
 def leaning(robot: Robot, gravity: Sequence[float] | np.ndarray) -> Robot:
     """The robot with another gravity (3,) [m/s^2]."""
     model = robot.model.copy()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.identification.fold import Factor, triangle
+from robodyn_pin.identification.fold import Factor
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.robot import Robot
@@ -31,7 +31,7 @@ def likeliest(
     def unlikely(axis: str, option: Effort) -> float:
         used = [*plain, *(kept | {axis: option}).values()]
         part = replace(whole, efforts=tuple(e for e in whole.efforts if any(e is other for other in used)))
-        rows = [narrowed(columns_kept(whole, part), group) for group in groups]
+        rows = [group.of(columns_kept(whole, part)) for group in groups]
         x = weigh(rows, None, 1.0).full(rows[0].R.shape[1] - 1)
         return float(sum(row.rows * np.log(max(row.residual(x), LEAST)) for row in rows))
 
@@ -42,16 +42,11 @@ def likeliest(
 
 
 def columns_kept(whole: Robot, part: Robot) -> np.ndarray:
-    """Which columns of a robot's rows one with fewer efforts has, and the torques' behind them."""
+    """Which columns (k,) of a robot's rows one with fewer efforts has."""
     begin, ours = columns(whole).layout.first_scalar, {id(e) for e in part.efforts}
     kept = [*range(begin)]
     for effort in whole.efforts:
         if not effort.spec.known:
             kept += range(begin, begin + len(effort.labels)) if id(effort) in ours else []
             begin += len(effort.labels)
-    return np.array([*kept, begin])
-
-
-def narrowed(kept: np.ndarray, factor: Factor) -> Factor:
-    """The factor of some columns."""
-    return replace(factor, R=triangle(factor.R[:, kept]))
+    return np.array(kept)

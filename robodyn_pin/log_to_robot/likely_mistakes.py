@@ -8,7 +8,7 @@ torques at all are told before.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -104,7 +104,12 @@ def _best(
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
     few = samples.of(TRIED)
     start = closed_with(robot, few)
-    hopeful = [g for g in kept if start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g)]
+    hopeful = [
+        g
+        for g in kept
+        if (g.body is None or plain.looks_weightless(g.body))
+        and (start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g))
+    ]
     found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
@@ -112,6 +117,7 @@ def _best(
         _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
+        if guess.time == 1 or _only_there(robot, samples, plain, guess, judgement.of_files)
     )
 
 
@@ -121,6 +127,16 @@ def _hopeful(robot: Robot, few: Picked, asis: TriedErrors, guess: Guess) -> bool
     return closed is not None and (
         gain_of(asis.free, closed.asis.free) < 0 or gain_of(asis.own, closed.asis.own) < SURELY
     )
+
+
+def _only_there(robot: Robot, samples: Picked, plain: Explained, guess: Guess, of_files: bool) -> bool:
+    """Whether a clock that is off as much again is clearly worse. If not, less of the inertial forces suits the log, whatever the clock: noise
+    in the accelerations, or an effect that the model lacks."""
+    here, further = (_try(robot, samples, plain, g) for g in (guess, replace(guess, time=guess.time**2)))
+    if here is None or further is None:
+        return here is not None
+    before, there, beyond = (x.own if of_files else x.free for x in (plain.asis, here, further))
+    return gain_of(before, beyond) > gain_of(before, there) + AS_GOOD
 
 
 def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:

@@ -5,18 +5,20 @@ from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
+import numpy as np
+
 from robodyn_pin.dynamics.base_parameters import shown_base
-from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.errors import BadLog, ClosureFailed, SolverFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import choose, other_rates
+from robodyn_pin.log_to_robot.cross_validation import choose, other_rates, with_settled_loads
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, with_gains
-from robodyn_pin.log_to_robot.fit_data import Fitted
+from robodyn_pin.log_to_robot.fit_data import Fitted, fold_logs
 from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.found_logs import read_found
 from robodyn_pin.log_to_robot.friction_choice import worth_it
@@ -33,7 +35,7 @@ from robodyn_pin.log_to_robot.held_out import (
     within_torques,
 )
 from robodyn_pin.log_to_robot.lean import leaning
-from robodyn_pin.log_to_robot.leaning_gravity import fit_gravity
+from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.outliers import tempered
@@ -57,7 +59,6 @@ from robodyn_pin.robot.units import coordinate_units
 from robodyn_pin.telling import tell
 from robodyn_pin.workers import each
 
-TURNS = 3  # of settings chosen for a direction of gravity, and the direction for these settings
 BAD = 30.0  # [%] held-out error from which other rates are tried
 
 Progress = Callable[[str], None]
@@ -218,8 +219,8 @@ def estimate(
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     friction = worth_it(settings.friction)
     verdict = judge(
-        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction
-    )
+        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction, settings.gravity
+    )  # fmt: skip
     return Result(
         settings,
         records,
@@ -230,17 +231,45 @@ def estimate(
 
 
 def choose_all(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
-    """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts."""
-    fitted = choose(robot, run, logs, progress)
+    """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts.
+
+    Where the direction is to be fitted, it is found with the friction and the filters that the files name, the other settings are chosen with
+    it, and it is found again with these. Where it is to be chosen, it comes last, on top of all other settings, as a richer friction does.
+    """
     if not run.gravity:
-        return fitted
-    for _ in range(TURNS):
-        before, (lean, widen) = fitted.settings.run, fit_gravity(fitted, robot.file.gravity, logs, progress)
-        fitted = choose(leaning(robot, lean.gravity), run, logs, progress)
-        if fitted.settings.run == before:
-            break
-    shaped = fitted.widen
-    return replace(fitted, settings=replace(fitted.settings, lean=lean), widen=lambda estimate: widen(shaped(estimate)))
+        return choose(robot, run, logs, progress)
+    if run.gravity == "choose":
+        return _choose_gravity(choose(robot, run, logs, progress), robot, logs, progress)
+    named = run.choose.model_copy(update={"friction": [], "cutoff": [], "coulomb_width": [], "prior_weight": []})
+    first = choose(robot, run.model_copy(update={"choose": named}), logs, progress)
+    lean = LeaningGravity(first, robot.file.gravity, logs, progress).lean
+    fitted = choose(leaning(robot, lean.gravity), run, logs, progress)
+    return _with_gravity(fitted, LeaningGravity(fitted, robot.file.gravity, logs, progress), logs, progress)
+
+
+def _choose_gravity(fitted: Fitted, robot: Robot, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
+    """The fit data with gravity's direction as the robot file says or from the logs, whichever is worth it, and why."""
+    try:
+        gravity = LeaningGravity(fitted, robot.file.gravity, logs, progress)
+        progress("gravity: is the lean worth it")
+        choice = gravity.chosen()
+        why, taken = str(choice), choice.taken
+    except (BadLog, SolverFailed) as unseen:
+        why, taken = f"gravity stays as the robot file says: {unseen}", False
+    if taken:
+        fitted = _with_gravity(fitted, gravity, logs, progress)
+    return replace(fitted, settings=replace(fitted.settings, gravity=why))
+
+
+def _with_gravity(fitted: Fitted, gravity: LeaningGravity, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
+    """The fit data with the direction found; what else was chosen stays."""
+    settings, widen, shaped = fitted.settings, gravity.widen, fitted.widen
+    robot = leaning(settings.robot, gravity.lean.gravity)
+    turned = fold_logs(robot, settings.run, logs, np.ones(len(robot.efforts)))
+    turned, unsettled = with_settled_loads(turned, logs, progress)
+    noticed = (*settings.noticed, *unsettled)
+    settings = replace(settings, robot=turned.settings.robot, lean=gravity.lean, noticed=noticed)
+    return replace(turned, settings=settings, widen=lambda estimate: widen(shaped(estimate)))
 
 
 def _records(

@@ -144,7 +144,7 @@ class RunFile(LogKeys):
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
     # Of one sample, by coordinate [N m or N]; with more motors than coordinates by motor, unless it says `coordinates`.
     noise: PosesSpec | dict[str, Positive] | Literal["residuals", "limits", "coordinates"] = "residuals"
-    gravity: Literal["fit"] | None = None  # its direction from the logs; default: as the robot file says
+    gravity: Literal["fit", "choose"] | None = None  # its direction from the logs, always or if worth it
     gains: Literal["fit"] | None = (
         None  # of the drives, by the known payload; default: torques as logged, times `scale`
     )

@@ -49,6 +49,12 @@ class Verdict:
     scope: str = ""  # motions for which it holds
     cautions: tuple[str, ...] = ()  # given whether it is accepted or not
     friction: str = ""  # where richer friction is worth it, and where the log cannot tell; empty where none was chosen
+    gravity: str = ""  # whether a lean of the base is worth it; empty where none was chosen
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Sentences on what was chosen by cross-validation."""
+        return tuple(filter(None, (self.friction, self.gravity)))
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Coordinates:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "",
+    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "",
 ) -> Verdict:  # fmt: skip
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
@@ -71,7 +77,7 @@ def judge(
 
     Args:
         labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
-            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction: one on its choice.
+            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction, gravity: on their choice.
     """
     reasons = []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
@@ -110,7 +116,7 @@ def judge(
             "every body can exist: its pseudo-inertia is positive definite and its mass within its bounds; no friction is negative",
         ]
     cautions = (*minor, *noticed, *_cautions(wls, found, labels, coordinates.names, unknown))
-    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction)
+    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction, gravity)
 
 
 def unexplained(held_out: Accuracy, coordinates: Coordinates) -> tuple[list[str], list[str]]:

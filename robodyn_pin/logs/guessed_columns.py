@@ -18,7 +18,11 @@ KINDS = {
     "q_": ("q", "pos", "position", "positions", "angle", "theta", "joint", "axis", "enc", "encoder"),
 }
 OTHERS = ("current", "amps", "temp", "temperature", "voltage", "power", "error", "err", "status", "mode", "flag")
-ASKED_FOR = ("cmd", "command", "commanded", "target", "desired", "des", "ref", "reference", "setpoint", "goal", "d")
+ASKED_FOR = (
+    "cmd", "command", "commanded", "target", "desired", "des", "ref", "reference", "setpoint", "set", "setpos", "sp", "goal", "nominal",
+    "demand", "wanted", "planned", "soll", "d",
+)  # fmt: skip
+MEASURED = ("actual", "act", "measured", "meas", "feedback", "fbk", "fb", "present", "ist", "real")
 SUFFIXES = {
     "s": "s",
     "ms": "ms",
@@ -41,6 +45,7 @@ class Guessed:
 
     columns: dict[str, str]  # our name -> header
     by_number: bool  # motors were told by numbers in the headers, in their order
+    rivals: dict[str, tuple[str, ...]]  # our name -> further headers that would do as well
 
 
 def guess_columns(headers: Sequence[str], motors: Sequence[str], where: str) -> Guessed:
@@ -54,12 +59,15 @@ def guess_columns(headers: Sequence[str], motors: Sequence[str], where: str) -> 
     ]
     found: dict[str, str] = {"t": clocks[0]} if clocks else {}
     by_number = False
+    rivals: dict[str, tuple[str, ...]] = {}
     for prefix in KINDS:
         group = [h for h in headers if _kind(h) == prefix and h not in clocks]
         measured = [h for h in group if not set(_words(h)) & set(ASKED_FOR)] or group
+        measured.sort(key=lambda h: (not set(_words(h)) & set(MEASURED), len(h)))
         named = {m: [h for h in measured if _names(h, m)] for m in motors}
         if all(named.values()):
-            found |= {prefix + m: min(hs, key=len) for m, hs in named.items()}
+            found |= {prefix + m: hs[0] for m, hs in named.items()}
+            rivals |= {prefix + m: tuple(hs[1:]) for m, hs in named.items() if hs[1:]}
             continue
         numbered = _numbered(measured)
         if len(numbered) == len(motors):
@@ -72,7 +80,7 @@ def guess_columns(headers: Sequence[str], motors: Sequence[str], where: str) -> 
             f"{where}: no {' and no '.join(missing)} is found for each of the motors {', '.join(motors)} in its columns {', '.join(headers)}; "
             "name them under 'columns' of a run file, as in 'columns: {q_" + motors[0] + ": HEADER}'"
         )
-    return Guessed(found, by_number)
+    return Guessed(found, by_number, rivals)
 
 
 def _words(header: str) -> list[str]:
@@ -95,12 +103,12 @@ def _names(header: str, motor: str) -> bool:
 
 
 def _numbered(headers: Sequence[str]) -> list[str]:
-    """Headers that differ in their last number, in its order."""
+    """Headers that differ in their last number, in its order; of those with one number the first."""
     last = [(next((int(w) for w in reversed(_words(h)) if w.isdigit()), None), h) for h in headers]
     numbers: dict[int, str] = {}
     for number, header in last:
-        if number is not None and (number not in numbers or len(header) < len(numbers[number])):
-            numbers[number] = header
+        if number is not None:
+            numbers.setdefault(number, header)
     return [numbers[k] for k in sorted(numbers)]
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from robodyn_pin.calibration.calibration import Calibration
 from robodyn_pin.calibration.geometry_fit import Z95
 from robodyn_pin.calibration.pose_design import PoseDesign
+from robodyn_pin.calibration.targets import COLUMNS
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
 
 SIMULATED_POINTS = "SIMULATED points: this result says nothing about a real machine."
-MILLI = 1e3
+MILLI, SHOWN = 1e3, {"m": "mm", "rad": "mrad", "1": "‰"}
+WHOLE = {"": slice(None)}
+PARTS = {"pose": {"position": slice(3), "orientation": slice(3, 6)}}  # lengths and angles do not add up
 
 
 def write_calibration(found: Calibration, folder: Path) -> None:
@@ -42,10 +45,9 @@ def error_table(found: Calibration) -> list[dict[str, Any]]:
 def error_rows(found: Calibration) -> list[dict[str, str]]:
     """The errors in mm and mrad, those furthest from zero in their standard deviations first."""
     rows = sorted(error_table(found), key=lambda row: -abs(row["value"]) / row["standard_deviation"])
-    unit = {"m": "mm", "rad": "mrad", "1": "‰"}
     return [
-        {"error": row["error"], "value": f"{MILLI * row['value']:.3f} {unit[row['unit']]}",
-         "95 % interval": f"{MILLI * row['low']:.3f} to {MILLI * row['high']:.3f}", "tolerance": f"{MILLI * row['tolerance']:g}",
+        {"error": row["error"], "value": f"{MILLI * row['value']:.3f} {SHOWN[row['unit']]}",
+         "95 % interval": f"{MILLI * row['low']:.3f} to {MILLI * row['high']:.3f}", "tolerance": f"{MILLI * row['tolerance']:g} {SHOWN[row['unit']]}",
          "the poses show it": row["shown"]}
         for row in rows
     ]  # fmt: skip
@@ -55,20 +57,23 @@ def held_out_table(found: Calibration) -> list[dict[str, Any]]:
     """Errors of each target at the held-out poses [m or rad]: lengths of the vectors, rms and largest, drawn and calibrated."""
     rows = []
     for name, spec in found.robot.targets.items():
-        before, after = (np.linalg.norm(x[name], axis=1) for x in (found.before, found.after))
-        there = ~np.isnan(before)
-        if there.any():
+        for what, part in PARTS.get(spec.kind, WHOLE).items():
+            before, after = (np.linalg.norm(x[name][:, part], axis=1) for x in (found.before, found.after))
+            there, turns = ~np.isnan(before), what == "orientation"
+            if not there.any():
+                continue
             rms = [float(np.sqrt((x[there] ** 2).mean())) for x in (before, after)]
-            noise = spec.sigma * np.sqrt(found.after[name].shape[1])
+            sigma, numbers = spec.sigma_angle if turns else spec.sigma, found.after[name][:, part].shape[1]
             rows.append({
-                "target": name, "poses": int(there.sum()), "rms_before": rms[0], "rms_after": rms[1], "noise": float(noise),
+                "target": f"{name} {what}".strip(), "unit": "rad" if turns or spec.kind == "encoder" else "m", "poses": int(there.sum()),
+                "rms_before": rms[0], "rms_after": rms[1], "noise": float(sigma * np.sqrt(numbers)),
                 "largest_before": float(before[there].max()), "largest_after": float(after[there].max()),
             })  # fmt: skip
     return rows
 
 
 def held_out_rows(found: Calibration) -> list[dict[str, str]]:
-    """The same in mm (mrad of an encoder)."""
+    """The same in mm or mrad."""
     keys = {
         "drawn, rms": "rms_before",
         "largest": "largest_before",
@@ -77,18 +82,18 @@ def held_out_rows(found: Calibration) -> list[dict[str, str]]:
         "noise": "noise",
     }
     return [
-        {"target": row["target"], "poses": str(row["poses"])} | {key: f"{MILLI * row[of]:.3f}" for key, of in keys.items()}
+        {"target": f"{row['target']} [{SHOWN[row['unit']]}]", "poses": str(row["poses"])}
+        | {key: f"{MILLI * row[of]:.3f}" for key, of in keys.items()}
         for row in held_out_table(found)
-    ]  # fmt: skip
+    ]
 
 
 def held_out_columns(found: Calibration) -> dict[str, np.ndarray]:
-    """Errors at the held-out poses, predicted minus measured, as columns [m or rad]."""
+    """Errors at the held-out poses, predicted minus measured, as columns [m or rad] named as those of the measurements."""
     columns: dict[str, np.ndarray] = {"pose": np.array(found.held_out.rows)}
-    for name in found.robot.targets:
+    for name, spec in found.robot.targets.items():
         for what, of in (("before", found.before), ("after", found.after)):
-            parts = ("_x", "_y", "_z") if of[name].shape[1] == 3 else ("",)
-            columns |= {f"{name}{part}_{what}": of[name][:, k] for k, part in enumerate(parts)}
+            columns |= {f"{name}_{column}_{what}": of[name][:, k] for k, column in enumerate(COLUMNS[spec.kind])}
     return columns
 
 
@@ -138,15 +143,15 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         turn = base.rotation.T
         places = {name: x @ turn + base.translation for name, x in found.places.items()}
         before, after = (
-            {name: of[name] @ turn for name in places if of[name].shape[1] == 3} for of in (found.before, found.after)
+            {name: of[name][:, :3] @ turn for name in places if of[name].shape[1] >= 3}
+            for of in (found.before, found.after)
         )
         if before:
             figures.append(svg(deviations_figure(places, before, after), "held_out"))
             write_text(folder / "held_out.svg", svg_document(figures[0], SIMULATED_POINTS if found.simulated else ""))
     texts = [
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
-        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. All in mm "
-        "(encoders in mrad); arrows show predicted minus measured, each picture with its own scale."
+        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Arrows show predicted minus measured, each picture with its own scale."
     ]
     sections = [
         Section("Held-out poses", texts, held_out_rows(found), figures),

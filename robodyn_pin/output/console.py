@@ -106,8 +106,8 @@ def print_result(result: "Result", folder: Path) -> None:
         print_copies(result.copies)
     print(f"The verdict applies to {result.verdict.scope}")
     print(f"{'accepted' if result.verdict.accepted else 'NOT ACCEPTED'}: " + "; ".join(result.verdict.reasons))
-    if result.verdict.friction:
-        print(result.verdict.friction)
+    for sentence in result.verdict.chosen:
+        print(sentence)
     for caution in result.verdict.cautions:
         print(f"caution: {caution}")
     print(f"report: {folder / 'report.html'}")

@@ -135,6 +135,7 @@ def design_page(design: Design, figure: str) -> str:
     arrows = FORCE_ARROW * design.force / design.run.experiments.largest
     tails, title = poses.point[each] - arrows, f"{springs.robot.name}: orientations to measure in"
     with loaded_scene(springs.robot, poses.q, title, tails) as scene:
+        scene.marks = [(f"#{FORCE_COLOUR:06x}", "forces of the loads")]
         draw_arrows(scene, "forces", tails, arrows, np.full(len(each), FORCE_COLOUR), 0.012)
         tour = scene.html()
     undetermined = [f"{name} {reason}" for name, reason in design.undetermined.items()]

@@ -96,7 +96,8 @@ def summary_of(result: Result) -> dict[str, object]:
         "robot": result.name,
         "simulated": result.simulated,
         "verdict": {"accepted": verdict.accepted, "scope": verdict.scope}
-        | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions), "friction": verdict.friction},
+        | {"reasons": list(verdict.reasons), "cautions": list(verdict.cautions)}
+        | {"friction": verdict.friction, "gravity": verdict.gravity},
         "base": {
             "count": base.size,
             "inertial": inertial,

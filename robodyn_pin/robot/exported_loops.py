@@ -4,6 +4,7 @@ onshape-to-robot: frames `closing_NAME_1` and `closing_NAME_2`, the mate's axis 
 loop_closures.yaml in the package, hinges by point and axis in the base link as exported. ROS: <transmission>, <ros2_control>.
 """
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +134,6 @@ def driven_joints(urdf: str, joints: list[str]) -> Driven | None:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name, digits apart: motor_1L -> motor, l."""
-    spaced = "".join(c if c.isalpha() else " " for c in name.replace("_", " "))
+    """Return the words of a name, digits apart: motor_1L -> motor, l; KneeDrive -> knee, drive."""
+    spaced = "".join(c if c.isalpha() else " " for c in re.sub("([a-z])([A-Z])", r"\1 \2", name))
     return spaced.lower().split()

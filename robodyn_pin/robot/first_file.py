@@ -16,13 +16,15 @@ from robodyn_pin.robot.cut_joints import Ask, Cut, coincident
 from robodyn_pin.robot.cut_kinds import closures_of, regular
 from robodyn_pin.robot.exported_loops import Driven, closing_frames, driven_joints, hinges_beside
 from robodyn_pin.robot.first_text import Notes, counted_as, file_text, note_limits
+from robodyn_pin.robot.frames import name_frames
 from robodyn_pin.robot.mobility import rank
 from robodyn_pin.robot.reading import describe, is_gepetto
 from robodyn_pin.robot.robot import Robot, build, closure_of
 from robodyn_pin.robot.robot_file import MotorSpec, RobotFile
 from robodyn_pin.robot.sources import find
+from robodyn_pin.robot.urdf_constraints import constraints_of
 from robodyn_pin.robot.urdf_joints import coupled, split
-from robodyn_pin.robot.urdf_tree import parse_urdf
+from robodyn_pin.robot.urdf_tree import parse_urdf, read_xml
 
 
 @dataclass(frozen=True)
@@ -35,24 +37,26 @@ class First:
     notes: Notes
 
 
-def first_file(path: Path, out: Path, ask: Ask) -> First:
+def first_file(path: Path, out: Path, ask: Ask, text: str | None = None) -> First:
     """Return the robot file that a URDF, MJCF, SDF or Gepetto's YAML leads to, which loads as it stands.
 
     Args:
         out: where it will be written; its `urdf` counts from there.
         ask: the answer to a question that the files leave open: question, answers with the usual one first.
+        text: of a URDF that will be written to `path`.
 
     Raises:
         BadFile: no such robot, or one of our robot files already. Others as `load`.
     """
     if path.suffix in (".yaml", ".yml") and not is_gepetto(read_text(path)):
         raise BadFile(f"{path} is a robot file already; robodyn check {path} says what it holds")
-    file, urdf, tree = describe(find(path) if path.suffix else path)
+    file, urdf, tree = describe(find(path) if path.suffix else path, text)
     notes, where = Notes(), f"robot {out.stem!r}"
     plain, sayings = split(urdf, tree)
     model, _ = parse_urdf(plain, tree)
     joints = list(model.names)[1:]
-    native = bool(file.closures) or tree.suffix not in (".urdf",)
+    # What MJCF and SDF say of loops, they say plainly; a URDF is one whatever its suffix.
+    native = bool(file.closures) or read_xml(text or read_text(tree), tree).tag != "robot"
     changes: dict[str, Any] = {}
     driven = None if file.motors else driven_joints(urdf, joints)
     full, _ = coupled(file, sayings, joints)
@@ -62,7 +66,13 @@ def first_file(path: Path, out: Path, ask: Ask) -> First:
     others = [closure_of(spec) for spec in full.closures]
     if others:
         notes.found.append(f"{counted_as(len(others), 'closure')} in {tree.name}: {', '.join(c.name for c in others)}")
-    if not native:
+    said, frames = constraints_of(plain, tree)
+    if said:
+        name_frames(model, frames, where)
+        changes |= {"frames": file.frames | frames, "closures": [*file.closures, *said]}
+        others += [closure_of(spec) for spec in said]
+        notes.found += [f"<constraint> {spec.name}: a closure, {spec.kind}" for spec in said]
+    elif not native:
         cuts, driven = _cuts(model, urdf, tree, home, driven, ask, notes)
         free = model.nv - _rank(model, others, home)
         if cuts and driven and len(driven.joints) == free:

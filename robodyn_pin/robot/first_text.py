@@ -68,7 +68,9 @@ def file_text(path: Path, contents: dict[str, Any], spec: RobotFile, robot: Robo
         value = dumped[key]
         if key in notes.beside:
             lines.append(f"\n# {notes.beside[key]}")
-        if key in ("closures", "efforts"):
+        if key == "frames":
+            lines += [f"{key}:", *(f"  {name}: {_flow(entry)}" for name, entry in value.items())]
+        elif key in ("closures", "efforts"):
             lines += [f"{key}:", *(f"  - {_flow(entry)}" for entry in value)]
         else:
             lines.append(f"{key}: {_flow(value)}")

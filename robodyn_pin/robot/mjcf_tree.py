@@ -53,6 +53,7 @@ def _merged(path: Path) -> ET.Element:
         raise BadFile(
             f"{path}: expected MJCF, <mujoco>, or a URDF, <robot>; found <{root.tag}>{OTHERS.get(root.tag, '')}"
         )
+    within = {path.resolve()}  # each file is included once, as MuJoCo asks
     while (parent := root.find(".//include/..")) is not None:
         k, include = next((k, x) for k, x in enumerate(parent) if x.tag == "include")
         included = path.parent / include.get("file", "")
@@ -60,6 +61,9 @@ def _merged(path: Path) -> ET.Element:
             raise BadFile(
                 f"{path} includes {include.get('file', '')!r}, which is not there; take the <include> out, or bring that file"
             )
+        if included.resolve() in within:
+            raise BadFile(f"{path} includes {include.get('file', '')!r} twice, or in a circle; take one <include> out")
+        within.add(included.resolve())
         parent[k : k + 1] = list(read_xml(read_text(included), included))
     for section in list(root):
         first = root.find(section.tag)

@@ -19,24 +19,27 @@ CONTAINED = {
 }  # friction that is both
 
 
-def describe(path: Path) -> tuple[RobotFile, str, Path]:
+def describe(path: Path, text: str | None = None) -> tuple[RobotFile, str, Path]:
     """Return what a file says of a robot: robot file, text of the URDF, path for messages and meshes.
 
     A URDF, MJCF or SDF alone, one of our YAML files beside it, or Gepetto's YAML beside a URDF. What our YAML says
     counts more than what MJCF or SDF says; closures of both count, and efforts of these that the YAML does not name.
 
+    Args:
+        text: of a URDF that will be written to `path`.
+
     Raises:
         BadFile, UnknownName: the file does not exist or contradicts itself.
     """
     if path.suffix in (".yaml", ".yml"):
-        text = read_text(path)
-        if is_gepetto(text):
-            return from_gepetto(parse_yaml(text, GepettoFile, str(path)), path)
-        file = parse_yaml(text, RobotFile, str(path))
+        said = read_text(path)
+        if is_gepetto(said):
+            return from_gepetto(parse_yaml(said, GepettoFile, str(path)), path)
+        file = parse_yaml(said, RobotFile, str(path))
         tree = resolve(path.parent, file.urdf)
     else:
         file, tree = RobotFile(urdf=Path(path.name)), path
-    text = read_text(tree)
+    text = read_text(tree) if text is None else text
     kind = read_xml(text, tree).tag if tree.suffix != ".urdf" else "robot"
     if kind == "robot":
         return file, text, tree

@@ -21,12 +21,18 @@ def find(source: str | Path) -> Path:
     if path.is_dir():
         found = sorted(path.glob("*_identified.yaml"))
         if len(found) != 1:
-            raise BadFile(f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}")
+            raise BadFile(
+                f"{path}: a result folder holds one NAME_identified.yaml, found {len(found)}; give such a folder, or a robot's file"
+            )
         return found[0]
     if path.suffix in DESCRIPTIONS:
         return path
     if path.suffix in OTHER_FORMATS:
         raise BadFile(f"{path}: {OTHER_FORMATS[path.suffix]}")
+    if path.suffix.lower() in (*DESCRIPTIONS, *OTHER_FORMATS):
+        raise BadFile(
+            f"{path}: its ending is {path.suffix}, expected small letters; rename it to {path.stem}{path.suffix.lower()}"
+        )
     if path.is_file():
         raise BadFile(
             f"{path}: expected a robot, a file that ends in {', '.join(DESCRIPTIONS)}, found {path.suffix or 'no ending'}"

@@ -1,6 +1,5 @@
 """A URDF as a Pinocchio tree: read, checked for what Pinocchio loads silently into a wrong model."""
 
-import io
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -96,13 +95,7 @@ def read_xml(text: str, path: Path) -> ET.Element:
     """
     text = text.removeprefix("\ufeff")  # the byte order mark of some editors
     try:
-        depth = 0
-        for event, element in ET.iterparse(io.StringIO(text), ("start", "end")):
-            root = element  # which ends last
-            depth += 1 if event == "start" else -1
-            if depth > DEEPEST:
-                raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
-        return root
+        root = ET.fromstring(text)  # at once: in pieces, a long comment or text is parsed again with each
     except ET.ParseError as error:
         line = error.position[0]
         if "XML or text declaration not at start" in str(error):
@@ -122,6 +115,12 @@ def read_xml(text: str, path: Path) -> ET.Element:
             else "is it another kind of file?"
         )
         raise BadFile(f"{path} is not XML: {error}; {look}") from None
+    level = [root]
+    for _ in range(DEEPEST):
+        level = [child for element in level for child in element]
+        if not level:
+            return root
+    raise BadFile(f"{path} is nested more than {DEEPEST} levels deep; is it a robot?")
 
 
 def number(element: ET.Element, key: str, default: float, where: str, path: Path) -> float:
@@ -157,9 +156,10 @@ def _check_tree(root: ET.Element, path: Path) -> None:
             name = None if element is None else element.get("link")
             if name not in links:
                 nearest = get_close_matches(str(name), [str(link) for link in links], n=1)
-                hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+                hint = f"did you mean {nearest[0]!r}? Else" if nearest else "correct the name, or"
                 raise BadFile(
-                    f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist{hint}"
+                    f"{path}: joint {joint.get('name')!r} names a {end} link {name!r} that does not exist; {hint} add that link: where "
+                    "the file is a part of another one, take that"
                 )
         parents.setdefault(name, []).append(joint.get("name"))  # of the child, which stands last
     for link, above in parents.items():

@@ -21,6 +21,7 @@ from robodyn_pin.calibration.simulated_points import columns_of_observations, si
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
 from robodyn_pin.dynamics.loads import check_positions
 from robodyn_pin.errors import BadFile, BadLog, ClosureFailed, RobodynError, UnknownName
+from robodyn_pin.output.calibration import held_out_columns, held_out_table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN, FOLDER = EXAMPLES / "irb360_calibration.yaml", EXAMPLES / "irb360_calibration"
@@ -100,6 +101,31 @@ def test_the_written_robot_is_where_the_machine_is_and_knows_how_sure_that_is(tm
         for err, x, s in zip(fit.robot.errors, fit.fit.e, fit.fit.deviations, strict=True)
     ]
     assert 0.85 < np.mean(inside) <= 1  # of some 80 errors that depend on each other; the study has 20 seeds
+
+
+def test_lengths_and_angles_of_a_pose_are_told_apart(tmp_path):
+    robot, targets = rp.load("irb360"), {"tool": TargetSpec(kind="pose", frame="end_effector", sigma_angle=5e-4)}
+    machine = ErringRobot(
+        robot, possible_errors(robot, robot.motors.names, targets, ["offsets"], Tolerances()), targets
+    )
+    rng = np.random.default_rng(3)
+    seen = simulate_observations(machine, np.full(4, 2e-3), 0.1 + rng.uniform(-0.4, 0.4, (60, 4)), rng)
+    pl.DataFrame(columns_of_observations(machine, seen, COLUMNS)).write_csv(tmp_path / "points.csv")
+    run = CalibrationFile(robot="irb360", measurements=Path("points.csv"), targets=targets, calibrate=["offsets"])
+    fit = calibrate(run, tmp_path)
+    place, turn = held_out_table(fit)
+    assert (place["target"], place["unit"], turn["target"], turn["unit"]) == (
+        "tool position",
+        "m",
+        "tool orientation",
+        "rad",
+    )
+    assert place["rms_after"] == pytest.approx(np.sqrt(3) * NOISE, rel=0.4)  # of 15 poses, 45 numbers
+    assert turn["rms_after"] == pytest.approx(np.sqrt(3) * 5e-4, rel=0.4)
+    columns = held_out_columns(fit)
+    assert [name for name in columns if name.endswith("_after")] == [f"tool_{x}_after" for x in COLUMNS["pose"]]
+    squares = sum(columns[f"tool_{x}_after"] ** 2 for x in ("rx", "ry", "rz"))
+    assert turn["rms_after"] == pytest.approx(np.sqrt(squares.mean()), rel=1e-12)
 
 
 def test_outliers_are_counted_and_do_not_bend_the_geometry(desk):

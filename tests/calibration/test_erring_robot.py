@@ -180,7 +180,10 @@ def test_the_calibrated_files_hold_the_robot_with_its_errors(name):
 def arm(kinds: str, rng: np.random.Generator) -> Robot:
     """A serial arm of turning (R) and sliding (P) joints, placed at random."""
     links = "".join(f'<link name="l{k}"/>' for k in range(len(kinds) + 1))
-    text = lambda x: " ".join(map(repr, map(float, x)))  # noqa: E731
+
+    def text(x: np.ndarray) -> str:
+        return " ".join(map(repr, map(float, x)))
+
     joints = "".join(
         f'<joint name="j{k}" type="{"revolute" if kind == "R" else "prismatic"}"><parent link="l{k}"/><child link="l{k + 1}"/>'
         f'<origin xyz="{text(rng.uniform(-0.3, 0.3, 3))}" rpy="{text(rng.uniform(-1, 1, 3))}"/><axis xyz="0 0 1"/>'

@@ -44,7 +44,7 @@ BESIDE = (
 SETTINGS = {
     "preparation": ({"filter": {"order": 4, "cutoff": 20}}, {"differentiation": "auto"}, {"differentiation": "spline"},
                     {"differentiation": "spline", "cutoff": 10}, {"differentiation": "fourier", "period": 1}),
-    "gravity": ("fit",), "robust": ("huber", "student"), "essential": (1.5, 10.0), "gauss_markov": (True,),
+    "gravity": ("fit", "choose"), "robust": ("huber", "student"), "essential": (1.5, 10.0), "gauss_markov": (True,),
     "second_opinion": (True,), "intervals": (True,), "instruments": (False,), "clock": ("stamps", "found"),
     "noise": ("residuals", "limits", "coordinates"), "coulomb_width": (0.1,),
     "prior": ({"weight": 0.1, "distance": "relative"}, {"weight": 0.1, "distance": "entropic"}, {"friction": 0.1}),

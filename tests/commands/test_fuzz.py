@@ -8,7 +8,7 @@ TOGETHER = 20
 
 
 def test_no_mutated_input_breaks_a_command():
-    answers = campaign(cases=CASES, seconds=3600, seed=1, workers=1)
+    answers = campaign(cases=CASES, seconds=3600, seed=1, workers=2)  # among the last tests: a core is idle
     assert len(answers) == CASES
     assert {answer["code"] for answer in answers} >= {0, 1}  # some are refused, some are still good
     assert not [told(answer) for answer in answers if answer["wrong"]]

@@ -1,7 +1,9 @@
 """Derivatives through closed loops: against CasADi's of the symbolic twin, differences, and what they must be together."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import casadi
 import numpy as np
 import pytest
 from test_kinds import DIRECTIONS, mechanism
@@ -15,7 +17,9 @@ from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.regressor import columns, known_efforts
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.closed_twin import twin_of
-from robodyn_pin.exporting.functions import function_of
+from robodyn_pin.exporting.functions import function_of, motion_of_joints
+from robodyn_pin.exporting.symbolic_efforts import effort_terms
+from robodyn_pin.exporting.symbols import as_column, unknowns
 from robodyn_pin.robot.friction_models import EffortSpec, basis
 from robodyn_pin.robot.friction_slopes import motion_slopes
 from robodyn_pin.robot.robot import Robot, build
@@ -56,14 +60,40 @@ def states(robot: Robot, n: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndar
     return c, rng.normal(size=(n, d)), rng.normal(size=(n, d))
 
 
-def by_casadi(robot: Robot, function: str, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> list[np.ndarray]:
+def by_casadi(robot: Robot, name: str, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> list[np.ndarray]:
     """Derivatives (N, k, d) by c, c', c'' of the symbolic twin, which knows nothing of the package's derivatives."""
-    of, found = function_of(twin_of(robot), function), []
-    output = of.name_out(2)
-    slopes = of.factory("slopes", of.name_in(), [f"jac:{output}:{x}" for x in ("c", "cd", "cdd")])
-    for q, *motion in zip(robot.at_rest(c).q, c, cd, cdd, strict=True):
-        found.append([np.array(x) for x in slopes(q, *motion)])
+    function = function_of(twin_of(robot), name)
+    return slopes_by_casadi(function, ("c", "cd", "cdd"), robot.at_rest(c).q, c, cd, cdd)
+
+
+def slopes_by_casadi(function: casadi.Function, by: tuple[str, ...], *inputs: np.ndarray) -> list[np.ndarray]:
+    """Derivatives (N, k, size) of a function's third output by some inputs, at samples (N, size)."""
+    output, found = function.name_out(2), []
+    slopes = function.factory("slopes", function.name_in(), [f"jac:{output}:{x}" for x in by])
+    for sample in zip(*inputs, strict=True):
+        found.append([np.array(x) for x in slopes(*sample)])
     return [np.array(x) for x in zip(*found, strict=True)]
+
+
+def asked_by(robot: Robot, pi: np.ndarray) -> casadi.Function:
+    """W @ pi of the symbolic twin for any pi (p,): bodies and unknown efforts get these parameters, no regressor is formed."""
+    twin, begin = twin_of(robot), 10 * len(robot.body_groups)
+    (cd, rates), (cdd, accelerations) = (unknowns(x, len(robot.coordinates.S)) for x in ("cd", "cdd"))
+    bodies = np.zeros((len(robot.model.inertias), 10))
+    for joint, place in zip(*robot.body_columns, strict=True):
+        bodies[joint] = pi[place : place + 10]
+    efforts = []
+    for effort in robot.efforts:
+        if not effort.spec.known:
+            own = {"initial": None, "coefficients": pi[begin : begin + len(effort.labels)].tolist()}
+            efforts.append(replace(effort, spec=effort.spec.model_copy(update=own)))
+            begin += len(effort.labels)
+    v, a = motion_of_joints(twin, rates, accelerations)
+    tree = twin.tree_efforts(v, a, np.array(robot.model.gravity.linear), bodies)
+    tree = tree + effort_terms(replace(robot, efforts=tuple(efforts)), twin.pose.at, twin.pose.q, v, a)
+    outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(twin.pose.T.T @ tree)]
+    inputs = [twin.start[0], twin.c[0], cd, cdd]
+    return casadi.Function("asked", inputs, outputs, ["start", "c", "cd", "cdd"], ["q", "left", "E"], {"cse": True})
 
 
 def of(found: Derivatives) -> list[np.ndarray]:
@@ -121,6 +151,37 @@ def test_the_regressor_changes_with_the_motion(name, path):
     agree(of(found), differences(lambda *x: rp.regressor(robot, *x), motion), 1e-7)
     with pytest.raises(RobodynError, match="does not depend on the parameters"):
         _ = found.by_parameters
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400", "scara"])
+def test_the_regressor_changes_as_casadi_says(name, path):
+    """W @ pi for random pi of all sizes: a wrong column would show in it."""
+    robot = rp.load(name)
+    motion = states(robot, 2)
+    with forced(path):
+        found = rp.regressor_derivatives(robot, *motion)
+    largest = np.abs(found.value).max(axis=(0, 1))  # of columns, some of which are zero for every motion
+    for seed in (1, 2):
+        pi = np.random.default_rng(seed).normal(size=len(largest)) / np.where(largest > 1e-6, largest, 1.0)
+        function = asked_by(robot, pi)
+        there = np.array([function(*x)[2] for x in zip(robot.at_rest(motion[0]).q, *motion, strict=True)])[..., 0]
+        np.testing.assert_allclose(found.value @ pi, there, rtol=0, atol=1e-11 * np.abs(there).max())
+        slopes = slopes_by_casadi(function, ("c", "cd", "cdd"), robot.at_rest(motion[0]).q, *motion)
+        agree([np.einsum("njpk,p->njk", x, pi) for x in of(found)], slopes, 1e-9)
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_accelerations_change_as_casadi_says(name):
+    robot = rp.load(name)
+    c, cd, _ = states(robot)
+    tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
+    found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
+    function = function_of(twin_of(robot), "forward_dynamics")
+    expected = slopes_by_casadi(function, ("c", "cd", "tau"), robot.at_rest(c).q, c, cd, tau)
+    # The wrist of irb2400_printed weighs next to nothing, so that round-off grows by a condition number of 1e9.
+    relative = max(1e-9, 1e-17 * float(np.linalg.cond(rp.mass_matrix(robot, c)).max()))
+    agree([found.by_c, found.by_cd, found.by_tau], expected, relative)
 
 
 @pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])

@@ -24,6 +24,7 @@ from robodyn_pin.identification.excitation import (
     ExcitingSeries,
     Sampled,
     Search,
+    begun,
     largest_amplitude,
     log_information,
     maximise,
@@ -113,7 +114,7 @@ def test_the_search_gains_information_and_stays_inside_although_beyond_is_out_of
         X = scaled(X, largest_amplitude(lambda f, X=X: (basis @ scaled(X, f))[:2, :, 0] / [[1], [3]]))
         drawn.append((log_information(model.at(*(basis @ X)).rows), X))
     best, start = max(drawn, key=lambda pair: pair[0])
-    found = maximise(model, series, 0.9 * start, np.ones(1), 60, 60)
+    found = maximise(model, series, begun(0.9 * start), np.ones(1), 60, 60).X
     sampled = model.at(*(basis @ found))
     assert np.abs(sampled.loads).max() < 1.01
     assert log_information(sampled.rows) > best

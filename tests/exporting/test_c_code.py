@@ -13,10 +13,12 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
+from robodyn_pin.elastic.drives_file import read_drives
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch, UnknownName
 from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
 from robodyn_pin.families.reduced_arms import strut_model
+from robodyn_pin.robot.elastic_drives import with_springs
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
@@ -133,7 +135,7 @@ def test_compiled_functions_are_called_from_python(tmp_path, monkeypatch):
     np.testing.assert_allclose(fast.mass_matrix(c[-1]), rp.mass_matrix(robot, c[-1:])[0], atol=1e-11)
     with pytest.raises(ClosureFailed, match="out of reach"):
         fast.inverse_dynamics(c[-1] + 50, cd[0], cdd[0])
-    with pytest.raises(ShapeMismatch, match=r"inverse_dynamics takes c, cd, cdd, each \(3,\); found \(2,\)"):
+    with pytest.raises(ShapeMismatch, match=r"inverse_dynamics takes c \(3,\), cd \(3,\), cdd \(3,\); found \(2,\)"):
         fast.inverse_dynamics(c[0, :2])
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RobodynError, match="needs a C compiler"):
@@ -165,6 +167,31 @@ def test_single_precision_agrees_as_far_as_it_goes(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
+def test_single_precision_closes_loops_to_the_rounding_of_their_joints(tmp_path):
+    """Towards a pose where joints turn 14 times as fast as motors: rounding of what is open there would move joints by 3e-6 rad."""
+    robot = rp.load("h4")
+    code, home = Code(robot, tmp_path, ["gravity"], "float"), robot.coordinates.S @ robot.home
+    c = home + np.linspace(0, 1, 60)[:, None] * (np.array([0.032, -0.055, 0.133, 0.107]) - home)
+    found = []
+    for sample in c:
+        assert code("gravity", 4, sample)[0] == 0
+        found.append(list(code.state))
+    expected = robot.at_rest(c)
+    assert np.linalg.norm(expected.T[-1], 2) > 13
+    np.testing.assert_allclose(found, expected.q, rtol=0, atol=3e-7)
+
+
+def test_reduced_strut_forces_in_single_precision(tmp_path):
+    """Struts of a parallelogram are 45 mm apart: moments and forces together are a system of condition 47."""
+    robot = rp.load("delta3")
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["reduced_forces"], "float"), motion(robot, 200)
+    state = robot.close(c, cd, cdd)
+    forces = strut_model(robot, "U2")(state.q, state.v, state.a)
+    expected = np.hstack([forces.lower, forces.upper])
+    found = code.along("reduced_forces", expected.shape[1], c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
 def test_the_test_program_passes_under_the_sanitizers_and_nothing_is_allocated(tmp_path, robodyn):
     run = robodyn("export", "dualv", "--to", "c", "--out", tmp_path, "--json")
     assert run.returncode == 0, run.stderr
@@ -186,6 +213,50 @@ def test_the_header_says_whose_parameters_these_are(tmp_path):
     (said,) = re.findall("SHA-256 of the robot's numbers ([0-9a-f]{64});", (tmp_path / "irb2400.h").read_text())
     assert said == numbers_hash(heavier) != numbers_hash(robot)
     assert numbers_hash(robot) == numbers_hash(rp.load("irb2400"))
+
+
+def test_a_payload_and_gravity_that_leans_go_along(tmp_path):
+    robot = loaded(
+        rp.load("irb2400"),
+        LoadSpec.model_validate({"link": "link6", "mass": 4.0, "radius": 0.05, "at": [0.1, 0, 0.05]}),
+    )
+    plain, motion_ = rp.inverse_dynamics(robot, *motion(robot, 50)), motion(robot, 50)
+    robot.model.gravity.linear = np.array([1.0, -2.0, -9.5])
+    expected = rp.inverse_dynamics(robot, *motion_)
+    assert np.abs(expected - plain).max() > 1
+    found = Code(robot, tmp_path, ["inverse_dynamics"]).along("inverse_dynamics", 6, *motion_)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])
+def test_forward_dynamics_fall_as_the_package_says(name, tmp_path):
+    robot = rp.load(name)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["forward_dynamics"]), motion(robot, 200)
+    tau = 0.9 * rp.inverse_dynamics(robot, c, cd, cdd)
+    expected = rp.forward_dynamics(robot, c, cd, tau)
+    found = code.along("forward_dynamics", c.shape[1], c, cd, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+def test_springs_in_drives_fall_with_the_robot_and_have_no_inverse(tmp_path):
+    """A robot with drives that yield has rotors as coordinates and motors: it can be let go, and no motor torques make any motion of it."""
+    rigid = rp.load("irb6660")
+    robot = with_springs(rigid, read_drives(Path(__file__).parents[2] / "examples/irb6660_drives.yaml", rigid))
+    code, (c, cd, _) = Code(robot, tmp_path, ["forward_dynamics"]), motion(robot, 200)
+    tau = np.random.default_rng(0).normal(size=(200, 6)) * 1000
+    expected = rp.forward_dynamics(robot, c, cd, tau)
+    found = code.along("forward_dynamics", 12, c, cd, tau)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    with pytest.raises(RobodynError, match="has 6 motors for 12 degrees of freedom"):
+        rp.compiled(robot)
+
+
+@pytest.mark.parametrize("file", ["irb6660_drives", "delta3_adaptive_controller"])
+def test_what_is_no_part_of_a_robot_is_not_exported(file, tmp_path, robodyn):
+    run = robodyn("export", Path(__file__).parents[2] / f"examples/{file}.yaml", "--to", "c", "--out", tmp_path / "c")
+    assert run.returncode == 1
+    assert "unknown key" in run.stderr
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_name_cannot_end_a_comment(tmp_path):
@@ -224,6 +295,41 @@ def test_out_of_reach_is_flagged_and_the_state_stays(tmp_path):
     flag, tau, left = code("inverse_dynamics", motors, c[1], cd[1], cdd[1])  # and goes on
     assert (flag, left < 1e-10) == (0, True)
     np.testing.assert_allclose(tau, rp.inverse_dynamics(robot, c[1:], cd[1:], cdd[1:])[0], atol=1e-9)
+
+
+def test_a_trajectory_out_of_reach_and_back_is_flagged_without_a_number_that_is_none(tmp_path):
+    """At 1 kHz past stretched legs, which is singular: flags from there on, and torques of the package again on the way back.
+
+    By hand: two legs of 0.28 + 0.28 m reach 0.56 m from motors that are 0.41 cos(15.52 degrees) m left of the platform's home.
+    """
+    robot = rp.load("dualv")
+    code, t = Code(robot, tmp_path, ["inverse_dynamics"]), np.arange(2000) / 1000
+    c = np.stack([0.3 * (1 - np.cos(np.pi * t)), 0 * t, 0 * t], axis=1)  # to 0.6 m and back
+    cd = np.stack([0.3 * np.pi * np.sin(np.pi * t), 0 * t, 0 * t], axis=1)
+    flags, found = [], []
+    for sample in zip(c, cd, 0 * c, strict=True):
+        flag, tau, _ = code("inverse_dynamics", 4, *sample)
+        flags.append(flag), found.append(tau)
+    fine, torques = np.array(flags) == 0, np.array(found)
+    assert np.isfinite(torques).all()
+    assert not torques[~fine].any()
+    first = int(np.argmin(fine))
+    assert 0 < 0.56 - 0.41 * np.cos(np.radians(15.52)) - c[first, 0] < 0.005
+    assert not fine[first:1000].any()
+    ends = np.r_[0:300, 1700:2000]
+    assert fine[ends].all()
+    np.testing.assert_allclose(torques[ends], rp.inverse_dynamics(robot, c[ends], cd[ends], 0 * c[ends]), atol=1e-8)
+
+
+def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
+    robot = rp.load("slider_crank").with_coordinates(["slide"])
+    code, flags = Code(robot, tmp_path, ["inverse_dynamics"]), []
+    for c in 0.5 * np.arange(400) / -1000:  # at 1 kHz, away from one dead centre and past the other
+        flag, tau, _ = code("inverse_dynamics", 1, np.array([c]), np.array([-0.5]), np.zeros(1))
+        assert np.isfinite(tau).all()
+        flags.append(flag)
+    assert 0 in flags
+    assert all(flags[250:])  # more than twice the crank of 0.05 m away
 
 
 EFFORTS = {

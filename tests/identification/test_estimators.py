@@ -54,6 +54,17 @@ def test_folding_in_chunks_and_merging_give_the_normal_equations():
     assert factor.residual(x) == pytest.approx(np.sum((W @ x - y) ** 2), rel=1e-12)
 
 
+def test_a_factor_of_some_columns_has_their_normal_equations():
+    rng = np.random.default_rng(3)
+    rows, y = rng.normal(size=(40, 9)), rng.normal(size=40)
+    kept = np.array([0, 1, 4, 7])  # the first two lose no column before them
+    few = fold_rows(empty(9), rows, y).of(kept)
+    some = np.column_stack([rows[:, kept], y])
+    np.testing.assert_allclose(few.R.T @ few.R, some.T @ some, atol=1e-12)
+    assert not np.tril(few.R, -1).any()
+    assert few.rows == 40
+
+
 def test_base_set_finds_rank_and_regroups_exactly():
     rng = np.random.default_rng(4)
     W = rng.normal(size=(300, 9)) * 10.0 ** rng.uniform(-4, 2, 9)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import least_squares
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.identification.fold import Factor, empty, fold_rows
+from robodyn_pin.identification.fold import Factor, empty, fold_rows, triangle
 from robodyn_pin.identification.least_squares import known_noise, weighted_least_squares
 from robodyn_pin.identification.variable_projection import Slopes, fit_shapes, with_unknown_shapes
 
@@ -64,7 +64,7 @@ def test_shapes_and_deviations_are_those_of_a_general_nonlinear_fit():
     np.testing.assert_allclose(found.deviations, deviations[:2], rtol=1e-2)
     assert (np.abs(found.values - general.x[:2]) < 0.02 * deviations[:2]).all()
     assert (np.abs(found.values - TRUTH) < 3 * deviations[:2]).all()
-    alone = known_noise([Factor(np.delete(g.R, [4, 5], axis=1), g.rows) for g in found.rows], SIGMA)
+    alone = known_noise([Factor(triangle(np.delete(g.R, [4, 5], axis=1)), g.rows) for g in found.rows], SIGMA)
     assert alone.deviations[3] < 0.95 * deviations[5]  # as if the speed were known
     np.testing.assert_allclose(with_unknown_shapes(alone, found, SLOPES).deviations, deviations[2:], rtol=1e-2)
 

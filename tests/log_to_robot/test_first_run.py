@@ -70,6 +70,37 @@ def test_what_is_measured_counts_before_what_was_asked_for():
     assert only.columns["q_m1"] == "q_target_m1"
 
 
+LEG = (
+    "Timestamp [us]",
+    *(
+        f"{m} Drive {what}"
+        for m in ("Hip", "Knee")
+        for what in ("Set Position [deg]", "Actual Position [deg]", "Torque [Nmm]")
+    ),
+)
+
+
+def test_a_set_point_is_no_measured_position():
+    """Drives write `set` and `actual` (German ones `Soll` and `Ist`) beside each other; the shorter header is the wrong one."""
+    found = guess_columns(LEG, ["HipDrive", "KneeDrive"], "log")
+    assert found.columns["q_HipDrive"] == "Hip Drive Actual Position [deg]"
+    assert found.columns["q_KneeDrive"] == "Knee Drive Actual Position [deg]"
+    assert not found.rivals
+    german = ["t", "Pos_Soll_1", "Pos_Ist_1", "Pos_Soll_2", "Pos_Ist_2", "tau_1", "tau_2"]
+    assert guess_columns(german, ["m1", "m2"], "log").columns["q_m2"] == "Pos_Ist_2"
+
+
+def test_two_columns_for_one_quantity_are_said(tmp_path):
+    log = tmp_path / "log.csv"
+    columns = {f"{p}_phi{k + 1}": x[:, k] for p, x in (("q", Q), ("tau", TAU)) for k in range(3)}
+    pl.DataFrame({"t": T, "filtered_q_phi2": Q[:, 1]} | columns).write_csv(log)
+    made = first_run(rp.load("delta3"), Path("delta3"), log, tmp_path / "run.yaml")
+    assert made.assumed == ("q_phi2 is 'q_phi2'; so could be 'filtered_q_phi2'",)
+    actual = guess_columns(["t", "q_m1", "actual_q_m1", "tau_m1"], ["m1"], "log")
+    assert actual.columns["q_m1"] == "actual_q_m1"
+    assert actual.rivals == {"q_m1": ("q_m1",)}
+
+
 def test_motors_are_not_taken_for_others_whose_names_begin_alike():
     headers = ["t", *(f"{kind}_j{k}" for kind in ("q", "tau") for k in (1, 11))]
     found = guess_columns(headers, ["j1", "j11"], "log").columns
@@ -109,6 +140,14 @@ def test_units_by_names_and_by_numbers():
 def test_the_command_writes_both_files_and_what_it_wrote_runs(robodyn, tmp_path):
     urdf = tmp_path / "delta.urdf"
     urdf.write_text(catalogue()["delta3"].with_suffix(".urdf").read_text())
+    (tmp_path / "other.csv").write_text("time,temperature\n0,20\n1,21\n")
+    done = robodyn("init", urdf, "--log", tmp_path / "other.csv", "--yes")
+    assert done.returncode == 1
+    assert done.stderr.endswith("; nothing was written, without --log delta.yaml is\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "delta.urdf",
+        "other.csv",
+    ]  # the next try is not blocked
     log = written(tmp_path / "log.csv", "ABB")
     done = robodyn("init", urdf, "--log", log, "--yes")
     assert done.returncode == 0, done.stderr

@@ -9,11 +9,14 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.dynamics.regressor import regressor
 from robodyn_pin.errors import BadLog
+from robodyn_pin.identification.validation import pooled
+from robodyn_pin.log_to_robot.fit_data import all_rows
 from robodyn_pin.log_to_robot.held_out import Selected, split_last
 from robodyn_pin.log_to_robot.lean import leaning, leant
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.turned_rows import turned_rows
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.robot.robot import Robot, build
@@ -118,3 +121,49 @@ def test_without_gravity_there_is_no_direction():
     robot = leaning(arm("0 0 1", "0 1 0", "0 1 0"), (0, 0, 0))
     with pytest.raises(BadLog, match="that is zero"):
         identified(robot, log_of(robot, 0), gravity="fit")
+
+
+def test_choose_takes_a_lean_and_says_why(tmp_path):
+    robot = arm("0 0 1", "0 1 0", "0 1 0")
+    gravity = leant(DOWN, np.array([np.deg2rad(3), 0.0]))
+    found = identified(robot, log_of(leaning(robot, gravity), 0), gravity="choose")
+    assert found.settings.lean.gravity == pytest.approx(gravity, abs=9.81 * np.deg2rad(0.1))
+    assert "a lean of " in found.verdict.gravity
+    assert "is worth it" in found.verdict.gravity
+    found.write(tmp_path / "result")
+    taken = rp.load(tmp_path / "result")
+    c = np.array([[0.3, 0.2, -0.4]])
+    still = rp.inverse_dynamics(taken, c, 0 * c, 0 * c)[0]
+    np.testing.assert_allclose(still, rp.gravity(taken, c)[0], rtol=1e-9)
+    assert abs(still[0]) > 1e-2  # a vertical axis carries weight on a base that leans only
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_choose_leaves_a_level_base(seed):
+    robot = arm("0 0 1", "0 1 0", "0 1 0")
+    found = identified(robot, log_of(robot, seed), gravity="choose")
+    assert found.settings.lean is None
+    assert found.robot.file.gravity == robot.file.gravity
+    assert found.verdict.gravity.startswith("gravity stays as the robot file says")
+
+
+def test_choose_leaves_gravity_where_the_log_cannot_show_it():
+    robot = arm("0 0 1")
+    found = identified(robot, log_of(robot, 0), gravity="choose")
+    assert found.settings.lean is None
+    assert "do not show where gravity points" in found.verdict.gravity
+
+
+def test_turned_rows_are_those_of_the_robot_with_that_gravity():
+    """Oracle: the rows of a robot that is told the other gravity, by their normal equations."""
+    robot, log = arm("0 0 1", "0 1 0", "0 1 0"), log_of(arm("0 0 1", "0 1 0", "0 1 0"), 0)
+    run = RunFile.model_validate(
+        {"robot": "arm", "fit": [{"file": "log"}], "rows": {"filter": {"order": 4, "cutoff": 5}}}
+    )
+    gravity = np.array([2.0, -1.0, -9.0])
+    wide = turned_rows(robot, run, [log])
+    found = wide.at(pooled(wide.fitted), gravity)
+    for factor, other in zip(found, all_rows(leaning(robot, gravity), run, [log]), strict=True):
+        np.testing.assert_allclose(factor.R.T @ factor.R, other.R.T @ other.R, atol=1e-9 * np.abs(other.R).max() ** 2)
+        assert factor.rows == other.rows
+        assert factor.energy == pytest.approx(other.energy)

@@ -89,6 +89,50 @@ def test_a_motor_more_than_needed_makes_no_other_look_scaled(coordinates):
     assert likely_mistakes(robot.with_coordinates(coordinates), [log], run, suspicious=True) == ()
 
 
+LEVERS = """<robot name="levers"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.4 0 0.02"/><mass value="{arm}"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.2"/></inertial></link>
+<link name="lever"><inertial><origin xyz="0.01 0 0.01"/><mass value="{lever}"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="9" effort="500"/></joint>
+<joint name="j2" type="revolute"><origin xyz="-0.5 0 0"/><parent link="arm"/><child link="lever"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" velocity="9" effort="500"/></joint>
+</robot>"""
+
+
+def told_of_levers(
+    folder: Path, real: dict[str, float], files: dict[str, float], noise: tuple[float, ...] = (0.02, 0.02)
+) -> list[str]:
+    """What is told of the log of one robot, with the files of another one whose bodies have other masses."""
+    robots = []
+    for name, masses in (("real", real), ("files", files)):
+        (folder / f"{name}.urdf").write_text(LEVERS.format(**masses))
+        efforts = "[{of: j1, model: viscous, initial: 0.3}, {of: j2, model: viscous, initial: 0.2}]"
+        (folder / f"{name}.yaml").write_text(f"urdf: {name}.urdf\nmotors: [j1, j2]\nefforts: {efforts}\n")
+        robots.append(load(folder / f"{name}.yaml"))
+    rng = np.random.default_rng(2)
+    terms = {part: {m: (0.2 * rng.normal(size=5)).tolist() for m in ("j1", "j2")} for part in ("sin", "cos")}
+    motion = FourierMotion(rate=200, duration=20, period=10, centre={"j1": 0.2, "j2": 0.1}, **terms)
+    log = simulate(robots[0], motion, Noise(np.zeros(2), 17), ignore_limits=True)
+    rms = np.sqrt(np.mean(log.efforts**2, axis=0))
+    noisy = log.efforts + np.array(noise) * rms * rng.normal(size=log.q.shape)
+    return told(robots[1], uniform(replace(log, tau=noisy)))
+
+
+def test_a_body_in_grams_is_named(tmp_path):
+    found = told_of_levers(tmp_path, {"arm": 3, "lever": 0.5}, {"arm": 3, "lever": 500})
+    assert found == ["the body 'lever' of the robot file, 500 kg, looks 1000 times too heavy (grams?)"]
+
+
+@pytest.mark.parametrize("arm", [3.6, 3.8])
+def test_a_lever_that_hides_how_heavy_another_body_is_is_not_called_too_heavy(tmp_path, arm):
+    """The lever holds the arm's weight in part; without it the files fit better, as the arm is heavier than they say."""
+    assert told_of_levers(tmp_path, {"arm": arm, "lever": 0.5}, {"arm": 3, "lever": 0.5}, noise=(0.02, 4.0)) == []
+
+
+@pytest.mark.parametrize("times", [4, 20])
+def test_a_body_too_heavy_by_another_factor_is_not_called_one_in_grams(tmp_path, times):
+    found = told_of_levers(tmp_path, {"arm": 3, "lever": 0.5}, {"arm": 3, "lever": 0.5 * times})
+    assert not any("grams" in said for said in found)
+
+
 @pytest.mark.parametrize("name", ["mtm", "panda", "tx40"])
 def test_measured_logs_get_none_told(measured_logs, name):
     path = ROOT / f"tests/runs/{name}.yaml"

@@ -1,16 +1,19 @@
 """The first robot file of files that people have, without a word typed: torques against MuJoCo."""
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
-from mechanisms import MECHANISMS, Joint, in_mujoco, sdf, urdf, worst_torque_error
+from mechanisms import MECHANISMS, Joint, in_mujoco, random_frame, sdf, urdf, worst_torque_error
+from mechanisms import text as numbers
 
 from robodyn_pin.dynamics.equations import inverse_dynamics
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, RobodynError, UnknownName
 from robodyn_pin.robot.first_file import first_file
 from robodyn_pin.robot.robot import Robot, load
 
@@ -55,6 +58,53 @@ def test_closing_frames_of_onshape_become_closures(tmp_path: Path):
     assert worst_torque_error(robot, m) < 1e-8
 
 
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_proposed_constraints_become_closures(tmp_path: Path, name: str):
+    """Frames of both sides turned anyhow; where the cut joint is, nothing is drawn."""
+    m, rng = MECHANISMS[name], np.random.default_rng(6)
+    at = {"world": np.zeros(3)} | {joint.child: joint.point for joint in m.tree}
+    text = ""
+    for j in m.cut:
+        text += f'<constraint name="{j.name}" type="{"spherical" if j.kind == "ball" else j.kind}">'
+        for side, link in (("parent", j.parent), ("child", j.child)):
+            R = random_frame(rng).rotation
+            place = f'xyz="{numbers(j.point - at[link])}" rpy="{numbers(pin.rpy.matrixToRpy(R))}"'
+            text += f'<{side} link="{link}"/><{side}_origin {place}/><{side}_axis xyz="{numbers(R.T @ j.axis)}"/>'
+        text += "</constraint>"
+    path = tmp_path / "r.urdf"
+    path.write_text(urdf(m, None).replace("</robot>", text + "</robot>"))
+    robot = made(path, silent)
+    assert [c.name for c in robot.loops.closures] == [j.name for j in m.cut]
+    assert robot.motors.names == tuple(m.motors)
+    assert worst_torque_error(robot, m) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("constraint", "error", "words"),
+    [
+        ('<constraint name="tip" type="spherical"><parent link="bc"/></constraint>', BadFile, "'tip' has no <child link"),
+        ('<constraint name="tip" type="sferical"/>', UnknownName, "did you mean 'spherical'"),
+        (
+            '<constraint name="tip" type="ball"><parent link="bc"/><child link="cdd"/></constraint>', UnknownName,
+            "did you mean 'cd'",
+        ),
+        (
+            '<constraint name="tip" type="ball"><parent link="bc"/><parent_origin xyz="0 a 0"/><child link="cd"/></constraint>',
+            BadFile, "xyz is '0 a 0', expected three numbers",
+        ),
+        (
+            '<constraint name="tip" type="revolute"><parent link="bc"/><parent_axis xyz="0 0 0"/><child link="cd"/></constraint>',
+            BadFile, "<parent_axis> is zero",
+        ),
+    ],
+)  # fmt: skip
+def test_constraints_that_say_too_little_are_named(tmp_path: Path, constraint: str, error: type, words: str):
+    path = tmp_path / "r.urdf"
+    path.write_text(urdf(MECHANISMS["five_bar"], None).replace("</robot>", constraint + "</robot>"))
+    with pytest.raises(error, match=re.escape(words)):
+        made(path)
+
+
 def test_a_closing_frame_without_its_partner_is_named(tmp_path: Path):
     (tmp_path / "r.urdf").write_text(urdf(MECHANISMS["five_bar"], ("closing_{}_1", "other_{}_2")))
     with pytest.raises(BadFile, match="'closing_tip_2' is missing"):
@@ -90,6 +140,15 @@ def test_which_joints_have_motors_is_asked_where_nothing_says_it(tmp_path: Path)
     assert made(tmp_path / "r.urdf", answer).motors.names == ("p1", "p2")
     assert len(asked_for) == 1
     assert "have motors" in asked_for[0]
+
+
+def test_joints_called_drives_in_camel_case_have_motors(tmp_path: Path):
+    m = MECHANISMS["five_bar"]
+    text = urdf(m, driven=False)
+    for name, called in (("m1", "HipDrive"), ("m2", "KneeDrive")):
+        text = text.replace(f'<joint name="{name}" type', f'<joint name="{called}" type')
+    (tmp_path / "r.urdf").write_text(text)
+    assert made(tmp_path / "r.urdf", silent).motors.names == ("HipDrive", "KneeDrive")
 
 
 def test_two_candidates_for_one_closure_are_asked_or_named(tmp_path: Path):
@@ -209,6 +268,43 @@ def test_what_is_no_robot_is_refused(tmp_path: Path, name: str, text: str, words
         made(tmp_path / name)
 
 
+@pytest.mark.parametrize("files", [{"a.xml": "a.xml"}, {"a.xml": "b.xml", "b.xml": "a.xml"}])
+def test_includes_in_a_circle_are_named(tmp_path: Path, files: dict[str, str]):
+    for name, included in files.items():
+        (tmp_path / name).write_text(f'<mujoco><include file="{included}"/><worldbody/></mujoco>')
+    with pytest.raises(BadFile, match=r"a\.xml includes 'a\.xml' twice, or in a circle"):
+        made(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("windows.urdf", lambda text: b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()),
+        ("plain.xml", str.encode),
+        ("no suffix", str.encode),
+        ("long.urdf", lambda text: text.replace("</robot>", f"<!--{'x' * 20_000_000}--></robot>").encode()),
+    ],
+)
+def test_a_urdf_is_one_whatever_its_name_and_line_ends(tmp_path: Path, name: str, write):
+    """In a folder with a blank; the loop that was cut is found in each."""
+    folder = tmp_path / "my robots"
+    folder.mkdir()
+    (folder / name).write_bytes(write(urdf(MECHANISMS["five_bar"])))
+    robot = made(folder / name, silent)
+    assert robot.loops.size == 2
+    assert worst_torque_error(robot, MECHANISMS["five_bar"]) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 99, bytes(range(128, 256)), "Ü".encode("latin-1"), "<robot/>".encode("utf-16")]
+)
+@pytest.mark.parametrize("suffix", [".urdf", ".xml", ".sdf"])
+def test_files_that_are_no_text_are_refused_in_a_sentence(tmp_path: Path, content: bytes, suffix: str):
+    (tmp_path / f"r{suffix}").write_bytes(content)
+    with pytest.raises(BadFile, match=r"is it another kind of file|is not UTF-8; save it as a text in UTF-8"):
+        made(tmp_path / f"r{suffix}")
+
+
 def test_closures_that_leave_too_few_freedoms_are_refused_with_numbers(tmp_path: Path):
     m = MECHANISMS["five_bar"]
     every = urdf(m, driven=False)
@@ -227,6 +323,18 @@ def test_files_that_are_no_robot_to_begin_with_say_what_they_are(robodyn, tmp_pa
         assert done.returncode == 1
         assert said in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "ours.yaml"]
+    (tmp_path / "R.URDF").write_text("<robot/>")
+    (tmp_path / "folder.urdf").mkdir()
+    (tmp_path / "link.urdf").symlink_to("gone.urdf")
+    for name, said in (
+        ("R.URDF", "rename it to R.urdf"),
+        ("folder.urdf", "is a folder, expected a robot's file: URDF"),
+        (".", "is a folder, expected a robot's file: URDF"),
+        ("link.urdf", "it is a link to 'gone.urdf', which is not there"),
+    ):
+        done = robodyn("init", tmp_path / name, "--yes")
+        assert done.returncode == 1
+        assert said in done.stderr
 
 
 XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="long" value="0.6"/>
@@ -249,6 +357,20 @@ def test_xacro_is_expanded_where_it_is_installed(tmp_path: Path, robodyn):
     assert done.returncode == 1
     assert "xacro does not understand it: name 'short' is not defined" in done.stderr
     assert not (tmp_path / "bad.urdf").exists()
+
+
+def test_a_recipe_for_no_robot_leaves_nothing_and_may_be_mended(tmp_path: Path, robodyn):
+    pytest.importorskip("xacro", reason="macros need xacro, the extra 'xacro'")
+    path = tmp_path / "arm.xacro"
+    path.write_text(XACRO.replace('<mass value="2"/>', ""))
+    done = robodyn("init", path, "--yes")
+    assert done.returncode == 1
+    assert "arm.xacro, as xacro expands it: " in done.stderr
+    assert "'upper' has an <inertial> with no <mass>" in done.stderr
+    assert list(tmp_path.iterdir()) == [path]
+    path.write_text(XACRO)
+    assert robodyn("init", path, "--yes").returncode == 0
+    assert {p.name for p in tmp_path.iterdir()} == {"arm.xacro", "arm.urdf", "arm.yaml"}
 
 
 def test_packages_of_xacro_are_found_around_the_file(tmp_path: Path, robodyn, monkeypatch):

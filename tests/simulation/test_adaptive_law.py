@@ -1,7 +1,6 @@
 """The adaptive law: a load that nobody tells of comes on, the error falls back; what cannot learn is refused. Simulated."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from robodyn_pin.commands.cli import main
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import read_yaml
 from robodyn_pin.motions.fourier import FourierMotion
@@ -37,6 +35,12 @@ def run(law: str) -> tuple[Tracking, object]:
         robot, robot, WORK, ControllerFile.model_validate(GAINS | {"law": law} | more), settings
     )
     return track_motion(robot, controller), controller.learner
+
+
+def delta_under_control(robodyn_here, folder):
+    """The command on motion.yaml and controller.yaml of a folder; the log goes there."""
+    files = ("--motion", folder / "motion.yaml", "--controller", folder / "controller.yaml")
+    return robodyn_here("simulate", "delta3", *files, "--out", folder / "log.csv")
 
 
 def largest(found: Tracking, begin: float, end: float) -> float:
@@ -82,21 +86,17 @@ def test_a_load_that_comes_on_brings_its_energy_and_the_balance_stays_closed():
         ("law: passivity\ndisturbance: {payload: {link: nowhere, mass: 0.5, time: 0.1}}\n", "no link or frame 'nowhere'"),
     ],
 )  # fmt: skip
-def test_what_cannot_learn_is_told_in_one_sentence(monkeypatch, capsys, tmp_path, controller, said):
+def test_what_cannot_learn_is_told_in_one_sentence(robodyn_here, tmp_path, controller, said):
     (tmp_path / "track.yaml").write_text("noise: 0.05\n")
     (tmp_path / "silent.yaml").write_text("forgetting: 0.99\n")
     (tmp_path / "controller.yaml").write_text("rate: 500\nbandwidth: 8\ndamping: 1\n" + controller)
     (tmp_path / "motion.yaml").write_text(
         "rate: 500\nduration: 0.2\nperiod: 1\ncentre: {phi1: 0.3, phi2: 0.3, phi3: 0.3}\n"
     )
-    words = ["simulate", "delta3", "--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml"]
-    monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    told = capsys.readouterr().err
-    assert ended.value.code == 1
-    assert said in told
-    assert len(told.strip().splitlines()) == 1
+    done = delta_under_control(robodyn_here, tmp_path)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.glob("log*"))
 
 
@@ -112,7 +112,7 @@ def test_a_robot_whose_friction_the_estimator_cannot_follow_is_refused():
         prepare(bearing, bearing, still, ControllerFile.model_validate(given), TrackFile(noise=0.1))
 
 
-def test_the_command_tells_of_the_load(monkeypatch, capsys, tmp_path):
+def test_the_command_tells_of_the_load(robodyn_here, tmp_path):
     (tmp_path / "track.yaml").write_text((EXAMPLES / "delta3_track.yaml").read_text())
     (tmp_path / "controller.yaml").write_text(
         "law: adaptive\nrate: 500\nbandwidth: 8\ndamping: 1\nestimator: {settings: track.yaml}\n"
@@ -121,12 +121,9 @@ def test_the_command_tells_of_the_load(monkeypatch, capsys, tmp_path):
     (tmp_path / "motion.yaml").write_text(
         "rate: 500\nduration: 1.6\nperiod: 0.8\ncoordinates: [x, y, z]\ncentre: {x: 0, y: 0, z: -0.0954}\nsin: {z: [0.04]}\n"
     )
-    words = ["simulate", "delta3", "--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml"]
-    monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    assert "the estimator found a load of 0.5" in capsys.readouterr().out
+    done = delta_under_control(robodyn_here, tmp_path)
+    assert done.returncode == 0
+    assert "the estimator found a load of 0.5" in done.stdout
     summary = json.loads((tmp_path / "log_tracking.json").read_text())
     (found,) = summary["estimator"]["loads"]
     assert found["mass [kg]"] == pytest.approx(0.5, rel=0.05)

@@ -1,13 +1,11 @@
 """Augmented PD and passivity-based control: skew matrix, closed forms of one joint, a function that falls; simulated."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from robodyn_pin.commands.cli import main
 from robodyn_pin.dynamics.equations import mass_matrix
 from robodyn_pin.errors import BadFile
 from robodyn_pin.motions.fourier import FourierMotion
@@ -190,24 +188,14 @@ def test_eigenvalues_of_the_loop_know_the_model_inside_the_law(smooth):
         ("law: passivity\nrate: 1000\nbandwidth: 50\ndamping: 1\ndelay: 30\ntorque_limits: false\n", "stable at 1000 Hz up to a delay of"),
     ],
 )  # fmt: skip
-def test_a_law_that_cannot_be_is_refused_in_one_sentence(monkeypatch, capsys, desk, tmp_path, controller, said):
+def test_a_law_that_cannot_be_is_refused_in_one_sentence(robodyn_here, desk, tmp_path, controller, said):
     (tmp_path / "controller.yaml").write_text(controller)
     (tmp_path / "motion.yaml").write_text("rate: 500\nduration: 1\nperiod: 1\ncentre: {j: 0.2}\nsin: {j: [0.3]}\n")
-    words = [
-        "simulate",
-        desk / "pendulum.yaml",
-        "--motion",
-        tmp_path / "motion.yaml",
-        "--controller",
-        tmp_path / "controller.yaml",
-    ]
-    monkeypatch.setattr(sys, "argv", ["robodyn", *map(str, [*words, "--out", tmp_path / "log.csv"])])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    told = capsys.readouterr().err
-    assert ended.value.code == 1
-    assert said in told
-    assert len(told.strip().splitlines()) == 1
+    files = ("--motion", tmp_path / "motion.yaml", "--controller", tmp_path / "controller.yaml")
+    done = robodyn_here("simulate", desk / "pendulum.yaml", *files, "--out", tmp_path / "log.csv")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "log.csv").exists()
 
 

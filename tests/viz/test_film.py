@@ -260,7 +260,7 @@ def test_legend_says_limit_and_unit_and_the_slider_moves_the_robot(look, film, t
     assert "Limit ±30 N" in page.inner_text("#film")
     assert "tension" in page.inner_text("#film")
     page.evaluate(
-        "() => { const s = document.querySelector('#film-time input'); s.value = 12; s.dispatchEvent(new Event('input')); }"
+        "() => { const s = document.querySelector('#player input'); s.value = 12; s.dispatchEvent(new Event('input')); }"
     )
     wait_until(page, lambda: abs(page.evaluate("() => viewer.animator.actions[0].time") - 12) < 0.02)
     assert not page.evaluate("() => viewer.animator.playing")
