@@ -5,7 +5,8 @@ The slopes come from one linear system. With phi(q, e) = 0 and S q + offset = c,
     [J_q; S] dq/de = [-J_e; dc/de]
 
 (implicit function theorem); what is measured follows joints and errors. An encoder's offset and a gear's error change c, a rod's
-length changes phi itself; all others move a frame against the one before it, which is what a joint does.
+length changes phi itself; all others move a frame against the one before it, which is what a joint does. Where drives yield, c are the
+coordinates at which springs and loads are in balance (yielding_drives.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ import pinocchio as pin
 
 from robodyn_pin.calibration.geometry_errors import GeometryError
 from robodyn_pin.calibration.targets import TargetSpec
+from robodyn_pin.calibration.yielding_drives import LOAD, Settled, YieldingDrives, compliances, settled
 from robodyn_pin.closures.closing import LONGEST_STEP, close
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.loops import Loops
@@ -48,6 +50,7 @@ class ErringRobot:
     Args:
         robot: its coordinates are the axes whose positions are known.
         base: the robot's base in the axes of the measurements.
+        drives: its springs; default: it is rigid.
 
     Raises:
         UnknownName: no frame or joint that a target names.
@@ -59,11 +62,14 @@ class ErringRobot:
         errors: Sequence[GeometryError],
         targets: Mapping[str, TargetSpec],
         base: pin.SE3 | None = None,
+        drives: YieldingDrives | None = None,
     ):
         self.robot, self.errors, self.targets = robot, tuple(errors), dict(targets)
         self.base = pin.SE3.Identity() if base is None else base
+        self.drives = drives
         self.model = pin.Model()
-        self._columns = np.full(len(self.errors), -1)  # of the errors that are joints, in the velocity of the tree
+        self.model.gravity = robot.model.gravity
+        self.columns = np.full(len(self.errors), -1)  # of the errors that are joints, in the velocity of the tree
         root = self._chain(0, self.base, ("base",))
         joints = {0: root[0]}
         for j in range(1, robot.model.njoints):
@@ -71,10 +77,11 @@ class ErringRobot:
             placement = root[1] * robot.model.jointPlacements[j] if parent == 0 else robot.model.jointPlacements[j]
             carrier, placement = self._chain(joints[parent], placement, ("joint", name))
             joints[j] = self.model.addJoint(carrier, robot.model.joints[j], placement, name)
+            self.model.appendBodyToJoint(joints[j], robot.model.inertias[j], pin.SE3.Identity())
         self.tree = np.array([self.model.joints[joints[j]].idx_v for j in range(1, robot.model.njoints)])
         self._joints, self._root = joints, root[1]
         closures = [self._closure(c) if isinstance(c, Closure) else c for c in robot.loops.closures]
-        self._frames = {name: self._target(name, spec) for name, spec in targets.items() if spec.frame is not None}
+        self.frames = {name: self._target(name, spec) for name, spec in targets.items() if spec.frame is not None}
         self._read = {
             name: joint_index(robot.model, str(s.joint)) for name, s in targets.items() if s.kind == "encoder"
         }
@@ -83,11 +90,15 @@ class ErringRobot:
 
     def with_base(self, base: pin.SE3) -> "ErringRobot":
         """The same robot standing elsewhere."""
-        return ErringRobot(self.robot, self.errors, self.targets, base)
+        return ErringRobot(self.robot, self.errors, self.targets, base, self.drives)
+
+    def rigid(self) -> "ErringRobot":
+        """The same robot with drives that do not yield."""
+        return ErringRobot(self.robot, self.errors, self.targets, self.base)
 
     def with_errors(self, errors: Sequence[GeometryError]) -> "ErringRobot":
         """The same robot with other errors."""
-        return ErringRobot(self.robot, errors, self.targets, self.base)
+        return ErringRobot(self.robot, errors, self.targets, self.base, self.drives)
 
     def base_with(self, e: np.ndarray) -> pin.SE3:
         """The robot's base in the axes of the measurements with errors e (errors,)."""
@@ -116,7 +127,7 @@ class ErringRobot:
             if error.place == place and error.moves_a_frame:
                 kind = pin.JointModelRevoluteUnaligned if error.turns else pin.JointModelPrismaticUnaligned
                 carrier = self.model.addJoint(carrier, kind(error.direction), placement, f"error {k}")
-                self._columns[k] = self.model.joints[carrier].idx_v
+                self.columns[k] = self.model.joints[carrier].idx_v
                 placement = pin.SE3.Identity()
         return carrier, placement
 
@@ -163,38 +174,37 @@ class ErringRobot:
         r = self.robot
         return close(r.loops, r.coordinates.S, r.coordinates.offset, c, r.home, label)
 
-    def _whole(self, e: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def whole(self, e: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Positions of the tree with errors (N, nv)."""
         whole = np.zeros((len(q), self.model.nv))
         whole[:, self.tree] = q
-        moved = self._columns >= 0
-        whole[:, self._columns[moved]] = e[moved]
+        moved = self.columns >= 0
+        whole[:, self.columns[moved]] = e[moved]
         return whole
 
     def closed(
-        self, e: np.ndarray, c: np.ndarray, start: np.ndarray, label: Callable[[int], str] = lambda i: f"pose {i + 1}"
+        self, e: np.ndarray, x: np.ndarray, start: np.ndarray, label: Callable[[int], str] = lambda i: f"pose {i + 1}"
     ) -> np.ndarray:
-        """Joint positions (N, joints) with errors e (k,) at read coordinates c (N, d), by Newton from `start`.
+        """Joint positions (N, joints) with errors e (k,) at true coordinates x (N, d), by Newton from `start`.
 
         Raises:
             ClosureFailed: the loops do not close with these errors; names the pose.
         """
         S, offset = self.robot.coordinates.S, self.robot.coordinates.offset
-        true, _ = self.coordinates(e, c)
         if not self.loops.size:
-            return np.linalg.solve(S, (true - offset).T).T
+            return np.linalg.solve(S, (x - offset).T).T
         q, shift = start.copy(), self._row_shifts @ e
         for _ in range(STEPS):
-            at = self.loops.at(self._whole(e, q))
+            at = self.loops.at(self.whole(e, q))
             missing = at.residual() + shift
-            away = true - offset - q @ S.T
+            away = x - offset - q @ S.T
             J = at.jacobian()[:, :, self.tree]
             step = solve_block(self.robot.loops, J, S, -missing[..., None], away[..., None])[..., 0]
             longest = np.abs(step).max(axis=1, keepdims=True)
             q += step * np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
             if longest.max() <= SHORT:
                 break
-        gap = np.abs(self.loops.at(self._whole(e, q)).residual() + shift)
+        gap = np.abs(self.loops.at(self.whole(e, q)).residual() + shift)
         gap[~np.isfinite(gap)] = np.inf
         if gap.max() > CLOSED:
             i, row = divmod(int(gap.argmax()), gap.shape[1])
@@ -206,37 +216,90 @@ class ErringRobot:
             )  # fmt: skip
         return q
 
-    def joint_slopes(self, e: np.ndarray, c: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """dq/de (N, joints, errors) at closed positions q (N, joints)."""
-        _, rates = self.coordinates(e, c)
+    def joint_slopes(self, e: np.ndarray, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """dq/de (N, joints, errors) at closed positions q (N, joints), true coordinates following the errors as `rates` (N, d, errors)."""
         if not self.loops.size:
             return np.asarray(np.linalg.inv(self.robot.coordinates.S) @ rates)
-        J = self.loops.at(self._whole(e, q)).jacobian()
+        J = self.loops.at(self.whole(e, q)).jacobian()
         right = np.broadcast_to(-self._row_shifts, (len(q), *self._row_shifts.shape)).copy()
-        moved = self._columns >= 0
-        right[:, :, moved] -= J[:, :, self._columns[moved]]
+        moved = self.columns >= 0
+        right[:, :, moved] -= J[:, :, self.columns[moved]]
         return solve_block(self.robot.loops, J[:, :, self.tree], self.robot.coordinates.S, right, rates)
+
+    def tangents(self, e: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """How the joints follow the coordinates (N, joints, d) at closed positions q (N, joints)."""
+        S = self.robot.coordinates.S
+        rates = np.broadcast_to(np.eye(len(S)), (len(q), len(S), len(S)))
+        if not self.loops.size:
+            return np.asarray(np.linalg.inv(S) @ rates)
+        J = self.loops.at(self.whole(e, q)).jacobian()[:, :, self.tree]
+        return solve_block(self.robot.loops, J, S, None, rates)
 
     def contradictions(self, e: np.ndarray, c: np.ndarray, q: np.ndarray) -> np.ndarray:
         """By how much a unit of each error would open loops that hold more than they need (errors,); zero in all others."""
         if not self.loops.size:
             return np.zeros(len(self.errors))
-        slopes = self.joint_slopes(e, c, q)
-        J = self.loops.at(self._whole(e, q)).jacobian()
-        moved = self._columns >= 0
+        slopes = self.joint_slopes(e, q, self.coordinates(e, c)[1])
+        J = self.loops.at(self.whole(e, q)).jacobian()
+        moved = self.columns >= 0
         left = J[:, :, self.tree] @ slopes + self._row_shifts
-        left[:, :, moved] += J[:, :, self._columns[moved]]
+        left[:, :, moved] += J[:, :, self.columns[moved]]
         return np.asarray(np.abs(left).max(axis=(0, 1)))
 
-    def predict(self, e: np.ndarray, c: np.ndarray, start: np.ndarray, slopes: bool = True) -> Predicted:
-        """What is measured at coordinates c (N, d) with errors e (k,); `start` (N, joints) is near the closed positions.
+    @cached_property
+    def _unloaded(self) -> tuple["ErringRobot", np.ndarray]:
+        """The robot that drives carry, its base at zero, with the errors that turn a load's lever arm; which of all they are."""
+        bent = np.array([error.place[0] in ("joint", "end", "length") for error in self.errors], bool)
+        own, drives = [error for error in self.errors if error.place[0] in ("joint", "end", "length")], self.drives
+        assert drives is not None
+        target = TargetSpec(kind="pose", frame=drives.frame, at=drives.at)
+        return ErringRobot(self.robot, own, {LOAD: target}), np.flatnonzero(bent)
+
+    def settled(
+        self, e: np.ndarray, c: np.ndarray, start: np.ndarray, wrench: np.ndarray | None = None, slopes: bool = True
+    ) -> tuple[Settled, np.ndarray]:
+        """Where drives that yield come to rest, and how their coordinates follow the errors (N, d, errors); arguments as `predict`.
+
+        Without `slopes` these are zeros.
 
         Raises:
-            ClosureFailed: as `closed`.
+            ClosureFailed, RobodynError: as `yielding_drives.settled`.
         """
-        q = self.closed(e, c, start)
-        X = self.joint_slopes(e, c, q) if slopes else np.zeros((len(q), len(self.tree), len(self.errors)))
-        places, twists = self._placed(self._whole(e, q), X)
+        assert self.drives is not None
+        inner, bent = self._unloaded
+        true, rates = self.coordinates(e, c)
+        load = np.zeros((len(c), 6)) if wrench is None else wrench
+        compliance = compliances(self.drives, self.robot.coordinates.names, [x.place for x in self.errors], e)
+        found = settled(inner, self.drives, e[bent], true, compliance, load, start, slopes)
+        if not slopes:
+            return found, np.zeros_like(rates)
+        rates[:, :, bent] += compliance[:, None] * found.pushed.by_e
+        for k, error in enumerate(self.errors):
+            if error.place[0] == "drive":
+                axis = self.robot.coordinates.names.index(error.place[1])
+                rates[:, axis, k] -= compliance[axis] * found.pushed.tau[:, axis]
+        held = np.eye(c.shape[1]) - compliance[:, None] * found.pushed.by_x
+        return found, np.linalg.solve(held, rates)
+
+    def predict(
+        self, e: np.ndarray, c: np.ndarray, start: np.ndarray, slopes: bool = True, wrench: np.ndarray | None = None
+    ) -> Predicted:
+        """What is measured at coordinates c (N, d) with errors e (k,); `start` (N, joints) is near the closed positions.
+
+        Args:
+            wrench: force and moment (N, 6) on a robot with drives that yield [N, N m], axes of its base; default: none.
+
+        Raises:
+            ClosureFailed: as `closed`. RobodynError: the drives do not hold the load.
+        """
+        if self.drives is None:
+            x, rates = self.coordinates(e, c)
+        else:
+            rest, rates = self.settled(e, c, start, wrench, slopes)
+            x, start = rest.x, rest.q
+        q = self.closed(e, x, start)
+        X = self.joint_slopes(e, q, rates) if slopes else np.zeros((len(q), len(self.tree), len(self.errors)))
+        places, twists = self._placed(self.whole(e, q), X)
         values, found = {}, {}
         for name, spec in self.targets.items():
             if spec.kind == "encoder":
@@ -253,17 +316,17 @@ class ErringRobot:
     def _placed(self, whole: np.ndarray, X: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Place (N, 4, 4) of each target, and its velocity along and angular velocity about the axes of the measurements (N, 6, errors)."""
         model, data, axes = self.model, self._data, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        places = {name: np.empty((len(whole), 4, 4)) for name in self._frames}
-        J = {name: np.empty((len(whole), 6, model.nv)) for name in self._frames}
+        places = {name: np.empty((len(whole), 4, 4)) for name in self.frames}
+        J = {name: np.empty((len(whole), 6, model.nv)) for name in self.frames}
         for i, sample in enumerate(whole):
             pin.computeJointJacobians(model, data, sample)
-            for name, number in self._frames.items():
+            for name, number in self.frames.items():
                 places[name][i] = pin.updateFramePlacement(model, data, number).homogeneous
                 J[name][i] = pin.getFrameJacobian(model, data, number, axes).reshape(6, -1)
-        moved, twists = self._columns >= 0, {}
-        for name in self._frames:
+        moved, twists = self.columns >= 0, {}
+        for name in self.frames:
             twists[name] = J[name][:, :, self.tree] @ X
-            twists[name][:, :, moved] += J[name][:, :, self._columns[moved]]
+            twists[name][:, :, moved] += J[name][:, :, self.columns[moved]]
         return places, twists
 
     def _seen(

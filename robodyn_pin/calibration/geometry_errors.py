@@ -17,8 +17,10 @@ from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Positive, Strict
 from robodyn_pin.robot.robot import Robot
 
-Group = Literal["offsets", "gears", "joints", "closures", "lengths", "base", "tool"]
-GROUPS: tuple[Group, ...] = ("offsets", "gears", "joints", "closures", "lengths", "base", "tool")
+Group = Literal["offsets", "gears", "joints", "closures", "lengths", "base", "tool", "stiffness"]
+GROUPS: tuple[Group, ...] = (
+    "offsets", "gears", "joints", "closures", "lengths", "base", "tool", "stiffness",
+)  # fmt: skip
 AXES = np.eye(3)
 MILLI = 1e-3
 
@@ -33,6 +35,7 @@ class Tolerances(Strict):
         10.0  # [mm and mrad] of the robot in the axes of the measuring device, after both were laid over each other
     )
     tool: Positive = 5.0  # [mm and mrad] of what is measured: reflectors, ball bars, touched planes, further encoders
+    stiffness: Positive = 30.0  # [%] of a drive's spring, up or down
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +47,12 @@ class GeometryError:
     place: tuple[str, ...]  # what it belongs to: ("joint", NAME), ("end", CLOSURE, "a" or "b"), ("target", NAME), ...
     turns: bool  # in radians; else in metres, or a ratio (gears)
     direction: np.ndarray  # (3,) along or about which, in the axes of its place; zeros where it has none
-    tolerance: float  # [rad, m or 1] standard deviation of its prior
+    tolerance: float  # [rad, m or 1] standard deviation of its prior; of a stiffness of its logarithm
 
     @property
     def unit(self) -> str:
         """Unit of its value."""
-        return "1" if self.group == "gears" else "rad" if self.turns else "m"
+        return "1" if self.group in ("gears", "stiffness") else "rad" if self.turns else "m"
 
     @property
     def moves_a_frame(self) -> bool:
@@ -63,13 +66,25 @@ def possible_errors(
     targets: dict[str, TargetSpec],
     wanted: Sequence[str],
     tolerances: Tolerances,
+    springs: bool = False,
 ) -> tuple[GeometryError, ...]:
-    """The errors that `wanted` names, by group or one by one.
+    """The errors that `wanted` names, by group or one by one; those of stiffness are there with `springs` in the drives.
 
     Raises:
         UnknownName: no such group or error.
     """
     every = _every_error(robot, coordinates, targets, tolerances)
+    if springs:
+        size = float(np.log1p(tolerances.stiffness / 100))
+        every += [
+            GeometryError(f"{name} stiffness", "stiffness", ("drive", name), False, np.zeros(3), size)
+            for name in coordinates
+        ]
+    elif "stiffness" in wanted:
+        raise BadFile(
+            f"'calibrate' names stiffness, and the run file says nothing of springs; add 'drives: {{stiffness: {{{coordinates[0]}: ...}}}}' "
+            "[N m/rad] with a value of each drive, and 'load'"
+        )
     names = {error.name for error in every}
     for name in wanted:
         if name not in GROUPS and name not in names:
