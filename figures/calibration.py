@@ -14,6 +14,7 @@ from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.erring_robot import ErringRobot
 from robodyn_pin.calibration.geometry_errors import Tolerances, possible_errors
 from robodyn_pin.calibration.geometry_fit import Z95
+from robodyn_pin.calibration.measured_loads import DriveSpringsSpec, MeasuredLoadSpec, yielding_drives
 from robodyn_pin.calibration.pose_design import PosesFile, design_poses
 from robodyn_pin.calibration.simulated_points import columns_of_observations, simulate_observations
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
@@ -34,6 +35,9 @@ ROBOTS = {
     "hexapod": ("platform", 0.06),
     "fivebar": ("rod_1_end", 0.4),
 }
+LOADED = DriveSpringsSpec(stiffness={"m1": 2.0e6, "m2": 3.0e6, "m3": 2.5e6, "m4": 0.8e6, "m5": 0.6e6, "m6": 0.4e6})
+SPINDLE = MeasuredLoadSpec(frame="flange", at=(0.20, 0.0, 0.30))
+HEAVIEST = 500.0  # [N]
 SIGMA = 2e-5  # [m]
 
 
@@ -52,6 +56,30 @@ def campaign(name: str, seed: int, poses: int, path: Path) -> tuple[CalibrationF
     note = f"SIMULATED points of {name} with errors of its geometry, seed {seed}; SI units"
     write_table(path, columns_of_observations(machine, simulate_observations(machine, e, c, rng), COLUMNS), note)
     run = CalibrationFile(robot=name, measurements=Path(path.name), targets=targets)
+    return run, {error.name: float(value) for error, value in zip(errors, e, strict=True)}
+
+
+def loaded_campaign(seed: int, poses: int, path: Path) -> tuple[CalibrationFile, dict[str, float]]:
+    """As `campaign`, of an IRB 6660 whose drives yield, half of the poses under forces of 500 N on the spindle in random directions."""
+    robot = load("irb6660")
+    robot = robot.with_coordinates(robot.motors.names)
+    targets = {f"r{k + 1}": TargetSpec(frame="flange", at=at, sigma=SIGMA) for k, at in enumerate(REFLECTORS)}
+    errors = possible_errors(robot, robot.coordinates.names, targets, [*OWN, "stiffness"], Tolerances(), springs=True)
+    rng = np.random.default_rng(seed)
+    machine = ErringRobot(robot, errors, targets, TRACKER, yielding_drives(LOADED, SPINDLE, robot))
+    centre = robot.coordinates.S @ robot.home + robot.coordinates.offset
+    c = centre + rng.uniform(-0.4, 0.4, (poses, len(centre)))
+    wrench = np.zeros((poses, 6))
+    direction = rng.normal(size=(poses, 3))
+    wrench[::2, :3] = (HEAVIEST * direction / np.linalg.norm(direction, axis=1, keepdims=True))[::2]
+    e = rng.normal(size=len(errors)) * [error.tolerance for error in errors]
+    note = f"SIMULATED points of irb6660 with errors of its geometry and of its drives' springs, every other pose under 500 N, seed {seed}; SI units"
+    seen = simulate_observations(machine, e, c, rng, wrench)
+    write_table(path, columns_of_observations(machine, seen, COLUMNS), note)
+    run = CalibrationFile(
+        robot="irb6660", measurements=Path(path.name), targets=targets, drives=LOADED, load=SPINDLE,
+        calibrate=[*OWN, "base", "tool", "stiffness"],
+    )  # fmt: skip
     return run, {error.name: float(value) for error, value in zip(errors, e, strict=True)}
 
 

@@ -65,7 +65,7 @@ def check_same(robot: ErringRobot, e: np.ndarray, built: Robot, c: np.ndarray, s
     own = np.array(
         [0.0 if error.group in ("base", "tool") else value for error, value in zip(robot.errors, e, strict=True)]
     )
-    at_zero = robot.with_base(pin.SE3.Identity())
+    at_zero = robot.rigid().with_base(pin.SE3.Identity())
     plain = built.with_coordinates(robot.robot.coordinates.names)
     written = ErringRobot(plain, (), robot.targets)
     fitted = at_zero.predict(own, c, start, slopes=False)

@@ -1,6 +1,6 @@
 """A calibration from its run file to a verdict: read, lay over, fit, look at poses that were held out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.erring_robot import ErringRobot, Predicted
 from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors
 from robodyn_pin.calibration.geometry_fit import OUTLIER, GeometryFit, deviations_of, fit_geometry, residuals
+from robodyn_pin.calibration.measured_loads import check_scale, read_loads, yielding_drives
 from robodyn_pin.calibration.points_file import Observations, laid_over, read_observations
 from robodyn_pin.calibration.shown_errors import ShownErrors, shown
 from robodyn_pin.errors import BadFile, BadLog
@@ -90,23 +91,30 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     path = resolve(folder, run.measurements)
     seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle)
     held = _held_out(run, seen)
-    errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances)
+    springs = run.drives is not None
+    errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances, springs)
     bare = ErringRobot(robot, (), run.targets)
     tell(f"closing the loops at {len(seen.c)} poses")
     q = bare.nominal(seen.c, seen.label)
+    drives = None
+    if run.drives is not None and run.load is not None:
+        drives = yielding_drives(run.drives, run.load, robot)
+        newton = 1e3 if run.units.force == "kN" else 1.0
+        seen = replace(seen, wrench=read_loads(path, run.load, robot, q, newton))
     free = any(error.group == "base" for error in errors)
     base = laid_over(seen, run.targets, bare.predict(np.zeros(0), seen.c, q, slopes=False).values, free)
-    whole = ErringRobot(robot, errors, run.targets, base)
+    whole = ErringRobot(robot, errors, run.targets, base, drives)
     fitted, start = seen[~held], q[~held]
     sought, left_out, slopes = _sought(whole, fitted, start, run)
     tell(f"fitting {len(sought.errors)} errors to {len(slopes)} numbers")
     around = [error.group in ("base", "tool") for error in sought.errors]
-    placed = fit_geometry(sought, fitted, start, free=around)
+    placed = fit_geometry(sought.rigid(), fitted, start, free=around)
     fit = fit_geometry(sought, fitted, start, placed.e)
     tell(f"{fit.evaluations} evaluations")
     tolerance = np.array([error.tolerance for error in sought.errors])
     unseen = seen[held]
-    drawn_there, there = (sought.predict(x.e, unseen.c, q[held]) for x in (placed, fit))
+    drawn_there = sought.rigid().predict(placed.e, unseen.c, q[held])
+    there = sought.predict(fit.e, unseen.c, q[held], wrench=unseen.wrench)
     before, after = (deviations_of(sought, unseen, at) for at in (drawn_there, there))
     places = {name: place[:, :3, 3] for name, place in there.places.items()}
     urdf, text, calibrated = calibrated_texts(sought, fit.e, seen.simulated)
@@ -145,10 +153,15 @@ def _sought(
         BadFile: an error that the run file names is among the others.
     """
     zero = np.zeros(len(robot.errors))
-    found = robot.predict(zero, seen.c, start)
-    _, J = residuals(robot, seen, found)
+    found = robot.predict(zero, seen.c, start, wrench=seen.wrench)
+    tolerance = np.array([error.tolerance for error in robot.errors])
+    off, J = residuals(robot, seen, found)
+    if seen.wrench is not None:
+        unloaded, _ = residuals(robot, seen, robot.predict(zero, seen.c, start, slopes=False))
+        geometry = [error.group != "stiffness" for error in robot.errors]
+        check_scale(seen.name, -unloaded, (J * tolerance)[:, geometry], off - unloaded)
     opens = robot.contradictions(zero, seen.c, found.q) > OPENS
-    size = np.abs(J).max(axis=0) * np.array([error.tolerance for error in robot.errors])
+    size = np.abs(J).max(axis=0) * tolerance
     hidden = size < 1e-9 * max(1.0, float(size.max()))
     left_out: dict[str, str] = {}
     kept: list[GeometryError] = []
@@ -156,6 +169,8 @@ def _sought(
         reason = (
             "would open a loop that holds more than it needs"
             if open_
+            else "is twisted by no load at a measured pose"
+            if unseen and error.group == "stiffness"
             else "moves nothing that is measured"
             if unseen
             else ""
@@ -168,6 +183,12 @@ def _sought(
                 f"'calibrate' names {error.name!r}, which {reason}; take it out, or measure something that it moves"
             )
         left_out[error.name] = reason
+    drives = [error.name for error in robot.errors if error.group == "stiffness"]
+    if drives and all(name in left_out for name in drives):
+        raise BadFile(
+            f"'calibrate' names stiffness, and no load at a measured pose twists a drive, so nothing shows {', '.join(drives)}; measure "
+            "loaded poses, or take it out"
+        )
     if not any(error.group not in ("base", "tool") for error in kept):
         raise BadFile(
             "no error of the robot itself moves anything that is measured; add groups to 'calibrate', or other targets"

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from robodyn_pin.calibration.geometry_errors import Tolerances
+from robodyn_pin.calibration.measured_loads import DriveSpringsSpec, MeasuredLoadSpec
 from robodyn_pin.calibration.targets import TargetSpec
 from robodyn_pin.files import Strict
 
@@ -15,6 +16,7 @@ class CalibrationUnits(Strict):
 
     length: Literal["m", "mm"] = "m"  # of points, distances and sliding joints
     angle: Literal["rad", "deg"] = "rad"  # of turning joints and of rotation vectors
+    force: Literal["N", "kN"] = "N"  # of loads; their moments in N m or kN m
 
 
 class CalibrationFile(Strict):
@@ -36,5 +38,14 @@ class CalibrationFile(Strict):
         "tool",
     ]  # groups, or single errors by name
     tolerances: Tolerances = Tolerances()  # by how much the machine may differ from its drawing
+    drives: DriveSpringsSpec | None = None  # springs in the drives; default: they are rigid
+    load: MeasuredLoadSpec | None = None  # where loads act; goes with `drives`
     held_out: Annotated[float, Field(gt=0, lt=1)] = 0.25  # share of the poses that no fit sees
     output: Path | None = None
+
+    @model_validator(mode="after")
+    def _together(self) -> "CalibrationFile":
+        if (self.drives is None) != (self.load is None):
+            missing = "drives: {stiffness: ...}" if self.drives is None else "load: {frame: ...}"
+            raise ValueError(f"'drives' and 'load' go together: loads deflect drives that yield; add '{missing}'")
+        return self

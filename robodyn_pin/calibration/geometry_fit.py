@@ -96,7 +96,7 @@ def fit_geometry(
         if x.tobytes() not in kept:
             kept.clear()
             e = errors_at(x)
-            found = robot.predict(e, seen.c, last["q"])
+            found = robot.predict(e, seen.c, last["q"], wrench=seen.wrench)
             last["q"] = found.q
             r, J = residuals(robot, seen, found)
             J = (J * tolerance)[:, moved]

@@ -27,11 +27,14 @@ class Observations:
     values: Mapping[str, np.ndarray]  # (N, rows) of each target, NaN where it was not measured
     rows: tuple[int, ...]  # numbers of the poses in the file, from 1
     simulated: bool = False
+    wrench: np.ndarray | None = None  # (N, 6) force and moment on the robot [N, N m], axes of its base; None: no loads
 
     def __getitem__(self, picked: np.ndarray) -> "Observations":
         """Some of the poses."""
         values = {name: x[picked] for name, x in self.values.items()}
-        return replace(self, c=self.c[picked], values=values, rows=tuple(np.array(self.rows)[picked].tolist()))
+        wrench = None if self.wrench is None else self.wrench[picked]
+        rows = tuple(np.array(self.rows)[picked].tolist())
+        return replace(self, c=self.c[picked], values=values, rows=rows, wrench=wrench)
 
     def label(self, i: int) -> str:
         """What a message calls pose i."""
