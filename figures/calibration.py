@@ -228,5 +228,6 @@ def study() -> Section:
     )
 
 
-if __name__ == "__main__":  # the points of the example
+if __name__ == "__main__":  # the points of the examples
     campaign("irb360", 1, 80, EXAMPLE / "points.csv")
+    loaded_campaign(1, 80, EXAMPLE.parent / "irb6660_calibration" / "points.csv")

@@ -14,9 +14,12 @@ LONGEST_ARROW = 0.2  # of the size of the cloud of points
 
 @matplotlib.rc_context(STYLE)
 def deviations_figure(
-    places: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]
+    places: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray], poses: str = ""
 ) -> Figure:
-    """Arrows at places (N, 3) [m] of each target, of errors (N, 3) [m]; the longest of each picture is drawn alike and named."""
+    """Arrows at places (N, 3) [m] of each target, of errors (N, 3) [m]; the longest of each picture is drawn alike and named.
+
+    `poses` says in the titles which they are.
+    """
     figure = Figure(figsize=(9.4, 4.4))
     figure.subplots_adjust(left=0.0, right=0.96, top=0.92, bottom=0.06, wspace=0.08)
     size = max(float(np.ptp(np.concatenate([places[name] for name in before]), axis=0).max()), 1e-9)
@@ -30,7 +33,7 @@ def deviations_figure(
             colour = COLOURS_OF_TARGETS[i % len(COLOURS_OF_TARGETS)]
             axes.scatter(*at.T, s=5, color=colour, label=name)
             axes.quiver(*at.T, *arrows.T, color=colour, linewidth=0.9, arrow_length_ratio=0.2)
-        axes.set_title(f"{title}: longest arrow {1e3 * longest:.3g} mm")
+        axes.set_title(f"{title}{poses and ', '}{poses}: longest arrow {1e3 * longest:.3g} mm")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")
         axes.set_zlabel("z [m]")

@@ -7,14 +7,25 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.calibration.calibration import Calibration
+from robodyn_pin.calibration.carried_loads import CarriedLoads, carried_loads
 from robodyn_pin.calibration.geometry_fit import Z95
 from robodyn_pin.calibration.pose_design import PoseDesign
 from robodyn_pin.calibration.targets import COLUMNS
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.output.calibrated_drives import carried_columns, carried_rows, stiffness_rows, stiffness_table
 
 SIMULATED_POINTS = "SIMULATED points: this result says nothing about a real machine."
 MILLI, SHOWN = 1e3, {"m": "mm", "rad": "mrad", "1": "‰"}
+OF_SPRINGS = (
+    "Found from loaded and unloaded poses together with the geometry. A stiffness that no load shows well keeps its tolerance: what is left of it "
+    "stands in its row."
+)
+OF_CARRIED = (
+    "At the held-out poses, under their loads and, unless 'weight: false', the weight of the robot's bodies: the drawn rigid robot, and the "
+    "calibrated one where its springs let it settle. Intervals hold what geometry and stiffness leave unknown together; each row is the pose "
+    "that changes most, carried.csv has all."
+)
 WHOLE = {"": slice(None)}
 PARTS = {"pose": {"position": slice(3), "orientation": slice(3, 6)}}  # lengths and angles do not add up
 
@@ -24,11 +35,14 @@ def write_calibration(found: Calibration, folder: Path) -> None:
     import polars as pl
 
     note = f"{'SIMULATED points, ' if found.simulated else ''}SI units"
+    carried = carried_loads(found)
+    if carried is not None:
+        write_table(folder / "carried.csv", carried_columns(carried), f"{note}; of {', '.join(carried.names)} at held-out poses")
     write_table(folder / "errors.csv", pl.DataFrame(error_table(found)), note)
     write_table(folder / "held_out.csv", held_out_columns(found), note)
     write_text(folder / f"{found.calibrated.name}.urdf", found.urdf)
     write_text(folder / f"{found.calibrated.name}.yaml", found.yaml)
-    write_text(folder / "calibration.html", calibration_page(found, folder))
+    write_text(folder / "calibration.html", calibration_page(found, folder, carried))
     write_json(folder / "result.json", calibration_summary(found))
 
 
@@ -44,7 +58,8 @@ def error_table(found: Calibration) -> list[dict[str, Any]]:
 
 def error_rows(found: Calibration) -> list[dict[str, str]]:
     """The errors in mm and mrad, those furthest from zero in their standard deviations first."""
-    rows = sorted(error_table(found), key=lambda row: -abs(row["value"]) / row["standard_deviation"])
+    geometry = [row for row in error_table(found) if row["group"] != "stiffness"]
+    rows = sorted(geometry, key=lambda row: -abs(row["value"]) / row["standard_deviation"])
     return [
         {"error": row["error"], "value": f"{MILLI * row['value']:.3f} {SHOWN[row['unit']]}",
          "95 % interval": f"{MILLI * row['low']:.3f} to {MILLI * row['high']:.3f}", "tolerance": f"{MILLI * row['tolerance']:g} {SHOWN[row['unit']]}",
@@ -121,18 +136,19 @@ def calibration_summary(found: Calibration) -> dict[str, object]:
         "robot": found.robot.robot.name, "calibrated": f"{found.calibrated.name}.yaml", "simulated": found.simulated,
         "accepted": found.accepted, "complaints": list(found.complaints), "measurements": found.fitted.name,
         "fitted_poses": list(found.fitted.rows), "held_out_poses": list(found.held_out.rows), "held_out": held_out_table(found),
-        "errors": error_table(found), "covariance": found.fit.covariance.tolist(), "rank": found.shown.rank,
+        "errors": error_table(found), "stiffness": stiffness_table(found), "covariance": found.fit.covariance.tolist(), "rank": found.shown.rank,
         "gap": found.shown.gap if np.isfinite(found.shown.gap) else None, "left_out": found.left_out, "outliers": found.fit.outliers,
         "misfit": found.fit.misfit, "numbers": len(found.fit.residuals), "plausibility": found.plausibility,
         "held_out_plausibility": found.held_out_plausibility,
         "base": {"translation": base.translation.tolist(), "rotation": base.rotation.tolist()},
         "targets": found.robot.targets_with(found.fit.e),
-        "units": "m, rad; base: the robot's base in the axes of the measurements; targets: where each is in its frame",
+        "units": "m, rad; base: the robot's base in the axes of the measurements; targets: where each is in its frame; "
+        "stiffness: N m/rad or N/m, its error the logarithm of what it is over what was drawn",
     }  # fmt: skip
 
 
-def calibration_page(found: Calibration, folder: Path) -> str:
-    """The text of calibration.html; writes its figure, held_out.svg, too."""
+def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | None = None) -> str:
+    """The text of calibration.html; writes its figures, held_out.svg and loaded.svg, too."""
     from robodyn_pin.viz.calibration import deviations_figure
     from robodyn_pin.viz.plots import svg, svg_document
     from robodyn_pin.viz.sheet import Section, section_page
@@ -146,9 +162,11 @@ def calibration_page(found: Calibration, folder: Path) -> str:
             {name: of[name][:, :3] @ turn for name in places if of[name].shape[1] >= 3}
             for of in (found.before, found.after)
         )
-        if before:
-            figures.append(svg(deviations_figure(places, before, after), "held_out"))
-            write_text(folder / "held_out.svg", svg_document(figures[0], SIMULATED_POINTS if found.simulated else ""))
+        for name, what, own in _kinds_of_poses(found):
+            if before and own.any():
+                parts = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
+                figures.append(svg(deviations_figure(*parts, what), name))
+                write_text(folder / f"{name}.svg", svg_document(figures[-1], SIMULATED_POINTS if found.simulated else ""))
     texts = [
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
         "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Arrows show predicted minus measured, each picture with its own scale."
@@ -157,6 +175,11 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         Section("Held-out poses", texts, held_out_rows(found), figures),
         Section("Errors of the geometry", calibration_sentences(found), error_rows(found)),
     ]
+    if carried is not None:
+        sections += [
+            Section("Springs in the drives", [OF_SPRINGS], stiffness_rows(found)),
+            Section("What motors and struts carry", [OF_CARRIED], carried_rows(carried)),
+        ]
     robot = found.robot.robot.name
     verdict = (
         "Accepted: fitted and held-out poses agree with the calibrated geometry" if found.accepted else "NOT ACCEPTED"
@@ -169,6 +192,15 @@ def calibration_page(found: Calibration, folder: Path) -> str:
         found.complaints,
         sections,
     )
+
+
+def _kinds_of_poses(found: Calibration) -> list[tuple[str, str, np.ndarray]]:
+    """A picture's file name, what its poses are called, and which of the held-out ones they are (N,)."""
+    n = len(found.held_out.c)
+    if found.held_out.wrench is None:
+        return [("held_out", "", np.ones(n, bool))]
+    loaded = found.held_out.wrench.any(axis=1)
+    return [("held_out", "without load", ~loaded), ("loaded", "under load", loaded)]
 
 
 def write_pose_design(found: PoseDesign, folder: Path) -> None:
