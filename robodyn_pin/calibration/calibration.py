@@ -104,6 +104,8 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     free = any(error.group == "base" for error in errors)
     base = laid_over(seen, run.targets, bare.predict(np.zeros(0), seen.c, q, slopes=False).values, free)
     whole = ErringRobot(robot, errors, run.targets, base, drives)
+    if drives is not None:  # all poses, so that a message counts them as the file does
+        whole.settled(np.zeros(len(errors)), seen.c, q, seen.wrench, slopes=False)
     fitted, start = seen[~held], q[~held]
     sought, left_out, slopes = _sought(whole, fitted, start, run)
     tell(f"fitting {len(sought.errors)} errors to {len(slopes)} numbers")
