@@ -96,19 +96,39 @@ def _closure(
     """A closure with its ends displaced: a link that is nothing but such an end moves in the URDF, where struts find it, too."""
     if isinstance(spec, CouplingSpec):
         return spec
-    at = [np.array(place, float) for place in spec.at]
+    at, between = [np.array(place, float) for place in spec.at], list(spec.between)
     for side, k in (("a", 0), ("b", 1)):
         moved = robot.placement(e, ("end", spec.name, side))
-        leaf = _leaf(spec.between[k], robot, root) if not at[k].any() else None
+        leaf = _leaf(between[k], robot, root) if not at[k].any() else None
         if leaf is not None:
             _displace(leaf, moved)
+        elif not np.array_equal(moved.rotation, np.eye(3)):
+            between[k] = _new_end(root, spec, side, pin.SE3(np.eye(3), at[k]) * moved)
+            at[k] = np.zeros(3)
         else:
             at[k] = at[k] + moved.translation
     length = _total(robot, e, ("length", spec.name))
-    changes: dict[str, object] = {"at": tuple(tuple(place.tolist()) for place in at)}
+    changes: dict[str, object] = {"at": tuple(tuple(place.tolist()) for place in at), "between": tuple(between)}
     if spec.length is not None:
         changes["length"] = spec.length + length
     return spec.model_copy(update=changes)
+
+
+def _new_end(root: ET.Element, spec: FrameClosureSpec, side: str, placement: pin.SE3) -> str:
+    """A link that is nothing but a turned end of a closure, fixed where that end was; its name.
+
+    Raises:
+        BadFile: the end is at a frame that is no link.
+    """
+    link, name = spec.between["ab".index(side)], f"{spec.name}_{side}_end"
+    if link not in {str(x.get("name")) for x in root.iterfind("link")}:
+        raise BadFile(f"closure {spec.name!r} is at {link!r}, which is no link: its axis cannot be turned there; name a link under 'between'")
+    ET.SubElement(root, "link", name=name)
+    joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
+    ET.SubElement(joint, "parent", link=link)
+    ET.SubElement(joint, "child", link=name)
+    origin(joint, placement)
+    return name
 
 
 def _leaf(link: str, robot: ErringRobot, root: ET.Element) -> ET.Element | None:

@@ -124,8 +124,12 @@ def _every_error(
     for closure in robot.loops.closures:
         if not isinstance(closure, Closure):
             continue
-        for side in "ab":
+        for k, side in enumerate("ab"):
             every += _six(("end", closure.name, side), f"{closure.name} {side}", "closures", length, None)
+            every += [
+                GeometryError(f"{closure.name} {side} r{x}", "closures", ("end", closure.name, side), True, about, angle)
+                for x, about in _turns_of_end(closure, k).items()
+            ]
         if KINDS[closure.kind].formula == DISTANCE:
             every.append(
                 GeometryError(f"{closure.name} length", "lengths", ("length", closure.name), False, none, length)
@@ -166,6 +170,17 @@ def _joint_axes(robot: Robot) -> list[tuple[str, np.ndarray, bool]]:
         sliding = bool(robot.loops.sliding[k])
         found.append((str(model.names[j]), column[:3] if sliding else column[3:], sliding))
     return found
+
+
+def _turns_of_end(closure: Closure, k: int) -> dict[str, np.ndarray]:
+    """About what the first (k = 0) or second end of a cut joint may be turned, in the axes of its frame: across a free axis, else about all."""
+    kind = KINDS[closure.kind]
+    if kind.formula == DISTANCE or not (kind.turns or (kind.onto and k == 0)):  # a ball, a rod; a plane lies in the first frame
+        return {}
+    if not kind.onto or "rx" in kind.rows:
+        return dict(zip("xyz", AXES, strict=True))
+    placement = (closure.placement_a, closure.placement_b)[k]
+    return _across(placement.rotation[:, "xyz".index(kind.onto[k])])
 
 
 def _across(axis: np.ndarray) -> dict[str, np.ndarray]:
