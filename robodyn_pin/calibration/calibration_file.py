@@ -1,20 +1,15 @@
 """What the run file (YAML) of a calibration may say."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from robodyn_pin.calibration.calibration_units import CalibrationUnits
+from robodyn_pin.calibration.correction import DrawnPathSpec
 from robodyn_pin.calibration.geometry_errors import Tolerances
 from robodyn_pin.calibration.targets import TargetSpec
 from robodyn_pin.files import Strict
-
-
-class CalibrationUnits(Strict):
-    """Units of the file of measurements."""
-
-    length: Literal["m", "mm"] = "m"  # of points, distances and sliding joints
-    angle: Literal["rad", "deg"] = "rad"  # of turning joints and of rotation vectors
 
 
 class CalibrationFile(Strict):
@@ -37,4 +32,5 @@ class CalibrationFile(Strict):
     ]  # groups, or single errors by name
     tolerances: Tolerances = Tolerances()  # by how much the machine may differ from its drawing
     held_out: Annotated[float, Field(gt=0, lt=1)] = 0.25  # share of the poses that no fit sees
+    path: DrawnPathSpec | None = None  # a path to correct for a controller that keeps the drawn geometry
     output: Path | None = None
