@@ -88,7 +88,9 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     drawn = load_named(run.robot, folder)
     robot = drawn.with_coordinates(_coordinates(run, drawn))
     tool = None if run.path is None else tool_of(robot, run.path)
-    to_correct = None if run.path is None or tool is None else read_path(resolve(folder, run.path.file), run.path, robot, tool)
+    to_correct = (
+        None if run.path is None or tool is None else read_path(resolve(folder, run.path.file), run.path, robot, tool)
+    )
     slides = robot.slides(robot.coordinates.S)
     length, angle = run.units.factors
     path = resolve(folder, run.measurements)

@@ -5,7 +5,6 @@ tool's place leaves them free). In these the tool of the calibrated robot stands
 the others, no motor can take back, and it is told. Newton on all points at once, with the closed robot's own Jacobian.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pinocchio as pin
 from robodyn_pin.calibration.calibration_units import CalibrationUnits
 from robodyn_pin.calibration.targets import Vector
 from robodyn_pin.dynamics.loads import check_positions
-from robodyn_pin.errors import BadFile, ClosureFailed, SolverFailed
+from robodyn_pin.errors import BadFile, SolverFailed
 from robodyn_pin.files import Strict
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.table import check_header, open_table
@@ -25,6 +24,7 @@ from robodyn_pin.robot.robot import Robot
 
 PLACE, TURN = ("x", "y", "z"), ("rx", "ry", "rz")
 STEPS = 40
+FARTHEST = 0.2  # [rad or m] a correction may move a coordinate
 LONGEST = 0.3  # [rad or m] of one step of a coordinate
 REACHED = 1e-11  # [m or rad]
 ALMOST = 1e-9  # [m or rad] where round-off stops the steps before that
@@ -71,7 +71,9 @@ class CorrectedPath:
     tool: Tool
     c: np.ndarray  # (N, d) coordinates to command [rad or m]
     q: np.ndarray  # (N, nv) joints of the calibrated robot there
-    uncorrected: np.ndarray  # (N, 6) where the tool is without correction minus where it should [m, rad], axes of the base
+    uncorrected: (
+        np.ndarray
+    )  # (N, 6) where the tool is without correction minus where it should [m, rad], axes of the base
     left: np.ndarray  # (N, 6) the same with correction: what no motor can take back
 
 
@@ -125,12 +127,26 @@ def correct_for_geometry(drawn: Robot, calibrated: Robot, path: DrawnPath, tool:
     asked = _directions(_jacobian(drawn, _closed(drawn, path.c, "point {}"), tool))
     uncorrected = _off(_placed(calibrated, _closed(calibrated, path.c, "point {}"), tool), path.places)
     c, q, off = _reach(calibrated, tool, path.places, path.c, label, asked)
+    moved = np.abs(c - path.c)
+    if moved.max() > FARTHEST:
+        i, k = divmod(int(moved.argmax()), moved.shape[1])
+        raise SolverFailed(
+            f"{label.format(i + 1)}: {drawn.coordinates.names[k]!r} would have to move by {moved[i, k]:.2g} rad or m; keep the path away from "
+            "singular poses",
+            "",
+        )
     check_positions(calibrated, q, lambda i: label.format(i + 1))
     return CorrectedPath(path, tool, c, q, uncorrected, off)
 
 
 def _reach(
-    robot: Robot, tool: Tool, places: np.ndarray, c: np.ndarray, label: str, asked: np.ndarray | None, rough: bool = False
+    robot: Robot,
+    tool: Tool,
+    places: np.ndarray,
+    c: np.ndarray,
+    label: str,
+    asked: np.ndarray | None,
+    rough: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coordinates, joints and what is left (N, 6) of a tool at `places` in the asked directions (N, 6, 6), by Newton from c.
 
@@ -153,7 +169,8 @@ def _reach(
         return c, q, off
     i = int(size.argmax())
     raise SolverFailed(
-        f"{label.format(i + 1)}: {size[i]:.2g} m or rad were left after {STEPS} steps; keep the path away from singular poses", ""
+        f"{label.format(i + 1)}: {size[i]:.2g} m or rad were left after {STEPS} steps; keep the path away from singular poses",
+        "",
     )
 
 
@@ -162,7 +179,9 @@ def _reach_from_home(robot: Robot, tool: Tool, x: np.ndarray, name: str) -> np.n
     home = robot.coordinates.S @ robot.home + robot.coordinates.offset
     J, start = _jacobian(robot, robot.home[None], tool)[0], _placed(robot, robot.home[None], tool)[0]
     if x.shape[1] == 3 and np.linalg.matrix_rank(J, FREE) > np.linalg.matrix_rank(J[:3], FREE):
-        raise BadFile(f"{name}: the robot turns its tool, too; add columns rx, ry, rz [rad], the rotation vector of the tool")
+        raise BadFile(
+            f"{name}: the robot turns its tool, too; add columns rx, ry, rz [rad], the rotation vector of the tool"
+        )
     R = np.stack([pin.exp3(turn) for turn in x[:, 3:]]) if x.shape[1] == 6 else np.tile(start[:3, :3], (len(x), 1, 1))
     turns = np.stack([pin.log3(one @ start[:3, :3].T) for one in R])
     c = np.tile(home, (len(x), 1))
@@ -215,17 +234,17 @@ def _off(places: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _directions(J: np.ndarray) -> np.ndarray:
     """Projections (N, 6, 6) of an error of the tool on what a robot of Jacobian J (N, 6, d) can move: places, then turns about them."""
     A = np.zeros((len(J), 6, 6))
-    U, moved = _range(J[:, :3])
+    U = _range(J[:, :3])
     A[:, :3, :3] = np.swapaxes(U, 1, 2)
     held = np.eye(J.shape[2]) - np.linalg.pinv(J[:, :3], rcond=FREE) @ J[:, :3]
-    U, _ = _range(J[:, 3:] @ held, np.linalg.norm(J[:, 3:], axis=(1, 2)))
+    U = _range(J[:, 3:] @ held, np.linalg.norm(J[:, 3:], axis=(1, 2)))
     A[:, 3:, 3:] = np.swapaxes(U, 1, 2)
     return A
 
 
-def _range(J: np.ndarray, size: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal directions (N, 3, 3) that J (N, 3, d) reaches, zeros where it has fewer, and which there are (N, 3)."""
+def _range(J: np.ndarray, size: np.ndarray | None = None) -> np.ndarray:
+    """Orthonormal directions (N, 3, 3) that J (N, 3, d) reaches, zeros where it has fewer; `size` (N,) is what singular values compare with."""
     U, s, _ = np.linalg.svd(J)
     s = np.pad(s, ((0, 0), (0, 3 - s.shape[1])))
     there = s > FREE * (s[:, :1] if size is None else np.maximum(size, 1e-300)[:, None])
-    return U * there[:, None], there
+    return np.asarray(U * there[:, None])
