@@ -87,7 +87,7 @@ ARM = (
         f'<joint name="j{k + 1}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/><origin xyz="{xyz}" rpy="0 {0.1 * k} 0"/>'
         f'<axis xyz="{axis}"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
         for k, (xyz, axis) in enumerate(
-            [("0 0 0.4", "0 0 1"), ("0.15 0 0", "0 1 0"), ("0 0 0.7", "0 1 0"), ("0.3 0 0.1", "1 0 0"), ("0.4 0 0", "0 1 0"), ("0.1 0 0", "1 0 0")]
+            [("0 0 0.4", "0 0 1"), ("0.15 0 0", "0 1 0"), ("0 0 0.7", "0 1 0"), ("0.3 0 0.1", "1 0 0"), ("0.4 0 0", "0 1 0"), ("0 0 0", "1 0 0")]
         )
     ) + "</robot>"
 )  # fmt: skip
@@ -180,10 +180,9 @@ def test_a_point_near_a_singular_pose_is_named(tmp_path):
     (tmp_path / "arm.yaml").write_text("urdf: arm.urdf\nhome: {j5: 0.8}\n")
     robot = rp.load(tmp_path / "arm.yaml")
     errors = possible_errors(robot, robot.motors.names, {}, ["offsets", "joints"], Tolerances())
-    c = np.array([[0, 0, 0, 0, angle, 0] for angle in (0.5, -0.89998, 0.5)])  # axes 4 and 6 are parallel at -0.9
-    e = np.array(
-        [3e-3 if error.name == "j5 rz" else 0.0 for error in errors]
-    )  # the drawn wrist cannot tilt its axis so, only axis 4
+    c = np.array([[0, 0, 0, 0, angle, 0] for angle in (0.5, -0.8995, 0.5)])  # axes 4 and 6 are parallel at -0.9
+    # The drawn wrist does not tilt its axis so: the calibrated one has to turn by axis 4.
+    e = np.array([3e-3 if error.name == "j5 rz" else 0.0 for error in errors])
     spec = written(tmp_path, dict(zip(robot.motors.names, c.T, strict=True)), frame="l6")
     with pytest.raises(SolverFailed, match=r"corrected point 2: .* singular"):
         corrected(tmp_path, robot, ErringRobot(robot, errors, {}), e, spec)
