@@ -7,9 +7,11 @@ import numpy as np
 
 from robodyn_pin.calibration.calibrated import calibrated_texts, check_same
 from robodyn_pin.calibration.calibration_file import CalibrationFile
+from robodyn_pin.calibration.correction import CorrectedPath, correct_for_geometry, read_path, tool_of
 from robodyn_pin.calibration.erring_robot import ErringRobot, Predicted
 from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors
 from robodyn_pin.calibration.geometry_fit import OUTLIER, GeometryFit, deviations_of, fit_geometry, residuals
+from robodyn_pin.calibration.loaded_correction import correct_for_load
 from robodyn_pin.calibration.measured_loads import check_scale, read_loads, yielding_drives
 from robodyn_pin.calibration.points_file import Observations, laid_over, read_observations
 from robodyn_pin.calibration.shown_errors import ShownErrors, shown
@@ -46,6 +48,7 @@ class Calibration:
     urdf: str
     yaml: str
     calibrated: Robot
+    corrected: CorrectedPath | None  # for a controller that keeps the drawn geometry
 
     @property
     def simulated(self) -> bool:
@@ -86,8 +89,12 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     """
     drawn = load_named(run.robot, folder)
     robot = drawn.with_coordinates(_coordinates(run, drawn))
+    tool = None if run.path is None else tool_of(robot, run.path)
+    to_correct = (
+        None if run.path is None or tool is None else read_path(resolve(folder, run.path.file), run.path, robot, tool)
+    )
     slides = robot.slides(robot.coordinates.S)
-    length, angle = 1e-3 if run.units.length == "mm" else 1.0, np.pi / 180 if run.units.angle == "deg" else 1.0
+    length, angle = run.units.factors
     path = resolve(folder, run.measurements)
     seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle)
     held = _held_out(run, seen)
@@ -99,8 +106,7 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     drives = None
     if run.drives is not None and run.load is not None:
         drives = yielding_drives(run.drives, run.load, robot)
-        newton = 1e3 if run.units.force == "kN" else 1.0
-        seen = replace(seen, wrench=read_loads(path, run.load, robot, q, newton))
+        seen = replace(seen, wrench=read_loads(path, run.load, robot, q, run.units.newton))
     free = any(error.group == "base" for error in errors)
     base = laid_over(seen, run.targets, bare.predict(np.zeros(0), seen.c, q, slopes=False).values, free)
     whole = ErringRobot(robot, errors, run.targets, base, drives)
@@ -121,10 +127,18 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     places = {name: place[:, :3, 3] for name, place in there.places.items()}
     urdf, text, calibrated = calibrated_texts(sought, fit.e, seen.simulated)
     check_same(sought, fit.e, calibrated, fitted.c, fit.start)
+    corrected = None
+    if to_correct is not None and tool is not None:
+        own = calibrated.with_coordinates(robot.coordinates.names)
+        corrected = correct_for_geometry(robot, own, to_correct, tool)
+        if run.path is not None and run.load is not None:
+            file, newton = resolve(folder, run.path.file), run.path.units.newton
+            push = read_loads(file, run.load, robot, bare.nominal(to_correct.c), newton, needed=False)
+            corrected = correct_for_load(corrected, sought, fit.e, own, push)
     return Calibration(
         run, sought, fit, placed, shown(slopes * tolerance), left_out, fitted, unseen, before, after, places,
         _probability(fit.misfit, len(fit.residuals) - fit.outliers), _held_out_probability(sought, unseen, fit, there),
-        urdf, text, calibrated,
+        urdf, text, calibrated, corrected,
     )  # fmt: skip
 
 

@@ -1,22 +1,16 @@
 """What the run file (YAML) of a calibration may say."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from robodyn_pin.calibration.calibration_units import CalibrationUnits
+from robodyn_pin.calibration.correction import DrawnPathSpec
 from robodyn_pin.calibration.geometry_errors import Tolerances
 from robodyn_pin.calibration.measured_loads import DriveSpringsSpec, MeasuredLoadSpec
 from robodyn_pin.calibration.targets import TargetSpec
 from robodyn_pin.files import Strict
-
-
-class CalibrationUnits(Strict):
-    """Units of the file of measurements."""
-
-    length: Literal["m", "mm"] = "m"  # of points, distances and sliding joints
-    angle: Literal["rad", "deg"] = "rad"  # of turning joints and of rotation vectors
-    force: Literal["N", "kN"] = "N"  # of loads; their moments in N m or kN m
 
 
 class CalibrationFile(Strict):
@@ -41,6 +35,7 @@ class CalibrationFile(Strict):
     drives: DriveSpringsSpec | None = None  # springs in the drives; default: they are rigid
     load: MeasuredLoadSpec | None = None  # where loads act; goes with `drives`
     held_out: Annotated[float, Field(gt=0, lt=1)] = 0.25  # share of the poses that no fit sees
+    path: DrawnPathSpec | None = None  # a path to correct for a controller that keeps the drawn geometry
     output: Path | None = None
 
     @model_validator(mode="after")

@@ -4,17 +4,15 @@ Intervals come from robots that are drawn from the distribution of the errors: e
 same statics as any robot.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_pin.calibration.calibrated import calibrated_texts
 from robodyn_pin.calibration.calibration import Calibration
 from robodyn_pin.calibration.erring_robot import ErringRobot
+from robodyn_pin.calibration.loads_at_rest import loads_at_rest
 from robodyn_pin.closures.kinds import KINDS, Closure
-from robodyn_pin.dynamics.equations import Wrench
-from robodyn_pin.dynamics.multipliers import Loads
-from robodyn_pin.robot.kinematics import forward_kinematics
 from robodyn_pin.robot.robot import Robot
 
 DRAWS = 60
@@ -70,10 +68,7 @@ def _of(
     """What a robot carries at rest at coordinates c (N, d), names and units of it."""
     drives = erring.drives
     assert drives is not None
-    lever = forward_kinematics(robot, c, drives.frame)[:, :3, :3] @ np.array(drives.at)
-    moment = wrench[:, 3:] + np.cross(lever, wrench[:, :3])
-    at_rest = robot if drives.weight else _weightless(robot)
-    load = Loads(at_rest, at_rest.at_rest(c), Wrench(drives.frame, np.concatenate([wrench[:, :3], moment], axis=1)))
+    load = loads_at_rest(robot, drives, c, wrench)
     slides = robot.slides(robot.motors.S)
     columns, names = [load.tau], list(robot.motors.names)
     units = ["N" if sliding else "N m" for sliding in slides]
@@ -88,9 +83,3 @@ def _of(
                 names.append(closure.name)
                 units.append("N")
     return np.concatenate(columns, axis=1), tuple(names), tuple(units)
-
-
-def _weightless(robot: Robot) -> Robot:
-    model = robot.model.copy()
-    model.gravity.linear = np.zeros(3)
-    return replace(robot, model=model)

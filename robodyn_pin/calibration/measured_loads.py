@@ -53,21 +53,30 @@ def yielding_drives(springs: DriveSpringsSpec, load: MeasuredLoadSpec, robot: Ro
             f"robot {robot.name!r} has {len(robot.motors.names)} motors for {len(names)} degrees of freedom: what each spring carries "
             "depends on how they share the load; calibrate it without 'drives'"
         )
+    if others := [name for name in names if name not in robot.motors.names]:
+        raise BadFile(
+            f"springs are in the drives of motors, and coordinate {others[0]!r} is none of {robot.name!r}; name motors under 'coordinates'"
+        )
     frame_number(robot.model, load.frame, f"robot {robot.name!r}")
     return YieldingDrives(np.array([springs.stiffness[name] for name in names]), load.frame, load.at, springs.weight)
 
 
-def read_loads(path: Path, load: MeasuredLoadSpec, robot: Robot, q: np.ndarray, newton: float) -> np.ndarray:
+def read_loads(
+    path: Path, load: MeasuredLoadSpec, robot: Robot, q: np.ndarray, newton: float, needed: bool = True
+) -> np.ndarray:
     """Force and moment (N, 6) [N, N m] at the loaded point of each pose of a file, axes of the robot's base.
 
     Args:
         q: closed positions of the drawn robot (N, joints). newton: unit of forces (and moments) in the file [N].
+        needed: whether a file without any such columns is refused; else nothing loads its poses.
 
     Raises:
         BadLog, UnknownName: a column is missing, a cell is empty or no number, or a mass without gravity.
     """
     table = open_table(path)
     there = [name for name in (*FORCE, *MOMENT, MASS) if name in table.headers]
+    if not there and not needed:
+        return np.zeros((len(q), 6))
     if not there:
         raise BadLog(f"{path} has no columns fx, fy, fz [N] or mass [kg], which 'load' asks for; add them, with zeros where there is no load")
     for three in (FORCE, MOMENT):

@@ -14,6 +14,7 @@ from robodyn_pin.calibration.targets import COLUMNS
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.output.calibrated_drives import carried_columns, carried_rows, stiffness_rows, stiffness_table
+from robodyn_pin.output.corrected_path import correction_sentence, correction_summary, write_corrected
 
 SIMULATED_POINTS = "SIMULATED points: this result says nothing about a real machine."
 MILLI, SHOWN = 1e3, {"m": "mm", "rad": "mrad", "1": "‰"}
@@ -42,6 +43,8 @@ def write_calibration(found: Calibration, folder: Path) -> None:
     write_table(folder / "held_out.csv", held_out_columns(found), note)
     write_text(folder / f"{found.calibrated.name}.urdf", found.urdf)
     write_text(folder / f"{found.calibrated.name}.yaml", found.yaml)
+    if found.corrected is not None:
+        write_corrected(found.corrected, found.robot.robot, folder / "corrected.csv", note)
     write_text(folder / "calibration.html", calibration_page(found, folder, carried))
     write_json(folder / "result.json", calibration_summary(found))
 
@@ -126,6 +129,8 @@ def calibration_sentences(found: Calibration) -> list[str]:
         lines.append(
             f"{count} errors were not sought because each {reason}: {', '.join(some)}{', ...' if count > 3 else ''}."
         )
+    if found.corrected is not None:
+        lines.append(correction_sentence(found.corrected))
     return lines
 
 
@@ -142,6 +147,7 @@ def calibration_summary(found: Calibration) -> dict[str, object]:
         "held_out_plausibility": found.held_out_plausibility,
         "base": {"translation": base.translation.tolist(), "rotation": base.rotation.tolist()},
         "targets": found.robot.targets_with(found.fit.e),
+        "corrected": None if found.corrected is None else correction_summary(found.corrected),
         "units": "m, rad; base: the robot's base in the axes of the measurements; targets: where each is in its frame; "
         "stiffness: N m/rad or N/m, its error the logarithm of what it is over what was drawn",
     }  # fmt: skip

@@ -29,6 +29,7 @@ from robodyn_pin.robot.robot_file import RobotFile
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN, FOLDER = EXAMPLES / "irb6660_calibration.yaml", EXAMPLES / "irb6660_calibration"
 NOISE = 2e-5  # [m]
+AHEAD = np.array([0, 0.3, 0, 0, 0, 0])  # [rad] where the arm moves freely
 
 
 def arm(axis: str, kind: str = "revolute") -> Robot:
@@ -112,7 +113,7 @@ def test_what_springs_carry_is_what_the_written_robot_asks_of_its_motors():
     robot = springy(rp.load("irb6660"), 1e6, "flange", True, ["offsets", "joints", "closures", "stiffness"])
     rng = np.random.default_rng(5)
     tolerance = np.array([error.tolerance for error in robot.errors])
-    e, c = rng.normal(size=len(tolerance)) * tolerance, rng.uniform(-0.3, 0.3, (4, 6)) + [0, 0.3, 0, 0, 0, 0]
+    e, c = rng.normal(size=len(tolerance)) * tolerance, rng.uniform(-0.3, 0.3, (4, 6)) + AHEAD
     wrench = np.zeros((4, 6))
     wrench[:, :3] = rng.normal(size=(4, 3)) * 300
     rest, _ = robot.settled(e, c, robot.nominal(c), wrench)
@@ -192,7 +193,7 @@ def test_a_simulated_machine_is_found_again(tmp_path):
     machine = ErringRobot(drawn.robot, drawn.errors, targets, drives=drawn.drives)
     rng = np.random.default_rng(2)
     e = rng.normal(size=len(machine.errors)) * [error.tolerance for error in machine.errors]
-    c, wrench = rng.uniform(-0.4, 0.4, (44, 6)) + [0, 0.3, 0, 0, 0, 0], np.zeros((44, 6))
+    c, wrench = rng.uniform(-0.4, 0.4, (44, 6)) + AHEAD, np.zeros((44, 6))
     wrench[1::2, :3] = 400 * rng.normal(size=(22, 3))
     seen = simulate_observations(machine, e, c, rng, wrench)
     pl.DataFrame(columns_of_observations(machine, seen, COLUMNS)).write_csv(tmp_path / "points.csv")
@@ -205,7 +206,7 @@ def test_a_simulated_machine_is_found_again(tmp_path):
         tmp_path,
     )  # fmt: skip
     assert fit.accepted
-    new, push = rng.uniform(-0.4, 0.4, (30, 6)) + [0, 0.3, 0, 0, 0, 0], np.zeros((30, 6))
+    new, push = rng.uniform(-0.4, 0.4, (30, 6)) + AHEAD, np.zeros((30, 6))
     push[:, :3] = 300 * rng.normal(size=(30, 3))
     start = machine.nominal(new)
     there = machine.predict(e, new, start, slopes=False, wrench=push).places["r0"][:, :3, 3]
