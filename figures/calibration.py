@@ -141,7 +141,11 @@ def under_load(seeds: int, poses: int = 80) -> list[Row]:
                 after[loaded].append(rms({name: x[own] for name, x in found.after.items()}) / SIGMA)
             inside = covered(found, truth)
             within.append(float(np.mean(inside)))
-            of_springs += [x for x, error in zip(inside, (x for x in found.robot.errors if x.name in truth), strict=True) if error.group == "stiffness"]
+            of_springs += [
+                x
+                for x, error in zip(inside, (x for x in found.robot.errors if x.name in truth), strict=True)
+                if error.group == "stiffness"
+            ]
             accepted += found.accepted
     share = 100 * float(np.mean(within))
     return [

@@ -122,7 +122,9 @@ def _new_end(root: ET.Element, spec: FrameClosureSpec, side: str, placement: pin
     """
     link, name = spec.between["ab".index(side)], f"{spec.name}_{side}_end"
     if link not in {str(x.get("name")) for x in root.iterfind("link")}:
-        raise BadFile(f"closure {spec.name!r} is at {link!r}, which is no link: its axis cannot be turned there; name a link under 'between'")
+        raise BadFile(
+            f"closure {spec.name!r} is at {link!r}, which is no link: its axis cannot be turned there; name a link under 'between'"
+        )
     ET.SubElement(root, "link", name=name)
     joint = ET.SubElement(root, "joint", name=f"{name}_fixed", type="fixed")
     ET.SubElement(joint, "parent", link=link)

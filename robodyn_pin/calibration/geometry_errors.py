@@ -127,7 +127,9 @@ def _every_error(
         for k, side in enumerate("ab"):
             every += _six(("end", closure.name, side), f"{closure.name} {side}", "closures", length, None)
             every += [
-                GeometryError(f"{closure.name} {side} r{x}", "closures", ("end", closure.name, side), True, about, angle)
+                GeometryError(
+                    f"{closure.name} {side} r{x}", "closures", ("end", closure.name, side), True, about, angle
+                )
                 for x, about in _turns_of_end(closure, k).items()
             ]
         if KINDS[closure.kind].formula == DISTANCE:
@@ -175,7 +177,9 @@ def _joint_axes(robot: Robot) -> list[tuple[str, np.ndarray, bool]]:
 def _turns_of_end(closure: Closure, k: int) -> dict[str, np.ndarray]:
     """About what the first (k = 0) or second end of a cut joint may be turned, in the axes of its frame: across a free axis, else about all."""
     kind = KINDS[closure.kind]
-    if kind.formula == DISTANCE or not (kind.turns or (kind.onto and k == 0)):  # a ball, a rod; a plane lies in the first frame
+    if kind.formula == DISTANCE or not (
+        kind.turns or (kind.onto and k == 0)
+    ):  # a ball, a rod; a plane lies in the first frame
         return {}
     if not kind.onto or "rx" in kind.rows:
         return dict(zip("xyz", AXES, strict=True))

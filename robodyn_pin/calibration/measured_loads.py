@@ -24,7 +24,9 @@ KILO = (300.0, 3000.0)  # between them lies a factor that is kN for N
 class DriveSpringsSpec(Strict):
     """Springs in the drives, one on each coordinate."""
 
-    stiffness: dict[str, Positive] = Field(min_length=1)  # [N m/rad, N/m where it slides] drawn, the centre of the prior
+    stiffness: dict[str, Positive] = Field(
+        min_length=1
+    )  # [N m/rad, N/m where it slides] drawn, the centre of the prior
     weight: bool = True  # the bodies of the robot's files push the drives, too
 
 
@@ -78,7 +80,9 @@ def read_loads(
     if not there and not needed:
         return np.zeros((len(q), 6))
     if not there:
-        raise BadLog(f"{path} has no columns fx, fy, fz [N] or mass [kg], which 'load' asks for; add them, with zeros where there is no load")
+        raise BadLog(
+            f"{path} has no columns fx, fy, fz [N] or mass [kg], which 'load' asks for; add them, with zeros where there is no load"
+        )
     for three in (FORCE, MOMENT):
         if (some := [name for name in three if name in there]) and len(some) < 3:
             raise BadLog(
@@ -117,7 +121,9 @@ def _weights(path: Path, mass: np.ndarray, robot: Robot) -> np.ndarray:
     if (mass < 0).any():
         raise BadLog(f"{path}: a mass of {mass.min():g} kg; masses are positive, or zero where nothing hangs")
     if mass.any() and not np.any(robot.model.gravity.linear):
-        raise BadLog(f"{path}: a mass is a load without a direction here: gravity of {robot.name!r} is zero; give fx, fy, fz [N]")
+        raise BadLog(
+            f"{path}: a mass is a load without a direction here: gravity of {robot.name!r} is zero; give fx, fy, fz [N]"
+        )
     return np.asarray(mass[:, None] * np.asarray(robot.model.gravity.linear))
 
 

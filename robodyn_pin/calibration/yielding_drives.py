@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.projection import solve_block
 from robodyn_pin.closures.variations import rate_slopes, varied
 from robodyn_pin.errors import RobodynError
 
@@ -79,9 +78,9 @@ def settled(
     for _ in range(STEPS):
         q = robot.closed(e, x, q)
         pushed = pushes(robot, drives, e, q, wrench, by_errors=False)
-        step = np.linalg.solve(
-            one - compliance[:, None] * pushed.by_x, (x - c - compliance * pushed.tau)[..., None]
-        )[..., 0]
+        step = np.linalg.solve(one - compliance[:, None] * pushed.by_x, (x - c - compliance * pushed.tau)[..., None])[
+            ..., 0
+        ]
         x = x - step
         if np.abs(step).max(initial=0.0) < LAST_STEP:
             return Settled(x, q, pushes(robot, drives, e, q, wrench) if slopes else pushed)
@@ -96,7 +95,12 @@ def settled(
 
 
 def pushes(
-    robot: "ErringRobot", drives: YieldingDrives, e: np.ndarray, q: np.ndarray, wrench: np.ndarray, by_errors: bool = True
+    robot: "ErringRobot",
+    drives: YieldingDrives,
+    e: np.ndarray,
+    q: np.ndarray,
+    wrench: np.ndarray,
+    by_errors: bool = True,
 ) -> Pushed:
     """What loads (N, 6) and weight push the coordinates with at closed joints q (N, joints)."""
     whole, tree, S = robot.whole(e, q), robot.tree, robot.robot.coordinates.S
@@ -175,7 +179,9 @@ def _load_slopes(linear: np.ndarray, angular: np.ndarray, force: np.ndarray, mom
     return _symmetric(of_force) + of_moment.T
 
 
-def compliances(drives: YieldingDrives, names: Sequence[str], places: Sequence[tuple[str, ...]], e: np.ndarray) -> np.ndarray:
+def compliances(
+    drives: YieldingDrives, names: Sequence[str], places: Sequence[tuple[str, ...]], e: np.ndarray
+) -> np.ndarray:
     """Compliance of each drive (d,): an error of a stiffness is the logarithm of what it is over what was drawn."""
     shift = np.zeros(len(names))
     for place, value in zip(places, e, strict=True):

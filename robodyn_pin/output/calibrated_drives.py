@@ -28,7 +28,9 @@ def stiffness_table(found: Calibration) -> list[dict[str, Any]]:
 
 def stiffness_rows(found: Calibration) -> list[dict[str, str]]:
     """The same as text."""
-    slides = dict(zip(found.robot.robot.coordinates.names, found.robot.robot.slides(found.robot.robot.coordinates.S), strict=True))
+    slides = dict(
+        zip(found.robot.robot.coordinates.names, found.robot.robot.slides(found.robot.robot.coordinates.S), strict=True)
+    )
     return [
         {"drive": f"{row['drive']} [{'N/m' if slides[row['drive']] else 'N m/rad'}]", "drawn": f"{row['drawn']:.4g}",
          "stiffness": f"{row['stiffness']:.4g}", "95 % interval": f"{row['low']:.4g} to {row['high']:.4g}",

@@ -38,7 +38,9 @@ def write_calibration(found: Calibration, folder: Path) -> None:
     note = f"{'SIMULATED points, ' if found.simulated else ''}SI units"
     carried = carried_loads(found)
     if carried is not None:
-        write_table(folder / "carried.csv", carried_columns(carried), f"{note}; of {', '.join(carried.names)} at held-out poses")
+        write_table(
+            folder / "carried.csv", carried_columns(carried), f"{note}; of {', '.join(carried.names)} at held-out poses"
+        )
     write_table(folder / "errors.csv", pl.DataFrame(error_table(found)), note)
     write_table(folder / "held_out.csv", held_out_columns(found), note)
     write_text(folder / f"{found.calibrated.name}.urdf", found.urdf)
@@ -170,9 +172,11 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
         )
         for name, what, own in _kinds_of_poses(found):
             if before and own.any():
-                parts = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
-                figures.append(svg(deviations_figure(*parts, what), name))
-                write_text(folder / f"{name}.svg", svg_document(figures[-1], SIMULATED_POINTS if found.simulated else ""))
+                there, drawn, calibrated = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
+                figures.append(svg(deviations_figure(there, drawn, calibrated, what), name))
+                write_text(
+                    folder / f"{name}.svg", svg_document(figures[-1], SIMULATED_POINTS if found.simulated else "")
+                )
     texts = [
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
         "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Arrows show predicted minus measured, each picture with its own scale."
@@ -205,7 +209,7 @@ def _kinds_of_poses(found: Calibration) -> list[tuple[str, str, np.ndarray]]:
     n = len(found.held_out.c)
     if found.held_out.wrench is None:
         return [("held_out", "", np.ones(n, bool))]
-    loaded = found.held_out.wrench.any(axis=1)
+    loaded = np.abs(found.held_out.wrench).max(axis=1) > 0
     return [("held_out", "without load", ~loaded), ("loaded", "under load", loaded)]
 
 

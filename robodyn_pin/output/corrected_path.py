@@ -36,7 +36,7 @@ def write_corrected(found: CorrectedPath, robot: Robot, path: Path, note: str) -
 def correction_sentence(found: CorrectedPath) -> str:
     """How far the tool would be off, and what is left."""
     (far, turn), (left, left_turn) = (
-        (1e3 * float(np.linalg.norm(x[:, part], axis=1).max()) for part in (slice(3), slice(3, 6)))
+        [1e3 * float(np.linalg.norm(x[:, part], axis=1).max()) for part in (slice(3), slice(3, 6))]
         for x in (found.uncorrected, found.left)
     )
     return (

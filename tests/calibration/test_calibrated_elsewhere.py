@@ -24,7 +24,10 @@ def folder(robodyn_here, tmp_path) -> Path:
 
 def test_a_motion_is_planned_within_the_limits_of_the_calibrated_robot(folder, robodyn_here):
     """Not with limits at the end effector, which need a perfect Delta and say so."""
-    u_turn = yaml.safe_load((EXAMPLES / "irb360_u_turn.yaml").read_text()) | {"robot": "irb360_calibrated.yaml", "costs": False}
+    u_turn = yaml.safe_load((EXAMPLES / "irb360_u_turn.yaml").read_text()) | {
+        "robot": "irb360_calibrated.yaml",
+        "costs": False,
+    }
     path = folder / "plan.yaml"
     path.write_text(yaml.safe_dump(u_turn))
     done = robodyn_here("plan", path, "--out", folder / "plan")
@@ -58,4 +61,7 @@ def test_a_log_of_the_calibrated_robot_is_identified(folder, robodyn_here):
     result = json.loads((folder / "identified" / "result.json").read_text())
     assert result["verdict"]["accepted"] is True
     c = np.full((1, 4), 0.2)
-    assert not np.array_equal(rp.forward_kinematics(rp.load(robot), c, "end_effector"), rp.forward_kinematics(rp.load("irb360"), c, "end_effector"))
+    assert not np.array_equal(
+        rp.forward_kinematics(rp.load(robot), c, "end_effector"),
+        rp.forward_kinematics(rp.load("irb360"), c, "end_effector"),
+    )

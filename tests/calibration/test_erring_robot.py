@@ -51,7 +51,9 @@ def case(name: str, seed: int = 0, n: int = 8) -> tuple[ErringRobot, np.ndarray,
     robot = robot.with_coordinates(robot.motors.names)
     frame = FRAMES[name] if robot.model.existFrame(FRAMES[name]) else robot.model.frames[robot.model.nframes - 1].name
     targets = every_kind(robot, frame)
-    errors = possible_errors(robot, robot.coordinates.names, targets, [x for x in GROUPS if x != "stiffness"], Tolerances())
+    errors = possible_errors(
+        robot, robot.coordinates.names, targets, [x for x in GROUPS if x != "stiffness"], Tolerances()
+    )
     rng = np.random.default_rng(seed)
     whole = ErringRobot(robot, errors, targets)
     c = poses(robot, n, 0.1, rng)

@@ -60,7 +60,9 @@ def test_one_joint_yields_by_its_moment_over_its_stiffness():
     wrench[:, 5] = 20.0, -8.0
     rest, slopes = robot.settled(np.zeros(1), c, c, wrench)
     np.testing.assert_allclose(rest.x[:, 0] - c[:, 0], [0.01, -0.004], atol=1e-15)
-    np.testing.assert_allclose(slopes[:, 0, 0], [-0.01, 0.004], atol=1e-15)  # of a logarithm: e times as stiff, 1/e as far
+    np.testing.assert_allclose(
+        slopes[:, 0, 0], [-0.01, 0.004], atol=1e-15
+    )  # of a logarithm: e times as stiff, 1/e as far
     stiffer, _ = robot.settled(np.array([np.log(2.0)]), c, c, wrench)
     np.testing.assert_allclose(stiffer.x[:, 0] - c[:, 0], [0.005, -0.002], atol=1e-15)
 
@@ -83,7 +85,8 @@ def test_a_sliding_drive_yields_by_force_over_stiffness():
 
 
 @pytest.mark.parametrize(
-    ("name", "frame", "k"), [("irb6660", "flange", 1e6), ("irb2400", "flange", 1e6), ("delta3", "platform", 2e4), ("hexapod", "platform", 1e7)]
+    ("name", "frame", "k"),
+    [("irb6660", "flange", 1e6), ("irb2400", "flange", 1e6), ("delta3", "platform", 2e4), ("hexapod", "platform", 1e7)],
 )
 def test_slopes_under_load_are_those_of_finite_differences(name, frame, k):
     groups = ["offsets", "gears", "joints", "closures", "base", "tool", "stiffness"]
@@ -123,7 +126,9 @@ def test_what_springs_carry_is_what_the_written_robot_asks_of_its_motors():
     lever = rp.forward_kinematics(built, at, "flange")[:, :3, :3] @ [0.7, 0, 0]
     load = np.concatenate([wrench[:, :3], np.cross(lever, wrench[:, :3])], axis=1)
     tau = rp.inverse_dynamics(built, at, 0 * at, 0 * at, rp.Wrench("flange", load))
-    stiffness = 1e6 * np.exp([value for error, value in zip(robot.errors, e, strict=True) if error.group == "stiffness"])
+    stiffness = 1e6 * np.exp(
+        [value for error, value in zip(robot.errors, e, strict=True) if error.group == "stiffness"]
+    )
     np.testing.assert_allclose(-stiffness * (rest.x - true), tau, atol=1e-8)
     assert np.abs(tau).max() > 300
 
@@ -137,7 +142,11 @@ def desk(tmp_path) -> Path:
 
 def found(desk: Path, **changes: object) -> Calibration:
     """The example with changes."""
-    content = {key: value for key, value in (yaml.safe_load((desk / RUN.name).read_text()) | changes).items() if value is not None}
+    content = {
+        key: value
+        for key, value in (yaml.safe_load((desk / RUN.name).read_text()) | changes).items()
+        if value is not None
+    }
     return calibrate(parse_yaml(yaml.safe_dump(content), CalibrationFile, RUN.name), desk)
 
 
@@ -168,7 +177,9 @@ def test_geometry_and_stiffness_come_out_together(robodyn, tmp_path):
     assert (carried["m2_calibrated"] - carried["m2_drawn"]).abs().max() > 1  # [N m]
     again = robodyn("stiffness", _stiffness_run(tmp_path), "--json")
     assert again.returncode == 0, again.stderr
-    assert {row["drive"]: row["stiffness"] for row in result["stiffness"]}.keys() == set(_springs(json.loads(again.stdout)))
+    assert {row["drive"]: row["stiffness"] for row in result["stiffness"]}.keys() == set(
+        _springs(json.loads(again.stdout))
+    )
 
 
 def _springs(result: dict[str, object]) -> list[str]:
@@ -189,7 +200,10 @@ def _stiffness_run(folder: Path) -> Path:
 def test_a_simulated_machine_is_found_again(tmp_path):
     """Against the machine: places under loads that were not measured, and the intervals of its springs."""
     drawn = springy(rp.load("irb6660"), 1e6, "flange", True, ["offsets", "stiffness"])
-    targets = {f"r{k}": TargetSpec(frame="flange", at=at) for k, at in enumerate(((0.1, 0, 0), (-0.05, 0.08, 0), (0, -0.08, 0.03)))}
+    targets = {
+        f"r{k}": TargetSpec(frame="flange", at=at)
+        for k, at in enumerate(((0.1, 0, 0), (-0.05, 0.08, 0), (0, -0.08, 0.03)))
+    }
     machine = ErringRobot(drawn.robot, drawn.errors, targets, drives=drawn.drives)
     rng = np.random.default_rng(2)
     e = rng.normal(size=len(machine.errors)) * [error.tolerance for error in machine.errors]
@@ -257,7 +271,9 @@ def test_a_stiffness_that_no_load_shows_is_told_by_name(desk):
     springs = yaml.safe_load(RUN.read_text())["drives"]
     with pytest.raises(BadFile, match="nothing shows m1 stiffness, m2 stiffness"):
         found(desk, drives=springs | {"weight": False})
-    with pytest.raises(BadFile, match="'m1 stiffness', which is twisted by no load"):  # weight twists the others, not an upright axis
+    with pytest.raises(
+        BadFile, match="'m1 stiffness', which is twisted by no load"
+    ):  # weight twists the others, not an upright axis
         found(desk, calibrate=["offsets", "base", "tool", "m1 stiffness"])
 
 
@@ -274,7 +290,9 @@ def test_forces_may_be_along_the_flange_or_a_weight(desk):
     turn = rp.forward_kinematics(robot, c, "flange")[:, :3, :3]
     own = np.einsum("nji,nj->ni", turn, said[:, :3])
     rewrite(desk, fx=pl.Series(own[:, 0]), fy=pl.Series(own[:, 1]), fz=pl.Series(own[:, 2]))
-    np.testing.assert_allclose(read_loads(path, MeasuredLoadSpec(frame="flange", axes="flange"), robot, q, 1.0), said, atol=1e-9)
+    np.testing.assert_allclose(
+        read_loads(path, MeasuredLoadSpec(frame="flange", axes="flange"), robot, q, 1.0), said, atol=1e-9
+    )
     rewrite(desk, "fx", "fy", "fz", "mx", "my", "mz", mass=pl.lit(20.0))
     hung = read_loads(path, MeasuredLoadSpec(frame="flange"), robot, q, 1.0)
     np.testing.assert_allclose(hung, np.tile([0, 0, -20 * 9.81, 0, 0, 0], (len(q), 1)))
