@@ -74,6 +74,11 @@ def design_poses(run: PosesFile, folder: Path) -> PoseDesign:
     Raises:
         RobodynError: a name that is not there, or no pose within the limits.
     """
+    if "stiffness" in run.calibrate:
+        raise BadFile(
+            "'calibrate' names stiffness, which loads show and not poses alone; take it out, and choose loads with a design of stiffness "
+            "(`robodyn design` without --for)"
+        )
     drawn = load_named(run.robot, folder)
     enough = len(drawn.motors.names) == len(drawn.coordinates.names)
     robot = drawn.with_coordinates(run.coordinates or (drawn.motors.names if enough else drawn.coordinates.names))

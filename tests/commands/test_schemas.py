@@ -15,7 +15,7 @@ from robodyn_pin.urdf import catalogue
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KINDS = {
     "irb360.yaml": "run", "dualv_motors.yaml": "run", "irb360_motion.yaml": "motion", "irb360_excite.yaml": "excite", "irb360_u_turn.yaml": "plan",
-    "irb6660_stiffness.yaml": "stiffness", "irb6660_design.yaml": "design", "irb360_calibration.yaml": "calibrate", "irb360_poses.yaml": "poses", "irb2400_friction.yaml": "friction", "delta3_track.yaml": "track",
+    "irb6660_stiffness.yaml": "stiffness", "irb6660_design.yaml": "design", "irb360_calibration.yaml": "calibrate", "irb6660_calibration.yaml": "calibrate", "irb360_poses.yaml": "poses", "irb2400_friction.yaml": "friction", "delta3_track.yaml": "track",
     "irb360_controller.yaml": "controller", "irb360_fleet.yaml": "fleet", "irb2400_spindle_tool.yaml": "tool", "dualv_payload_body.yaml": "payload",
 }  # fmt: skip
 
