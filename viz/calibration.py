@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from robodyn_pin.viz.plots import STYLE
 
 COLOURS_OF_TARGETS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MOST_TICKS, ROOM = 5, 0.85  # of an axis; size of a picture that leaves room for its labels
 LONGEST_ARROW = 0.2  # of the size of the cloud of points
 
 
@@ -37,7 +38,9 @@ def deviations_figure(
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")
         axes.set_zlabel("z [m]")
-        axes.set_aspect("equal")
+        spans = [high - low for low, high in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+        axes.set_box_aspect(spans, zoom=ROOM)  # a metre is as long along all axes
+        axes.locator_params(nbins=MOST_TICKS)
     if len(before) > 1:
-        figure.axes[0].legend(loc="lower left", fontsize=8)
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="lower center", ncols=len(before), fontsize=8)
     return figure
