@@ -12,17 +12,20 @@ platform tilts and no function is met twice but one: an encoder turns both elbow
 """
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
-from finite_field import P, of, over, root
+from finite_field import P, cross, dot, of, over, root, unit
+from loops_by_hand import LOW, TOP
 
 import robodyn_pin as rp
 from robodyn_pin.calibration.erring_robot import ErringRobot
 from robodyn_pin.calibration.geometry_errors import Tolerances, possible_errors
 from robodyn_pin.calibration.shown_errors import shown
 from robodyn_pin.calibration.targets import TargetSpec
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, build
+from robodyn_pin.robot.robot_file import RobotFile
 
 DIGITS = 8
 MODULUS = P**DIGITS
@@ -307,7 +310,6 @@ def test_a_puma_560_shows_the_published_30_errors_of_full_poses_and_27_of_points
 
 def hexapod_rows(rng: random.Random) -> list[list[int]]:
     """Of each leg at a random pose of the platform: lower anchor, upper anchor, length; poses are random until all lengths are numbers."""
-    from loops_by_hand import LOW, TOP
 
     while True:
         place, w, rows = [rng.randrange(P) for _ in range(3)], [rng.randrange(P) for _ in range(3)], []
