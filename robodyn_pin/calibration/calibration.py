@@ -94,7 +94,7 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     slides = robot.slides(robot.coordinates.S)
     length, angle = run.units.factors
     path = resolve(folder, run.measurements)
-    seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle)
+    seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle, run.columns)
     held = _held_out(run, seen)
     errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances)
     bare = ErringRobot(robot, (), run.targets)

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
-from robodyn_pin.errors import BadLog
+from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.table import check_header, open_table
 
@@ -39,12 +39,14 @@ class Observations:
 
 
 def read_observations(
-    path: Path, names: Sequence[str], slides: np.ndarray, targets: Mapping[str, TargetSpec], length: float, angle: float
-) -> Observations:
+    path: Path, names: Sequence[str], slides: np.ndarray, targets: Mapping[str, TargetSpec], length: float, angle: float,
+    columns: Mapping[str, str | int] | None = None,
+) -> Observations:  # fmt: skip
     """Read a file with a column for each coordinate, and NAME_x, NAME_y, ... for each target; empty cells were not measured.
 
     Args:
         names, slides: the coordinates, and which of them slide. length, angle: units of the file [m, rad].
+        columns: headers that are not those.
 
     Raises:
         BadLog, UnknownName: the message names file, column and row.
@@ -52,16 +54,22 @@ def read_observations(
     table = open_table(path)
     headers = {name: [f"{name}_{part}" for part in COLUMNS[spec.kind]] for name, spec in targets.items()}
     every = [*names, *(header for part in headers.values() for header in part)]
-    for header in every:
-        check_header(table, header)
-    cells = table.read(every)
+    own = {name: str(header) for name, header in (columns or {}).items()}
+    for name in own:
+        if name not in every:
+            raise UnknownName("column", name, "'columns'", every)
+    for name in every:
+        check_header(table, own.get(name, name))
+    if len({own.get(name, name) for name in every}) < len(every):
+        raise BadLog(f"{path}: two of {', '.join(every)} are read from one column; correct 'columns'")
+    cells = table.read([own.get(name, name) for name in every])
     unit = dict(zip(names, np.where(slides, length, angle), strict=True))
     for name, spec in targets.items():
         turning = ("rx", "ry", "rz", "angle")
         unit |= {f"{name}_{part}": angle if part in turning else length for part in COLUMNS[spec.kind]}
     read = {
-        header: column(cells[header], str(path), table.line, gaps=header not in names, unit=float(unit[header]))
-        for header in every
+        name: column(cells[own.get(name, name)], str(path), table.line, gaps=name not in names, unit=float(unit[name]))
+        for name in every
     }
     values = {name: np.stack([read[header] for header in part], axis=1) for name, part in headers.items()}
     for name, x in values.items():

@@ -62,8 +62,9 @@ class TextTable:
 
     @property
     def _mark(self) -> str:
-        """What stands between the cells."""
-        return max(",;\t", key=self._first.count)
+        """What stands between the cells; blanks, where a row is nothing but numbers between single ones."""
+        mark, cells = max(",;\t", key=self._first.count), self._first.rstrip("\r\n").split(" ")
+        return " " if not self._first.count(mark) and len(cells) > 1 and all(map(_is_number, cells)) else mark
 
     @cached_property
     def has_header(self) -> bool:
