@@ -166,7 +166,7 @@ class TextTable:
             source, infer_schema=False, comment_prefix="#", separator=self._mark, has_header=self.has_header, columns=wanted,
         )  # fmt: skip
         if not self.has_header:
-            table = table.rename({name: name.removeprefix("column_") for name in table.columns})
+            table.columns = [str(k + 1) for k in (range(table.width) if wanted is None else wanted)]
         blank = table.select(pl.all_horizontal(pl.all().is_null())).to_series()
         if not blank.any():
             return table
