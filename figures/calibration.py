@@ -1,11 +1,13 @@
 """Calibration of simulated robots: errors at poses that no fit saw, coverage of the intervals, time, the number of errors that are shown."""
 
+import random
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pinocchio as pin
+from exact_errors import DELTAS, exact, floating, hexapod_rows, names_of, puma_rows, rank
 from make import Row, Section
 from simulated import MOTION
 from simulated import SIGMA as SIGMA_TORQUE
@@ -172,6 +174,32 @@ def identified(seed: int = 0) -> list[Row]:
     return rows
 
 
+def counts() -> list[Row]:
+    """Rows of errors that can be known, by exact rank and by the package's slopes."""
+    rng = random.Random(3)
+    puma = [puma_rows(rng) for _ in range(15)]
+    hexapod = [row for _ in range(12) for row in hexapod_rows(rng)]
+    rows = [
+        count("PUMA 560, full poses, over a finite field", 30, rank([row for pose in puma for row in pose])),
+        count("6-UPS hexapod with perfect joints, full poses, over a finite field", 42, rank(hexapod)),
+    ]
+    for name in DELTAS:
+        at_zero, gap = floating(load(name), names_of(name), "pose", "platform", 0)
+        erring, _ = floating(load(name), names_of(name), "pose", "platform", 5)
+        rows += [
+            count(f"{name} with perfect balls and errors, full poses, over p-adic numbers", 54, exact(name, erring=True)),
+            count(f"{name} with perfect balls, errors that keep its platform level, over a finite field", 24, exact(name, erring=False, common=True)),
+            Row(f"{name} with perfect balls as drawn, over a finite field; by the package's slopes as drawn, and with errors", "42 by hand; equal",
+                f"{(drawn := exact(name, erring=False))}; {at_zero} (gap {gap:.0e}), {erring}", (drawn, at_zero, erring) == (42, 42, 54)),
+        ]  # fmt: skip
+    return rows
+
+
+def count(what: str, published: int, found: int) -> Row:
+    """A row of a published count."""
+    return Row(f"errors that can be known: {what}", f"{published}, published", str(found), found == published)
+
+
 def study() -> Section:
     """The study."""
     rows = [row for name in ROBOTS for row in of_robot(name, 20)]
@@ -184,7 +212,7 @@ def study() -> Section:
     rows.append(
         Row(f"irb360, {len(found.fitted.c)} poses fitted: processor time", "<= 5 s", f"{took:.1f} s", took <= 5)
     )
-    rows += [*designs(), *dynamics(), *identified()]
+    rows += [*designs(), *dynamics(), *identified(), *counts()]
     return Section(
         "Calibration of simulated robots",
         "python figures/make.py calibration",
