@@ -1,12 +1,17 @@
 """Calibration of simulated robots: errors at poses that no fit saw, coverage of the intervals, time, the number of errors that are shown."""
 
+import random
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pinocchio as pin
+import yaml
+from exact_errors import DELTAS, exact, floating, hexapod_rows, names_of, puma_rows, rank
 from make import Row, Section
+from simulated import MOTION
+from simulated import SIGMA as SIGMA_TORQUE
 
 from robodyn_pin.calibration.calibrated import calibrated_texts
 from robodyn_pin.calibration.calibration import Calibration, calibrate
@@ -20,8 +25,10 @@ from robodyn_pin.calibration.simulated_points import columns_of_observations, si
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
 from robodyn_pin.dynamics.multipliers import constraint_forces
 from robodyn_pin.files import read_yaml
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "irb360_calibration"
 REFLECTORS = ((0.10, 0.0, 0.0), (-0.05, 0.08, 0.0), (-0.05, -0.08, 0.03))  # [m]
@@ -209,6 +216,64 @@ def dynamics(seed: int = 0) -> list[Row]:
     return rows
 
 
+def identified(seed: int = 0) -> list[Row]:
+    """Rows of bodies and friction that were identified from one log on other geometries than the machine's."""
+    with TemporaryDirectory() as folder:
+        run, truth = campaign("irb360", seed, 80, Path(folder) / "points.csv")
+        found = calibrate(run, Path(folder))
+    drawn = load("irb360")
+    errors = possible_errors(drawn, drawn.motors.names, {}, OWN, Tolerances())
+    machine = calibrated_texts(ErringRobot(drawn, errors, {}), np.array([truth[x.name] for x in errors]), True)[2]
+    log = simulate(machine, MOTION, Noise(SIGMA_TORQUE, 12, seed))
+    example = yaml.safe_load((EXAMPLE.parent / "irb360.yaml").read_text())
+    settings = {key: example[key] for key in ("preparation", "rows", "bounds", "prior")}
+    rng = np.random.default_rng(seed)
+    c, cd, cdd = 0.1 + rng.uniform(-0.4, 0.4, (100, 4)), rng.normal(size=(100, 4)), 20 * rng.normal(size=(100, 4))
+    right, rows = constraint_forces(machine, c, cd, cdd), []
+    off: dict[str, tuple[float, float]] = {}
+    for name, robot in {"drawn": drawn, "calibrated": found.calibrated, "the machine's": machine}.items():
+        own = identify(robot, log, **settings).robot
+        there = constraint_forces(own, c, cd, cdd)
+        struts = [np.abs(there.struts[strut] - right.struts[strut]).max() for strut in right.struts]
+        off[name] = float(np.abs(there.tau[:, :3] - right.tau[:, :3]).max()), float(max(struts))
+    for k, (what, unit) in enumerate((("torques of the arms", "N m"), ("strut forces", "N"))):
+        reached = ", ".join(f"{name} {x[k]:.2g} {unit}" for name, x in off.items())
+        rows.append(
+            Row(
+                f"irb360, identified on a geometry from one noisy log, as in the example: {what}, largest difference from the machine's in 100 states",
+                "",
+                reached,
+            )
+        )
+    return rows
+
+
+def counts() -> list[Row]:
+    """Rows of errors that can be known, by exact rank and by the package's slopes."""
+    rng = random.Random(3)
+    puma = [puma_rows(rng) for _ in range(15)]
+    hexapod = [row for _ in range(12) for row in hexapod_rows(rng)]
+    rows = [
+        count("PUMA 560, full poses, over a finite field", 30, rank([row for pose in puma for row in pose])),
+        count("6-UPS hexapod with perfect joints, full poses, over a finite field", 42, rank(hexapod)),
+    ]
+    for name in DELTAS:
+        at_zero, gap = floating(load(name), names_of(name), "pose", "platform", 0)
+        erring, _ = floating(load(name), names_of(name), "pose", "platform", 5)
+        rows += [
+            count(f"{name} with perfect balls and errors, full poses, over p-adic numbers", 54, exact(name, erring=True)),
+            count(f"{name} with perfect balls, errors that keep its platform level, over a finite field", 24, exact(name, erring=False, common=True)),
+            Row(f"{name} with perfect balls as drawn, over a finite field; by the package's slopes as drawn, and with errors", "42 by hand; equal",
+                f"{(drawn := exact(name, erring=False))}; {at_zero} (gap {gap:.0e}), {erring}", (drawn, at_zero, erring) == (42, 42, 54)),
+        ]  # fmt: skip
+    return rows
+
+
+def count(what: str, published: int, found: int) -> Row:
+    """A row of a published count."""
+    return Row(f"errors that can be known: {what}", f"{published}, published", str(found), found == published)
+
+
 def study() -> Section:
     """The study."""
     rows = [*(row for name in ROBOTS for row in of_robot(name, 20)), *under_load(20)]
@@ -221,7 +286,7 @@ def study() -> Section:
     rows.append(
         Row(f"irb360, {len(found.fitted.c)} poses fitted: processor time", "<= 5 s", f"{took:.1f} s", took <= 5)
     )
-    rows += [*designs(), *dynamics()]
+    rows += [*designs(), *dynamics(), *identified(), *counts()]
     return Section(
         "Calibration of simulated robots",
         "python figures/make.py calibration",

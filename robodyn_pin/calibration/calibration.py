@@ -9,7 +9,7 @@ from robodyn_pin.calibration.calibrated import calibrated_texts, check_same
 from robodyn_pin.calibration.calibration_file import CalibrationFile
 from robodyn_pin.calibration.correction import CorrectedPath, correct_for_geometry, read_path, tool_of
 from robodyn_pin.calibration.erring_robot import ErringRobot, Predicted
-from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors
+from robodyn_pin.calibration.geometry_errors import GROUPS, GeometryError, possible_errors, reads_a_length
 from robodyn_pin.calibration.geometry_fit import OUTLIER, GeometryFit, deviations_of, fit_geometry, residuals
 from robodyn_pin.calibration.loaded_correction import correct_for_load
 from robodyn_pin.calibration.measured_loads import check_scale, read_loads, yielding_drives
@@ -56,6 +56,14 @@ class Calibration:
         return self.fitted.simulated
 
     @property
+    def without_lengths(self) -> bool:
+        """Whether no number that was measured is a length: a robot of another size would give the same ones."""
+        robot = self.robot.robot
+        encoders = all(spec.kind == "encoder" for spec in self.run.targets.values())
+        lengths = [reads_a_length(robot, spec) for spec in self.run.targets.values()]
+        return encoders and not any(lengths) and not robot.slides(robot.coordinates.S).any()
+
+    @property
     def complaints(self) -> tuple[str, ...]:
         """Why the result is not accepted."""
         found = []
@@ -95,8 +103,9 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     )
     slides = robot.slides(robot.coordinates.S)
     length, angle = run.units.factors
+    sliding = [name for name, spec in run.targets.items() if reads_a_length(robot, spec)]
     path = resolve(folder, run.measurements)
-    seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle)
+    seen = read_observations(path, robot.coordinates.names, slides, run.targets, length, angle, run.columns, sliding)
     held = _held_out(run, seen)
     springs = run.drives is not None
     errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances, springs)

@@ -18,6 +18,9 @@ class CalibrationFile(Strict):
 
     robot: str
     measurements: Path  # CSV: a column for each coordinate, and NAME_x, NAME_y, NAME_z, ... for each target
+    columns: dict[
+        str, str | int
+    ] = {}  # of the CSV under other names than ours; of one without a header their numbers, from 1
     units: CalibrationUnits = CalibrationUnits()
     coordinates: list[str] | None = (
         None  # joints or motors whose positions the file has; default: the motors, where they are as many as needed

@@ -47,7 +47,7 @@ class DrawnPathSpec(Strict):
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolPoint:
     """A point fixed to a frame."""
 
     frame: str
@@ -68,7 +68,7 @@ class CorrectedPath:
     """What to command along a path, and where the tool is."""
 
     path: DrawnPath
-    tool: Tool
+    tool: ToolPoint
     c: np.ndarray  # (N, d) coordinates to command [rad or m]
     q: np.ndarray  # (N, nv) joints of the calibrated robot where its tool is right
     uncorrected: (
@@ -77,16 +77,16 @@ class CorrectedPath:
     left: np.ndarray  # (N, 6) the same with correction: what no motor can take back
 
 
-def tool_of(robot: Robot, spec: DrawnPathSpec) -> Tool:
+def tool_of(robot: Robot, spec: DrawnPathSpec) -> ToolPoint:
     """The tool of a path; raises UnknownName, or BadFile where no frame is named and the robot has no end effector."""
     frame = spec.frame or end_effector(robot)
     if frame is None:
         raise BadFile(f"'path' names no 'frame' of the tool, and {robot.name!r} has no end effector; add 'frame'")
     frame_number(robot.model, frame, "'path'")
-    return Tool(frame, np.array(spec.at))
+    return ToolPoint(frame, np.array(spec.at))
 
 
-def read_path(path: Path, spec: DrawnPathSpec, robot: Robot, tool: Tool) -> DrawnPath:
+def read_path(path: Path, spec: DrawnPathSpec, robot: Robot, tool: ToolPoint) -> DrawnPath:
     """Read a path; the drawn robot takes it.
 
     Raises:
@@ -115,7 +115,7 @@ def read_path(path: Path, spec: DrawnPathSpec, robot: Robot, tool: Tool) -> Draw
     return DrawnPath(t, c, _placed(robot, q, tool))
 
 
-def correct_for_geometry(drawn: Robot, calibrated: Robot, path: DrawnPath, tool: Tool) -> CorrectedPath:
+def correct_for_geometry(drawn: Robot, calibrated: Robot, path: DrawnPath, tool: ToolPoint) -> CorrectedPath:
     """Coordinates (N, d) at which the calibrated robot's tool is where the drawn one's is along a path.
 
     Both robots have the same coordinates: what their controller reads and commands.
@@ -141,7 +141,7 @@ def correct_for_geometry(drawn: Robot, calibrated: Robot, path: DrawnPath, tool:
 
 def _reach(
     robot: Robot,
-    tool: Tool,
+    tool: ToolPoint,
     places: np.ndarray,
     c: np.ndarray,
     label: str,
@@ -174,7 +174,7 @@ def _reach(
     )
 
 
-def _reach_from_home(robot: Robot, tool: Tool, x: np.ndarray, name: str) -> np.ndarray:
+def _reach_from_home(robot: Robot, tool: ToolPoint, x: np.ndarray, name: str) -> np.ndarray:
     """Coordinates (N, d) of the drawn robot with its tool at x (N, 3 or 6), in home's mode: all points go there from home at once."""
     home = robot.coordinates.S @ robot.home + robot.coordinates.offset
     J, start = _jacobian(robot, robot.home[None], tool)[0], _placed(robot, robot.home[None], tool)[0]
@@ -205,7 +205,7 @@ def _closed(robot: Robot, c: np.ndarray, label: str) -> np.ndarray:
     return robot.close(c, np.zeros_like(c), np.zeros_like(c), None, lambda i: label.format(i + 1)).q
 
 
-def _placed(robot: Robot, q: np.ndarray, tool: Tool) -> np.ndarray:
+def _placed(robot: Robot, q: np.ndarray, tool: ToolPoint) -> np.ndarray:
     """Places (N, 4, 4) of the tool in the base."""
     model, data, at = robot.model, robot.model.createData(), pin.SE3(np.eye(3), tool.at)
     number = frame_number(model, tool.frame, f"robot {robot.name!r}")
@@ -216,7 +216,7 @@ def _placed(robot: Robot, q: np.ndarray, tool: Tool) -> np.ndarray:
     return places
 
 
-def _jacobian(robot: Robot, q: np.ndarray, tool: Tool) -> np.ndarray:
+def _jacobian(robot: Robot, q: np.ndarray, tool: ToolPoint) -> np.ndarray:
     """Velocity of the tool and its angular velocity, axes of the base, per rate of each coordinate (N, 6, d)."""
     still = np.zeros((len(q), len(robot.coordinates.names)))
     J = tree_jacobians(robot, q, tool.frame) @ robot.state(q, still, still).T

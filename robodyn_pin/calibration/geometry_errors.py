@@ -15,6 +15,7 @@ from robodyn_pin.calibration.targets import TargetSpec
 from robodyn_pin.closures.kinds import DISTANCE, KINDS, Closure
 from robodyn_pin.errors import BadFile, UnknownName
 from robodyn_pin.files import Positive, Strict
+from robodyn_pin.robot.axes import joint_index
 from robodyn_pin.robot.robot import Robot
 
 Group = Literal["offsets", "gears", "joints", "closures", "lengths", "base", "tool", "stiffness"]
@@ -95,6 +96,11 @@ def possible_errors(
     return found
 
 
+def reads_a_length(robot: Robot, spec: TargetSpec) -> bool:
+    """Whether a target is the encoder of a joint that slides; raises UnknownName for no such joint."""
+    return spec.kind == "encoder" and bool(robot.loops.sliding[joint_index(robot.model, str(spec.joint))])
+
+
 def _every_error(
     robot: Robot, coordinates: Sequence[str], targets: dict[str, TargetSpec], tolerances: Tolerances
 ) -> list[GeometryError]:
@@ -140,7 +146,8 @@ def _every_error(
         if spec.kind != "encoder":
             every += _six(("target", name), name, "tool", tool, tool if spec.kind == "pose" else None)
         if spec.kind == "encoder":
-            every.append(GeometryError(f"{name} offset", "tool", ("encoder", name), True, none, tool))
+            turns = not reads_a_length(robot, spec)
+            every.append(GeometryError(f"{name} offset", "tool", ("encoder", name), turns, none, tool))
         elif spec.kind == "distance":
             every += [
                 GeometryError(f"{name} centre {x}", "tool", ("centre", name), False, along, tool)

@@ -1,6 +1,6 @@
 """Measurements of a robot's poses: read from CSV and checked for units, order and reach before anything is fitted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.calibration.targets import COLUMNS, TargetSpec
-from robodyn_pin.errors import BadLog
+from robodyn_pin.errors import BadLog, UnknownName
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.table import check_header, open_table
 
@@ -42,12 +42,14 @@ class Observations:
 
 
 def read_observations(
-    path: Path, names: Sequence[str], slides: np.ndarray, targets: Mapping[str, TargetSpec], length: float, angle: float
-) -> Observations:
+    path: Path, names: Sequence[str], slides: np.ndarray, targets: Mapping[str, TargetSpec], length: float, angle: float,
+    columns: Mapping[str, str | int] | None = None, sliding: Collection[str] = (),
+) -> Observations:  # fmt: skip
     """Read a file with a column for each coordinate, and NAME_x, NAME_y, ... for each target; empty cells were not measured.
 
     Args:
         names, slides: the coordinates, and which of them slide. length, angle: units of the file [m, rad].
+        columns: headers that are not those. sliding: targets that are encoders of sliding joints.
 
     Raises:
         BadLog, UnknownName: the message names file, column and row.
@@ -55,16 +57,25 @@ def read_observations(
     table = open_table(path)
     headers = {name: [f"{name}_{part}" for part in COLUMNS[spec.kind]] for name, spec in targets.items()}
     every = [*names, *(header for part in headers.values() for header in part)]
-    for header in every:
-        check_header(table, header)
-    cells = table.read(every)
+    own: dict[str, str] = {}
+    for name, header in (columns or {}).items():
+        if name not in every:
+            raise UnknownName("column", name, "'columns'", every)
+        if isinstance(header, int) and not 1 <= header <= len(table.headers):
+            raise BadLog(f"{path}: 'columns' reads {name!r} from column {header}, expected 1 to {len(table.headers)}")
+        own[name] = table.headers[header - 1] if isinstance(header, int) else header
+    for name in every:
+        check_header(table, own.get(name, name))
+    if len({own.get(name, name) for name in every}) < len(every):
+        raise BadLog(f"{path}: two of {', '.join(every)} are read from one column; correct 'columns'")
+    cells = table.read([own.get(name, name) for name in every])
     unit = dict(zip(names, np.where(slides, length, angle), strict=True))
     for name, spec in targets.items():
-        turning = ("rx", "ry", "rz", "angle")
+        turning = ("rx", "ry", "rz") if name in sliding else ("rx", "ry", "rz", "angle")
         unit |= {f"{name}_{part}": angle if part in turning else length for part in COLUMNS[spec.kind]}
     read = {
-        header: column(cells[header], str(path), table.line, gaps=header not in names, unit=float(unit[header]))
-        for header in every
+        name: column(cells[own.get(name, name)], str(path), table.line, gaps=name not in names, unit=float(unit[name]))
+        for name in every
     }
     values = {name: np.stack([read[header] for header in part], axis=1) for name, part in headers.items()}
     for name, x in values.items():

@@ -62,8 +62,9 @@ class TextTable:
 
     @property
     def _mark(self) -> str:
-        """What stands between the cells."""
-        return max(",;\t", key=self._first.count)
+        """What stands between the cells; blanks, where a row is nothing but numbers between single ones."""
+        mark, cells = max(",;\t", key=self._first.count), self._first.rstrip("\r\n").split(" ")
+        return " " if not self._first.count(mark) and len(cells) > 1 and all(map(_is_number, cells)) else mark
 
     @cached_property
     def has_header(self) -> bool:
@@ -165,7 +166,7 @@ class TextTable:
             source, infer_schema=False, comment_prefix="#", separator=self._mark, has_header=self.has_header, columns=wanted,
         )  # fmt: skip
         if not self.has_header:
-            table = table.rename({name: name.removeprefix("column_") for name in table.columns})
+            table.columns = [str(k + 1) for k in (range(table.width) if wanted is None else wanted)]
         blank = table.select(pl.all_horizontal(pl.all().is_null())).to_series()
         if not blank.any():
             return table

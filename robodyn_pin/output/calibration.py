@@ -8,6 +8,7 @@ import numpy as np
 
 from robodyn_pin.calibration.calibration import Calibration
 from robodyn_pin.calibration.carried_loads import CarriedLoads, carried_loads
+from robodyn_pin.calibration.geometry_errors import reads_a_length
 from robodyn_pin.calibration.geometry_fit import Z95
 from robodyn_pin.calibration.pose_design import PoseDesign
 from robodyn_pin.calibration.targets import COLUMNS
@@ -85,7 +86,7 @@ def held_out_table(found: Calibration) -> list[dict[str, Any]]:
             rms = [float(np.sqrt((x[there] ** 2).mean())) for x in (before, after)]
             sigma, numbers = spec.sigma_angle if turns else spec.sigma, found.after[name][:, part].shape[1]
             rows.append({
-                "target": f"{name} {what}".strip(), "unit": "rad" if turns or spec.kind == "encoder" else "m", "poses": int(there.sum()),
+                "target": f"{name} {what}".strip(), "unit": "rad" if turns or (spec.kind == "encoder" and not reads_a_length(found.robot.robot, spec)) else "m", "poses": int(there.sum()),
                 "rms_before": rms[0], "rms_after": rms[1], "noise": float(sigma * np.sqrt(numbers)),
                 "largest_before": float(before[there].max()), "largest_after": float(after[there].max()),
             })  # fmt: skip
@@ -130,6 +131,11 @@ def calibration_sentences(found: Calibration) -> list[str]:
         some = [name for name, why in found.left_out.items() if why == reason][:3]
         lines.append(
             f"{count} errors were not sought because each {reason}: {', '.join(some)}{', ...' if count > 3 else ''}."
+        )
+    if found.without_lengths:
+        lines.append(
+            "Nothing that was measured is a length: a robot twice as large would give the same numbers. All lengths are known up to one common "
+            "factor only, which their tolerances settle; where the robot stands nothing says."
         )
     if found.corrected is not None:
         lines.append(correction_sentence(found.corrected))

@@ -208,6 +208,11 @@ SWAPPED = {f"r{a}_{x}": pl.col(f"r{b}_{x}") for a, b in ((1, 2), (2, 1)) for x i
         ({}, {"targets": {"r9": {"frame": "platform"}}}, UnknownName, "'r9_x'"),
         ({}, {"calibrate": ["offsets", "joints"]}, BadLog, "add base to calibrate"),
         ({}, {"held_out": 0.98}, BadLog, "expected at least"),
+        ({}, {"columns": {"r9_x": 3}}, UnknownName, "'r9_x'"),
+        ({}, {"columns": {"r1_x": 30}}, BadLog, "from column 30, expected 1 to 13"),
+        ({}, {"columns": {"r1_x": "r1_y"}}, BadLog, "are read from one column"),
+        ({}, {"targets": {"r1": {"kind": "encoder", "joint": "elbow"}}}, UnknownName, "'elbow'"),
+        ({}, {"path": {"file": "irb360_calibration/points.csv", "frame": "hand"}}, UnknownName, "'hand'"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told_in_one_sentence(desk, columns, changes, kind, words):

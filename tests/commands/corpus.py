@@ -101,6 +101,8 @@ COMMANDS = (
     Command("track delta3.yaml other.csv --settings track.yaml --resume tracked/state.npz --out out", ("tracked/state.npz", "other.csv"), (), 0.5),
     Command("show delta3.yaml --motion log.csv --forces --limit 20 --params fit --export out.html", ("log.csv", "fit/result.json"), ("--limit",), 0.5),
     Command("design design.yaml --out out", ("design.yaml",), (), 0.3),
+    Command("calibrate calibrate.yaml --out out", ("calibrate.yaml", "irb360_calibration/points.csv", "irb360_calibration/path.csv"), (), 0.3),
+    Command("design poses.yaml --for calibration --out out", ("poses.yaml",), (), 0.2),
     Command("stiffness stiffness.yaml --out out", ("stiffness.yaml", "irb6660_stiffness/measurements.csv"), (), 0.3),
 )  # fmt: skip
 
@@ -122,6 +124,10 @@ def build(folder: Path, robodyn) -> None:
         for ending in ("yaml", "urdf"):
             shutil.copy(ROOT / "urdf" / f"{robot}.{ending}", folder)
     shutil.copy(ROOT / "examples" / "dualv_payload_body.yaml", folder / "body.yaml")
+    shutil.copytree(ROOT / "examples" / "irb360_calibration", folder / "irb360_calibration")
+    for name, of in (("calibrate", "irb360_calibration"), ("poses", "irb360_poses")):
+        text = (ROOT / "examples" / f"{of}.yaml").read_text()
+        (folder / f"{name}.yaml").write_text(text.replace("robot: irb360\n", "robot: irb360.yaml\n"))
     (folder / "cell.csv").write_text("t,force\n" + "".join(f"{k / 50},{20 + k % 7}\n" for k in range(100)))
     shutil.copytree(ROOT / "examples" / "irb6660_stiffness", folder / "irb6660_stiffness")
     shutil.copy(ROOT / "examples" / "irb6660_stiffness.yaml", folder / "stiffness.yaml")
