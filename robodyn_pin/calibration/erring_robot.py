@@ -18,7 +18,7 @@ import pinocchio as pin
 
 from robodyn_pin.calibration.geometry_errors import GeometryError
 from robodyn_pin.calibration.targets import TargetSpec
-from robodyn_pin.calibration.yielding_drives import LOAD, Settled, YieldingDrives, compliances, settled
+from robodyn_pin.calibration.yielding_drives import LOAD, Settled, YieldingDrives, compliances, rest_under_load
 from robodyn_pin.closures.closing import LONGEST_STEP, close
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.loops import Loops
@@ -263,14 +263,14 @@ class ErringRobot:
         Without `slopes` these are zeros.
 
         Raises:
-            ClosureFailed, RobodynError: as `yielding_drives.settled`.
+            ClosureFailed, RobodynError: as `rest_under_load`.
         """
         assert self.drives is not None
         inner, bent = self._unloaded
         true, rates = self.coordinates(e, c)
         load = np.zeros((len(c), 6)) if wrench is None else wrench
         compliance = compliances(self.drives, self.robot.coordinates.names, [x.place for x in self.errors], e)
-        found = settled(inner, self.drives, e[bent], true, compliance, load, start, slopes)
+        found = rest_under_load(inner, self.drives, e[bent], true, compliance, load, start, slopes)
         if not slopes:
             return found, np.zeros_like(rates)
         rates[:, :, bent] += compliance[:, None] * found.pushed.by_e

@@ -60,7 +60,7 @@ class Settled:
     pushed: Pushed
 
 
-def settled(
+def rest_under_load(
     robot: "ErringRobot", drives: YieldingDrives, e: np.ndarray, c: np.ndarray, compliance: np.ndarray,
     wrench: np.ndarray, start: np.ndarray, slopes: bool = True,
 ) -> Settled:  # fmt: skip

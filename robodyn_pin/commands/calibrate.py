@@ -39,7 +39,7 @@ def calibrate_command(
 
 def print_calibration(found: "Calibration", folder: Path) -> None:
     """Errors at held-out poses, the surest errors of the geometry, and the verdict on the terminal."""
-    from robodyn_pin.output.calibrated_drives import stiffness_rows
+    from robodyn_pin.output.calibrated_drives import drive_spring_rows
     from robodyn_pin.output.calibration import SIMULATED_POINTS, calibration_sentences, error_rows, held_out_rows
 
     if found.simulated:
@@ -49,7 +49,7 @@ def print_calibration(found: "Calibration", folder: Path) -> None:
     print_table(
         "Errors of the geometry that are furthest from zero, in their standard deviations", error_rows(found)[:10]
     )
-    if springs := stiffness_rows(found):
+    if springs := drive_spring_rows(found):
         print_table("Springs in the drives", springs)
     for line in calibration_sentences(found):
         print(line)

@@ -9,7 +9,7 @@ from robodyn_pin.calibration.carried_loads import CarriedLoads
 from robodyn_pin.calibration.geometry_fit import Z95
 
 
-def stiffness_table(found: Calibration) -> list[dict[str, Any]]:
+def drive_spring_table(found: Calibration) -> list[dict[str, Any]]:
     """One row for each spring that was sought [N m/rad, N/m where it slides]; the interval is that of the logarithm."""
     rows, robot = [], found.robot
     if robot.drives is None:
@@ -26,7 +26,7 @@ def stiffness_table(found: Calibration) -> list[dict[str, Any]]:
     return rows
 
 
-def stiffness_rows(found: Calibration) -> list[dict[str, str]]:
+def drive_spring_rows(found: Calibration) -> list[dict[str, str]]:
     """The same as text."""
     slides = dict(
         zip(found.robot.robot.coordinates.names, found.robot.robot.slides(found.robot.robot.coordinates.S), strict=True)
@@ -35,7 +35,7 @@ def stiffness_rows(found: Calibration) -> list[dict[str, str]]:
         {"drive": f"{row['drive']} [{'N/m' if slides[row['drive']] else 'N m/rad'}]", "drawn": f"{row['drawn']:.4g}",
          "stiffness": f"{row['stiffness']:.4g}", "95 % interval": f"{row['low']:.4g} to {row['high']:.4g}",
          "of its tolerance is left": f"{100 * row['remaining']:.0f} %", "the poses show it": row["shown"]}
-        for row in stiffness_table(found)
+        for row in drive_spring_table(found)
     ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from robodyn_pin.calibration.pose_design import PoseDesign
 from robodyn_pin.calibration.targets import COLUMNS
 from robodyn_pin.files import write_json, write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.output.calibrated_drives import carried_columns, carried_rows, stiffness_rows, stiffness_table
+from robodyn_pin.output.calibrated_drives import carried_columns, carried_rows, drive_spring_rows, drive_spring_table
 from robodyn_pin.output.corrected_path import correction_sentence, correction_summary, write_corrected
 
 SIMULATED_POINTS = "SIMULATED points: this result says nothing about a real machine."
@@ -149,7 +149,7 @@ def calibration_summary(found: Calibration) -> dict[str, object]:
         "robot": found.robot.robot.name, "calibrated": f"{found.calibrated.name}.yaml", "simulated": found.simulated,
         "accepted": found.accepted, "complaints": list(found.complaints), "measurements": found.fitted.name,
         "fitted_poses": list(found.fitted.rows), "held_out_poses": list(found.held_out.rows), "held_out": held_out_table(found),
-        "errors": error_table(found), "stiffness": stiffness_table(found), "covariance": found.fit.covariance.tolist(), "rank": found.shown.rank,
+        "errors": error_table(found), "stiffness": drive_spring_table(found), "covariance": found.fit.covariance.tolist(), "rank": found.shown.rank,
         "gap": found.shown.gap if np.isfinite(found.shown.gap) else None, "left_out": found.left_out, "outliers": found.fit.outliers,
         "misfit": found.fit.misfit, "numbers": len(found.fit.residuals), "plausibility": found.plausibility,
         "held_out_plausibility": found.held_out_plausibility,
@@ -193,7 +193,7 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
     ]
     if carried is not None:
         sections += [
-            Section("Springs in the drives", [OF_SPRINGS], stiffness_rows(found)),
+            Section("Springs in the drives", [OF_SPRINGS], drive_spring_rows(found)),
             Section("What motors and struts carry", [OF_CARRIED], carried_rows(carried)),
         ]
     robot = found.robot.robot.name
