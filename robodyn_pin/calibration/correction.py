@@ -103,13 +103,13 @@ def read_path(path: Path, spec: DrawnPathSpec, robot: Robot, tool: ToolPoint) ->
     for header in [*headers, *timed]:
         check_header(table, header)
     cells = table.read([*headers, *timed])
-    sizes = dict(zip(headers, sizes, strict=False))
-    read = [column(cells[name], str(path), table.line, unit=float(sizes[name])) for name in headers]
+    units = dict(zip(headers, sizes, strict=False))
+    read = [column(cells[name], str(path), table.line, unit=float(units[name])) for name in headers]
     if not len(read[0]):
         raise BadFile(f"{path}: no points below the header")
     t = column(cells["t"], str(path), table.line, clock=True) if timed else None
     x = np.stack(read, axis=1)
-    c = x if planned else _reach_from_home(robot, tool, x, f"{path.name}")
+    c = x if planned else _reach_from_home(robot, tool, x, path.name)
     q = _closed(robot, c, f"point {{}} of {path.name}")
     check_positions(robot, q, lambda i: f"point {i + 1} of {path.name}")
     return DrawnPath(t, c, _placed(robot, q, tool))
