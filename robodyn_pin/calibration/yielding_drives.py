@@ -15,21 +15,38 @@ once the robot has moved (closures/variations.py).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.variations import rate_slopes, varied
 from robodyn_pin.errors import RobodynError
-
-if TYPE_CHECKING:
-    from robodyn_pin.calibration.erring_robot import ErringRobot
+from robodyn_pin.robot.robot import Robot
 
 LAST_STEP = 1e-13  # [rad or m] at which Newton's method ends
 STEPS = 20
 LOAD = "load"  # the target of the inner robot that stands where loads act
 LARGEST_TWIST = 0.1  # [rad or m] no drive fit for work yields as much
+
+
+class ErringTree(Protocol):
+    """What an `ErringRobot` is asked here."""
+
+    robot: Robot
+    model: pin.Model
+    loops: Loops
+    tree: np.ndarray
+    columns: np.ndarray
+    frames: dict[str, int]
+
+    def whole(self, e: np.ndarray, q: np.ndarray) -> np.ndarray: ...
+
+    def closed(self, e: np.ndarray, x: np.ndarray, start: np.ndarray) -> np.ndarray: ...
+
+    def tangents(self, e: np.ndarray, q: np.ndarray) -> np.ndarray: ...
+
+    def joint_slopes(self, e: np.ndarray, q: np.ndarray, rates: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +78,7 @@ class Settled:
 
 
 def rest_under_load(
-    robot: "ErringRobot", drives: YieldingDrives, e: np.ndarray, c: np.ndarray, compliance: np.ndarray,
+    robot: ErringTree, drives: YieldingDrives, e: np.ndarray, c: np.ndarray, compliance: np.ndarray,
     wrench: np.ndarray, start: np.ndarray, slopes: bool = True,
 ) -> Settled:  # fmt: skip
     """Find the balance at N poses.
@@ -95,7 +112,7 @@ def rest_under_load(
 
 
 def pushes(
-    robot: "ErringRobot",
+    robot: ErringTree,
     drives: YieldingDrives,
     e: np.ndarray,
     q: np.ndarray,
@@ -127,7 +144,7 @@ def pushes(
 
 
 def _tree_pushes(
-    robot: "ErringRobot", drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray
+    robot: ErringTree, drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """What pushes each joint of the tree (N, nv), and how that changes with each joint (N, nv, nv), as if there were no loops.
 
