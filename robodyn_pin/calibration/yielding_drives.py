@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.variations import rate_slopes, varied
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot
