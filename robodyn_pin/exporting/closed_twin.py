@@ -38,6 +38,7 @@ class Twin:
     robot: Robot
     tree: Tree
     loops: LoopTable
+    bodies: np.ndarray  # (joints, 10) parameters, as Pinocchio orders them: numbers or expressions
 
     @cached_property
     def start(self) -> tuple[Any, np.ndarray]:
@@ -89,13 +90,13 @@ class Twin:
     def tree_efforts(
         self, v: np.ndarray, a: np.ndarray, gravity: np.ndarray, bodies: np.ndarray | None = None
     ) -> np.ndarray:
-        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler; `bodies` (joints, 10) instead of the robot's."""
+        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler; `bodies` (joints, 10) instead of the twin's."""
         V, A = bodies_motion(self.tree, self.pose.at, v, a)
-        parameters = body_parameters(self.robot) if bodies is None else bodies
+        parameters = self.bodies if bodies is None else bodies
         forces = [objects(np.zeros(6)) for _ in self.tree.parent]
         for j in range(1, len(self.tree.parent)):
             if parameters[j].any():
-                forces[j] = _push(self.pose.at, j, V[j], A[j], gravity, parameters[j])
+                forces[j] = push_of(self.pose.at, j, V[j], A[j], gravity, parameters[j])
         tau = objects(np.zeros(len(v)))
         for j in range(len(forces) - 1, 0, -1):
             tau[j - 1] = dot(self.pose.at.s[j], forces[j])
@@ -103,7 +104,7 @@ class Twin:
         return tau
 
 
-def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def push_of(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     """Force and moment (6,) about the world's origin that the motion of a body asks."""
     R, p = at.R[j], at.p[j]
     u = V[:3] + cross_product(V[3:], p)  # velocity of the joint's origin
@@ -111,7 +112,7 @@ def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray,
     w, b = R.T @ V[3:], R.T @ A[3:]
     m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
     h, inertia = objects([h0, h1, h2]), objects([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    force = R @ (f * float(m) + cross_product(b, h) + cross_product(w, cross_product(w, h)))
+    force = R @ (f * m + cross_product(b, h) + cross_product(w, cross_product(w, h)))
     moment = R @ (inertia @ b + cross_product(w, inertia @ w) + cross_product(h, f))
     return np.concatenate([force, moment + cross_product(p, force)])
 
@@ -160,4 +161,4 @@ def twin_of(robot: Robot) -> Twin:
             f"robot {robot.name!r} has joints of several degrees of freedom, or loops that its coordinates do not determine one by one; "
             "both have no form in C yet"
         )
-    return Twin(robot, *tables)
+    return Twin(robot, *tables, body_parameters(robot))

@@ -1,6 +1,6 @@
 """The functions that a controller calls, as CasADi functions: loops closed inside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi
@@ -10,7 +10,7 @@ from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.named_frames import frame_id
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
-from robodyn_pin.exporting.closed_twin import Twin, solved, torques_of_motors
+from robodyn_pin.exporting.closed_twin import Twin, push_of, solved, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
@@ -63,7 +63,7 @@ def _strut_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         axes = pose.at.R[twin.loops.a[strut.closure]] @ objects(twin.loops.turn_a[strut.closure])
         row = twin.loops.first_row[strut.closure]
         far = (axes[:, kind.linear] @ lam[row : row + kind.moves]) * strut.sign
-        near = sum((_lifting(robot, pose.at, V[j], A[j], j) for j in strut.bodies), objects(np.zeros(3))) - far
+        near = sum((_lifting(twin, V[j], A[j], j) for j in strut.bodies), objects(np.zeros(3))) - far
         lower.append(dot(far, along))
         upper.append(-dot(near, along))
     return np.array([lower, upper])
@@ -90,13 +90,10 @@ def _multipliers(twin: Twin, eliminated: Eliminated, rest: np.ndarray) -> np.nda
     return np.array([X(found[k]) for k in range(twin.loops.size)])
 
 
-def _lifting(robot: Robot, at: Places, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray:
+def _lifting(twin: Twin, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray:
     """Force (3,) that a body's motion asks beyond its weight."""
-    body = robot.model.inertias[joint]
-    centre = at.point(joint, body.lever)
-    rate = V[:3] + cross_product(V[3:], centre)
-    acceleration = A[:3] + cross_product(A[3:], centre) + cross_product(V[3:], rate)
-    return (acceleration - objects(robot.model.gravity.linear)) * float(body.mass)
+    gravity = np.array(twin.robot.model.gravity.linear)
+    return push_of(twin.pose.at, joint, V, A, gravity, twin.bodies[joint])[:3]
 
 
 def _forward_kinematics(twin: Twin) -> np.ndarray:
@@ -123,7 +120,7 @@ def _forward_dynamics(twin: Twin, cd: np.ndarray, tau: np.ndarray) -> np.ndarray
     still = objects(np.zeros(len(cd)))
     asked, *_ = _asked_of_joints(twin, cd, still)
     pushed = tau @ objects(twin.robot.motors.S) - asked
-    return solved(_mass_matrix(twin), twin.pose.T.T @ pushed)
+    return solved(mass_matrix_of(twin), twin.pose.T.T @ pushed)
 
 
 def _gravity(twin: Twin) -> np.ndarray:
@@ -131,14 +128,14 @@ def _gravity(twin: Twin) -> np.ndarray:
     return twin.pose.T.T @ twin.tree_efforts(still, still, np.array(twin.robot.model.gravity.linear))
 
 
-def _mass_matrix(twin: Twin) -> np.ndarray:
+def mass_matrix_of(twin: Twin) -> np.ndarray:
     still, columns = objects(np.zeros(len(twin.pose.q))), []
     rotors = [e for e in twin.robot.efforts if e.spec.model == "armature"]
     for a in twin.pose.T.T:
         tau = twin.tree_efforts(still, a, np.zeros(3))
         for effort in rotors:
             for row in effort.rows:
-                tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * float(effort.initial[0]))
+                tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * effort.initial[0])
         columns.append(twin.pose.T.T @ tau)
     return np.stack(columns, axis=1)
 
@@ -164,7 +161,7 @@ FUNCTIONS = {
         lambda robot: (len(robot.coordinates.names),),
     ),
     "mass_matrix": Offered(
-        _mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
+        mass_matrix_of, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
         lambda robot: 2 * (len(robot.coordinates.names),),
     ),
     "forward_dynamics": Offered(
@@ -186,13 +183,15 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-def sizes_of(robot: Robot, function: str) -> dict[str, int]:
+def sizes_of(robot: Robot, function: Offered) -> dict[str, int]:
     """Inputs of an exported function by name, and how many numbers each has."""
     d, n = len(robot.coordinates.names), len(robot.motors.names)
-    return {name: n if name == "tau" else d for name in ("c", *FUNCTIONS[function].inputs)}
+    return {name: n if name == "tau" else d for name in ("c", *function.inputs)}
 
 
-def function_of(twin: Twin, name: str, last_step: bool = False) -> casadi.Function:
+def function_of(
+    twin: Twin, name: str, last_step: bool = False, among: Mapping[str, Offered] = FUNCTIONS
+) -> casadi.Function:
     """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
 
     With `last_step` two more outputs say where the last step of closing begins, `before` (nv,), and what it takes away, `open` (m,).
@@ -200,9 +199,9 @@ def function_of(twin: Twin, name: str, last_step: bool = False) -> casadi.Functi
     Raises:
         UnknownName: no such function. RobodynError: the robot has not what it is about.
     """
-    if name not in FUNCTIONS:
-        raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
-    offered, sizes = FUNCTIONS[name], sizes_of(twin.robot, name)
+    if name not in among:
+        raise UnknownName("function", name, "the functions that can be exported", list(among))
+    offered, sizes = among[name], sizes_of(twin.robot, among[name])
     rates = [unknowns(x, sizes[x]) for x in offered.inputs]
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]

@@ -61,10 +61,10 @@ def _in_closures(effort: Effort, at: Places, v: np.ndarray) -> np.ndarray:
 
 
 def _force(effort: Effort, x: X, xd: X, xdd: X) -> X:
-    return total(float(k) * f for k, f in zip(effort.initial, _columns(effort.spec, x, xd, xdd), strict=True) if k)
+    return total(f * k for k, f in zip(effort.initial, model_columns(effort.spec, x, xd, xdd), strict=True) if k)
 
 
-def _columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
+def model_columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
     """The columns of a model, as `friction_models.basis`."""
     one = constant(1.0)
     sign = applied("tanh", xd / (spec.width or WIDTH))

@@ -379,3 +379,13 @@ def test_what_has_no_form_is_said(tmp_path, robodyn, monkeypatch):
     run = robodyn("export", "irb2400", "--to", "c", "--out", tmp_path / "c", "--functions", "power")
     assert run.returncode == 1
     assert run.stderr.startswith("robodyn: no function 'power'")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake on this machine")
+def test_cmake_builds_and_tests_the_folder(tmp_path, robodyn):
+    run = robodyn("export", "fivebar", "--to", "c", "--functions", "gravity,mass_matrix", "--out", tmp_path / "c")
+    assert run.returncode == 0, run.stderr
+    for words in (("cmake", "-S", "c", "-B", "build"), ("cmake", "--build", "build"), ("ctest", "--test-dir", "build")):
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "100% tests passed" in done.stdout
