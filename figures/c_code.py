@@ -2,13 +2,14 @@
 
 import re
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from c_code_times import timed
 from make import Row, Section
+from test_c_code import STRICT, Code, motion
 
 import robodyn_pin as rp
 from robodyn_pin.errors import ClosureFailed, RobodynError
@@ -20,10 +21,6 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.urdf import catalogue
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests/exporting")]  # for the processes that share the work, too
-from c_code_times import timed
-from test_c_code import STRICT, Code, motion
-
 STATES, PROCESSES = 10_000, 2
 REALS: tuple[Real, ...] = ("double", "float")
 MATHS = {"atan2", "copysign", "cos", "exp", "fabs", "fmax", "fmin", "pow", "sin", "sincos", "sqrt", "tanh"}

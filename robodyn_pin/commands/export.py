@@ -134,7 +134,9 @@ def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
 
 
 def _say_fmu(out: Path) -> None:
-    print(f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, in steps as `robodyn simulate` takes them")
+    print(
+        f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, in steps as `robodyn simulate` takes them"
+    )
 
 
 def _say_code(to: str, found: "Written") -> None:

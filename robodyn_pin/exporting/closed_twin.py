@@ -104,7 +104,9 @@ class Twin:
         return tau
 
 
-def push_of(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def push_of(
+    at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
     """Force and moment (6,) about the world's origin that the motion of a body asks."""
     R, p = at.R[j], at.p[j]
     u = V[:3] + cross_product(V[3:], p)  # velocity of the joint's origin

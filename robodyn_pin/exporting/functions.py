@@ -14,8 +14,8 @@ from robodyn_pin.exporting.closed_twin import Twin, push_of, solved, torques_of_
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
-from robodyn_pin.exporting.symbols import X, applied, as_column, cross_product, dot, objects, total, unknowns
-from robodyn_pin.exporting.twin import Places, bodies_motion, drift
+from robodyn_pin.exporting.symbols import X, applied, as_column, dot, objects, total, unknowns
+from robodyn_pin.exporting.twin import bodies_motion, drift
 from robodyn_pin.robot.robot import Robot
 
 

@@ -52,7 +52,13 @@ def _variables(robot: Robot, step: float) -> Iterator[tuple[str, str, str, float
     home = (axes.S @ robot.home + axes.offset).tolist()
     parameter = 'causality="parameter" variability="fixed" initial="exact"'
     output = 'causality="output" variability="continuous" initial="exact"'
-    yield "step", parameter, "s", step, "longest sample of integration: a communication step is cut into equal parts of at most this"
+    yield (
+        "step",
+        parameter,
+        "s",
+        step,
+        "longest sample of integration: a communication step is cut into equal parts of at most this",
+    )
     slides = robot.slides(axes.S)
     for name, slide, start in zip(axes.names, slides, home, strict=True):
         yield f"position.{name}", output, "m" if slide else "rad", start, "coordinate"

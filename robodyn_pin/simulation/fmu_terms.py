@@ -24,7 +24,9 @@ def step_terms(apart: Sticking) -> Offered:
         d, n = len(robot.coordinates.names), len(robot.motors.names)
         return (2 * d * d + d + n * d + (A + m) * d + 3 * A,)
 
-    return Offered(partial(_terms, apart), ("cd",), "terms", "of a step in which friction sticks, one after the other", shape)
+    return Offered(
+        partial(_terms, apart), ("cd",), "terms", "of a step in which friction sticks, one after the other", shape
+    )
 
 
 def _terms(apart: Sticking, twin: Twin, cd: np.ndarray) -> np.ndarray:

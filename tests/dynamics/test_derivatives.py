@@ -169,22 +169,21 @@ def test_strut_forces_change_as_casadi_says(name, path):
     agree(of(found), by_casadi(robot, "strut_forces", *motion), 1e-9)
 
 
-@pytest.mark.parametrize("name", catalogue())
+@pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400_printed", "slider_crank"])
 def test_torques_and_accelerations_change_with_the_parameters_as_casadi_says(name):
     robot = rp.load(name)
     c, cd, cdd = states(robot, 2)
     tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
     found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
     value, slopes = by_parameters(robot, "forward_dynamics", c, cd, tau)
-    relative = conditioned(robot, c)
-    agree([found.value, found.by_parameters], [value, slopes], relative)
+    agree([found.value, found.by_parameters], [value, slopes], 1e-9)
     if len(robot.motors.names) >= len(robot.coordinates.names):
         asked = rp.inverse_dynamics_derivatives(robot, c, cd, cdd)
         value, slopes = by_parameters(robot, "inverse_dynamics", c, cd, cdd)
         agree([asked.value, asked.by_parameters], [value, slopes], 1e-9)
 
 
-@pytest.mark.parametrize("name", ["delta3", "h4", "irb360"])
+@pytest.mark.parametrize("name", ["delta3", "h4"])
 def test_strut_forces_change_with_the_parameters_as_casadi_says(name):
     robot = rp.load(name)
     motion = states(robot, 2)
@@ -233,11 +232,6 @@ def test_the_regressor_changes_as_casadi_says(name, path):
         agree([np.einsum("njpk,p->njk", x, pi) for x in of(found)], slopes, 1e-9)
 
 
-def conditioned(robot: Robot, c: np.ndarray) -> float:
-    """1e-9 relative; for irb2400_printed, whose wrist weighs next to nothing, round-off times a condition number of 1e9."""
-    return max(1e-9, 1e-17 * float(np.linalg.cond(rp.mass_matrix(robot, c)).max()))
-
-
 @pytest.mark.parametrize("name", catalogue())
 def test_accelerations_change_as_casadi_says(name):
     robot = rp.load(name)
@@ -246,7 +240,7 @@ def test_accelerations_change_as_casadi_says(name):
     found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
     function = function_of(twin_of(robot), "forward_dynamics")
     expected = slopes_by_casadi(function, ("c", "cd", "tau"), robot.at_rest(c).q, c, cd, tau)
-    agree([found.by_c, found.by_cd, found.by_tau], expected, conditioned(robot, c))
+    agree([found.by_c, found.by_cd, found.by_tau], expected, 1e-9)
 
 
 @pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])

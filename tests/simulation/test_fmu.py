@@ -94,7 +94,9 @@ def delta(tmp_path_factory) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("rate", "scheme"), [(10_000.0, "Runge-Kutta of order 4: no"), (2000.0, "friction that sticks")])
+@pytest.mark.parametrize(
+    ("rate", "scheme"), [(10_000.0, "Runge-Kutta of order 4: no"), (2000.0, "friction that sticks")]
+)
 def test_the_irb360_under_pd_moves_as_simulate_says(rate, scheme, delta):
     """By the same scheme, whichever the step asks for; the torques are this test's own."""
     found, expected, said = both_under_pd(rp.load("irb360"), delta, 0.3, rate)
@@ -109,7 +111,7 @@ def test_the_irb2400_sticks_as_simulate_says(tmp_path):
     found, expected, said = both_under_pd(rp.load("irb2400"), tmp_path / "irb2400.fmu", 0.5, 2000.0)
     assert said.startswith("friction that sticks")
     assert np.ptp(expected @ rp.load("irb2400").motors.S.T, axis=0).min() > 0.05
-    assert 0.1 < (np.diff(expected, axis=0) == 0).any(axis=1).mean()  # and stands still now and then
+    assert (np.diff(expected, axis=0) == 0).any(axis=1).mean() > 0.1  # and stands still now and then
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
@@ -208,9 +210,18 @@ def test_friction_holds_a_pendulum_and_lets_go(tmp_path):
     "efforts",
     [
         [{"model": "maxwell_slip", "stops": [0.02, 0.1], "initial": [1.0, 2.0]}, {"model": "viscous", "initial": 0.1}],
-        [{"model": "directional", "initial": [2.0, 1.0, 0.3, 0.1], "width": 1e-5}, {"model": "spring", "initial": 20.0, "rest": 0.2}],
-        [{"model": "stribeck", "initial": [0.5, 0.5, 0.1], "speed": 0.2, "width": 1e-5}, {"model": "armature", "initial": 0.3}],
-        [{"model": "position", "initial": [0.5, 2.0], "places": [-0.5, 0.5], "width": 1e-5}, {"model": "coulomb", "initial": 0.1}],
+        [
+            {"model": "directional", "initial": [2.0, 1.0, 0.3, 0.1], "width": 1e-5},
+            {"model": "spring", "initial": 20.0, "rest": 0.2},
+        ],
+        [
+            {"model": "stribeck", "initial": [0.5, 0.5, 0.1], "speed": 0.2, "width": 1e-5},
+            {"model": "armature", "initial": 0.3},
+        ],
+        [
+            {"model": "position", "initial": [0.5, 2.0], "places": [-0.5, 0.5], "width": 1e-5},
+            {"model": "coulomb", "initial": 0.1},
+        ],
     ],
     ids=lambda efforts: efforts[0]["model"],
 )
