@@ -13,6 +13,7 @@ from robodyn_pin.exporting.functions import FUNCTIONS, Offered, function_of, siz
 from robodyn_pin.exporting.straight_line import lines_of
 from robodyn_pin.exporting.vectors import vectors_of
 from robodyn_pin.files import prepare_folder, versions, write_text
+from robodyn_pin.robot.kinematics import told_frames
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 
@@ -68,6 +69,7 @@ def c_texts(
         "provenance": _provenance(robot),
     }  # fmt: skip
     source, declarations = [SOURCE.format(**about)], []
+    said = {"frames": _told(told_frames(robot)), "struts": _told(list(robot.file.struts))}
     for function, expression in found.items():
         one = offered[function]
         sizes = sizes_of(robot, one)
@@ -81,7 +83,7 @@ def c_texts(
         source.append(FUNCTION.format(**filled))
         arguments = ", ".join(f"const {name}_real {x}[{n}]" for x, n in sizes.items())
         declarations.append(
-            f"\n/* {one.output}: {one.meaning}. */\nint {name}_{function}({name}_state *state, {arguments}, "
+            f"\n/* {one.output}: {one.meaning.format(**said)}. */\nint {name}_{function}({name}_state *state, {arguments}, "
             f"{name}_real {one.output}[{expression.size1_out(2)}], {name}_real *residual);"
         )
     texts = {f"{name}.h": HEADER.format(**about, declarations="\n".join(declarations)), f"{name}.c": "".join(source)}

@@ -16,6 +16,7 @@ from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
 from robodyn_pin.exporting.symbolic_efforts import effort_terms
 from robodyn_pin.exporting.symbols import X, applied, as_column, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import bodies_motion, drift
+from robodyn_pin.robot.kinematics import END_EFFECTORS, told_frames
 from robodyn_pin.robot.robot import Robot
 
 
@@ -97,18 +98,18 @@ def _lifting(twin: Twin, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray
 
 
 def _forward_kinematics(twin: Twin) -> np.ndarray:
-    """The upper three rows of the poses of the robot's named frames (frames, 3, 4).
+    """The upper three rows of the poses of the robot's frames (frames, 3, 4).
 
     Raises:
-        RobodynError: its file names none.
+        RobodynError: its file names none, and it has none that is usually a robot's end.
     """
     robot, model, found = twin.robot, twin.robot.model, []
-    if not robot.file.frames:
+    if not told_frames(robot):
         raise RobodynError(
-            f"'forward_kinematics' gives the poses of the frames that the file of robot {robot.name!r} names, and it names none; add "
-            "'frames: {tool: {link: LINK, xyz: [0, 0, 0]}}'"
+            f"'forward_kinematics' gives the poses of the frames that the file of robot {robot.name!r} names, and it names none, nor is a link called "
+            f"{', '.join(END_EFFECTORS[:-1])} or {END_EFFECTORS[-1]}; add 'frames: {{tool: {{link: LINK, at: [0, 0, 0]}}}}'"
         )
-    for name in robot.file.frames:
+    for name in told_frames(robot):
         frame = model.frames[frame_id(model, name)]
         R = twin.pose.at.R[frame.parentJoint] @ objects(frame.placement.rotation)
         found.append(np.column_stack([R, twin.pose.at.point(frame.parentJoint, frame.placement.translation)]))
@@ -169,7 +170,7 @@ FUNCTIONS = {
         lambda robot: (len(robot.coordinates.names),),
     ),
     "strut_forces": Offered(
-        _strut_forces, ("cd", "cdd"), "force", "along the struts, tension positive: at their closed ends, then at the others [N]",
+        _strut_forces, ("cd", "cdd"), "force", "along the struts {struts}, tension positive: at their closed ends, then at the others [N]",
         lambda robot: (2, len(robot.file.struts)),
     ),
     "reduced_forces": Offered(
@@ -177,8 +178,8 @@ FUNCTIONS = {
         lambda robot: (2, len(robot.file.struts)),
     ),
     "forward_kinematics": Offered(
-        _forward_kinematics, (), "pose", "upper three rows (rotation, position [m]) of the poses of the named frames",
-        lambda robot: (len(robot.file.frames), 3, 4),
+        _forward_kinematics, (), "pose", "upper three rows (rotation, position [m]) of the poses of the frames {frames}",
+        lambda robot: (len(told_frames(robot)), 3, 4),
     ),
 }  # fmt: skip
 

@@ -101,15 +101,23 @@ def test_gravity_and_mass_matrix_agree(name, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("name", "function"), [("delta3", "strut_forces"), ("irb2400", "forward_kinematics")])
-def test_struts_and_frames_agree(name, function, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "function", "frames"),
+    [
+        ("delta3", "strut_forces", ""),
+        ("irb2400", "forward_kinematics", "B 1 2 3 4 5 6 7 tool0 T"),
+        ("delta3", "forward_kinematics", "platform"),  # which names no frames
+    ],
+)
+def test_struts_and_frames_agree(name, function, frames, tmp_path):
     robot = rp.load(name)
     code, (c, cd, cdd) = Code(robot, tmp_path, [function]), motion(robot, 200)
     if function == "strut_forces":
         loads = Loads(robot, robot.close(c, cd, cdd)).struts
         expected, inputs = np.hstack([loads.lower, loads.upper]), (c, cd, cdd)
     else:
-        expected, inputs = rp.forward_kinematics(robot, c, *robot.file.frames)[:, :, :3].reshape(len(c), -1), (c,)
+        poses = rp.forward_kinematics(robot, c, *frames.split()).reshape(len(c), -1, 4, 4)
+        expected, inputs = poses[:, :, :3].reshape(len(c), -1), (c,)
     found = code.along(function, expected.shape[1], *inputs)
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
@@ -354,10 +362,10 @@ def test_every_effort_has_its_form(model, tmp_path):
 
 
 def test_what_a_robot_has_not_is_said(tmp_path, robodyn):
-    """One robot has no loops and so no struts, one has struts and no named frames; options of other formats are refused."""
+    """One robot has no loops and so no struts, one names no frames and nothing in it is called an end; options of other formats are refused."""
     for name, function, said in (
         ("irb2400", "strut_forces", "has no struts in loops"),
-        ("irb360", "forward_kinematics", "names none"),
+        ("fivebar", "forward_kinematics", "names none, nor is a link called flange"),
     ):
         with pytest.raises(RobodynError, match=said):
             write_c(rp.load(name), [function], tmp_path / "c")
