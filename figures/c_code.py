@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 STATES, PROCESSES = 10_000, 2
 REALS: tuple[Real, ...] = ("double", "float")
 MATHS = {"atan2", "copysign", "cos", "exp", "fabs", "fmax", "fmin", "pow", "sin", "sincos", "sqrt", "tanh"}
-SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZERS = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FAR = (3.0, 1.0)  # [rad, m] of swings out of reach
 
 
@@ -68,7 +68,7 @@ def sanitized(name: str, scratch: Path) -> list[Row]:
     for real in REALS:
         folder = scratch / f"{name}_all_{real}"
         write_c(robot, functions, folder, real)
-        built(["-O1", "-c", f"{code}.c"], folder)
+        built(["-O0", "-c", f"{code}.c"], folder)
         symbols = subprocess.run(["nm", "-u", f"{code}.o"], cwd=folder, capture_output=True, text=True, check=True)
         calls |= {symbol.removesuffix("f") for symbol in re.findall(r" U (\w+)", symbols.stdout)}
         built([*SANITIZERS, "-c", "-o", "watched.o", f"{code}.c"], folder)
