@@ -8,14 +8,16 @@ import numpy as np
 
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.named_frames import frame_id
+from robodyn_pin.dynamics.rigid_loads import borne_bodies
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.exporting.closed_twin import Twin, push_of, solved, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
-from robodyn_pin.exporting.symbolic_efforts import effort_terms
+from robodyn_pin.exporting.symbolic_efforts import check_forms, effort_terms
 from robodyn_pin.exporting.symbols import X, applied, as_column, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import bodies_motion, drift
+from robodyn_pin.robot.bearing_axes import bearer
 from robodyn_pin.robot.kinematics import END_EFFECTORS, told_frames
 from robodyn_pin.robot.robot import Robot
 
@@ -29,7 +31,28 @@ def _asked_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.nd
     """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
     v, a = motion_of_joints(twin, cd, cdd)
     g = np.array(twin.robot.model.gravity.linear)
-    return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
+    bodies = twin.tree_efforts(v, a, g)
+    loads = _loads(
+        twin, bodies if twin.robot.borne is None else twin.tree_efforts(v, a, g, borne_bodies(twin.robot, True))
+    )
+    return bodies + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a, loads), v, a
+
+
+def _loads(twin: Twin, tree: np.ndarray) -> dict[bytes, np.ndarray]:
+    """What friction grows with where bodies ask the tree's joints for `tree` (nv,): as dynamics/rigid_loads.py."""
+    robot, found = twin.robot, {}
+    for effort in robot.efforts:
+        if effort.bears:
+            said = [bearer(row, robot.motors, len(robot.coordinates.names), robot.loops) for row in effort.rows]
+            torques = (
+                torques_of_motors(robot, twin.pose.T, twin.pose.T.T @ tree)
+                if any(x and x.motor for x in said)
+                else tree
+            )
+            found[effort.load_key] = np.array(
+                [applied("fabs", (torques if x.motor else tree)[x.number] / float(x.gear)) for x in said if x]
+            )
+    return found
 
 
 def motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +140,12 @@ def _forward_kinematics(twin: Twin) -> np.ndarray:
 
 
 def _forward_dynamics(twin: Twin, cd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them."""
+    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them.
+
+    Raises:
+        RobodynError: friction grows with what they ask.
+    """
+    check_forms(twin.robot, given=False)
     still = objects(np.zeros(len(cd)))
     asked, *_ = _asked_of_joints(twin, cd, still)
     pushed = tau @ objects(twin.robot.motors.S) - asked

@@ -48,7 +48,7 @@ def write_fmu(robot: Robot, out: Path) -> None:
     """
     check_known(robot)
     instant = replace(robot, efforts=tuple(e for e in robot.efforts if not e.memory))
-    check_forms(instant)
+    check_forms(instant, given=False)
     compiler, (platform, suffix) = c_compiler("an FMU"), LIBRARIES.get(sys.platform, ("", ""))
     if not platform:
         raise RobodynError(f"FMUs hold libraries of Linux, macOS or Windows, and this platform is {sys.platform!r}")

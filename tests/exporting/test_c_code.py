@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import casadi
@@ -19,6 +20,7 @@ from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
 from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.elastic_drives import with_springs
+from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
@@ -341,7 +343,8 @@ def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
 
 
 EFFORTS = {
-    "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
+    "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "load": {"initial": 0.2, "width": 0.1},
+    "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
     "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5, "width": 0.05},
     "saturating": {"initial": [0.5, 0.3], "speed": 0.5, "width": 0.05}, "directional": {"initial": [0.5, 0.4, 0.3, 0.2]},
     "position": {"initial": [0.2, 0.5, 0.3, 0.1, 0.4, 0.6], "places": [-0.4, 0.1, 0.3], "each_way": True},
@@ -359,6 +362,24 @@ def test_every_effort_has_its_form(model, tmp_path):
     c, cd, cdd = 0.8 * rng.uniform(-1, 1, (300, 1)), rng.normal(size=(300, 1)), rng.normal(size=(300, 1))
     expected = rp.inverse_dynamics(robot, c, cd, cdd)
     np.testing.assert_allclose(code.along("inverse_dynamics", 1, c, cd, cdd), expected, atol=1e-11)
+
+
+def test_friction_grows_with_the_load_of_motors_in_loops_and_falls_nowhere(tmp_path):
+    robot = rp.load("fivebar")
+    spec = robot.file.model_copy(
+        update={"efforts": [EffortSpec.model_validate({"of": "all motors", "model": "load", "initial": 0.15})]}
+    )
+    robot = build("fivebar", spec, robot.urdf_path.read_text(), robot.urdf_path)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["inverse_dynamics"]), motion(robot, 300)
+    expected = rp.inverse_dynamics(robot, c, cd, cdd)
+    found = code.along("inverse_dynamics", 2, c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    without = rp.inverse_dynamics(replace(robot, efforts=()), c, cd, cdd)
+    assert np.abs(expected - without).max() > 0.05 * np.abs(expected).max()
+    with pytest.raises(
+        RobodynError, match=r"friction 'load' of .* has no form in C yet where accelerations are sought"
+    ):
+        write_c(robot, ["forward_dynamics"], tmp_path / "c")
 
 
 def test_what_a_robot_has_not_is_said(tmp_path, robodyn):
