@@ -39,6 +39,6 @@ def study() -> Section:
 
 
 def standing(joints: np.ndarray) -> float:
-    """Share of the samples in which a joint does not move, while others do."""
-    still = np.diff(joints, axis=0) == 0
+    """Share of the samples in which a joint does not move, while others do; those count that move at all."""
+    still = np.diff(joints[:, np.ptp(joints, axis=0) > 1e-3], axis=0) == 0
     return float((still.any(axis=1) & ~still.all(axis=1)).mean())
