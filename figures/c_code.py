@@ -87,8 +87,8 @@ def sanitized(name: str, scratch: Path) -> list[Row]:
         ),
         Row(
             f"{name}, out of reach or through singular poses, {total[0]} swings by {FAR[0]:g} rad or {FAR[1]:g} m at 1 kHz, and inputs that are no numbers, under both: "
-            "calls flagged 1 and 2; numbers that are none, numbers under a flag, wrong inputs without one; swings that end in another pose",
-            "flags; 0, 0, 0", f"{total[2]} and {total[3]} of {total[1]}; {total[4]}, {total[5]}, {total[6]}; {total[7]}", not total[4:7].any(),
+            "calls flagged 1 and 2; numbers that are none, numbers under a flag, wrong inputs without one, swings that end in another pose without one",
+            "flags; 0, 0, 0, 0", f"{total[2]} and {total[3]} of {total[1]}; {total[4]}, {total[5]}, {total[6]}, {total[7]}", not total[4:].any(),
         ),
     ]  # fmt: skip
 

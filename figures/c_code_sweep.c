@@ -2,7 +2,7 @@
  *
  * cc -DHEADER='"robot.h"' -DROBOT=robot -DSIZE=motors ... ; arguments: far and home of each coordinate [rad or m].
  * Prints swings, calls, calls flagged 1 and 2, outputs that are no number, outputs under a flag that are not zero, calls without flag
- * although an input is no number, and swings that end with other torques than they began with.
+ * although an input is no number, and swings that end with other torques than they began with although no call was flagged.
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   for (k = 0; k < D; ++k) far[k] = atof(argv[1 + k]), home[k] = (real)atof(argv[1 + D + k]);
   for (k = 0; k < D; ++k)
     for (way = -1; way <= 1; way += 2) {
-      int same = 1;
+      int same = 1, told = 0;
       OF(ROBOT, _home)(&state);
       memset(cd, 0, sizeof cd), memset(cdd, 0, sizeof cdd), memcpy(c, home, sizeof c);
       if (called(c, cd, cdd, begin)) return 3;
@@ -50,12 +50,12 @@ int main(int argc, char **argv) {
         const double t = 2.0 * i / SAMPLES, size = way * far[k] / 2;
         c[k] = (real)(home[k] + size * (1 - cos(pi * t)));
         cd[k] = (real)(size * pi * sin(pi * t)), cdd[k] = (real)(size * pi * pi * cos(pi * t));
-        called(c, cd, cdd, tau);
+        if (called(c, cd, cdd, tau)) told = 1;
       }
       cd[k] = cdd[k] = 0, c[k] = home[k];
       if (called(c, cd, cdd, tau)) same = 0;
       for (j = 0; j < N; ++j) if (!(fabs((double)(tau[j] - begin[j])) <= 1e-3 * (double)largest)) same = 0;
-      ++count[0], count[7] += !same;
+      ++count[0], count[7] += !same && !told;
     }
   for (i = 0; i < 3; ++i) {
     real *wrong[3];

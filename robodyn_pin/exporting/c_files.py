@@ -19,6 +19,7 @@ from robodyn_pin.robot.robot import Robot
 
 PRECISE = "#define DOUBLE(name) name /* where the last Newton step begins: single precision there would limit how well loops close */\n"
 CLOSED = {"double": 1e-9, "float": 1e-4}  # [rad or m] largest error of a pose that counts as closed
+SINGULAR = 0.01  # clearance below which a pose counts as singular
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def c_texts(
     of_home = ", ".join(f"C({x!r})" for x in robot.home.tolist())
     about = {
         "title": _told([f"Dynamics of {robot.name}"]), "name": name, "NAME": name.upper(), "real": real, "nv": robot.model.nv,
-        "d": len(robot.coordinates.names), "motors": len(robot.motors.names), "home": of_home, "closed": CLOSED[real],
+        "d": len(robot.coordinates.names), "motors": len(robot.motors.names), "home": of_home, "closed": CLOSED[real], "singular": SINGULAR,
         "coordinates": _told(robot.coordinates.names), "motor_names": _told(robot.motors.names),
         "fn": "name" if real == "double" else "name##f", "precise": "" if real == "double" else PRECISE, "newton": NEWTON if robot.loops.size else "no",
         "provenance": _provenance(robot),
@@ -74,7 +75,7 @@ def c_texts(
         one = offered[function]
         sizes = sizes_of(robot, one)
         named = list(sizes)
-        lines = lines_of(expression, ["start", *named], ["q", "residual", one.output])
+        lines = lines_of(expression, ["start", *named], ["q", "residual", one.output, "clearance"])
         filled = about | {
             "function": function, "output": one.output, "size": expression.size1_out(2), "lines": "\n  ".join(lines),
             "arguments": ", ".join(f"const real {x}[{n}]" for x, n in sizes.items()), "passed": ", ".join(named),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import casadi
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
@@ -11,7 +12,7 @@ from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangular_steps
 from robodyn_pin.exporting.symbolic_efforts import check_forms
-from robodyn_pin.exporting.symbols import X, applied, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
@@ -54,6 +55,20 @@ class Twin:
     def pose(self) -> ClosedPose:
         """The pose at the coordinates, the same for all functions."""
         return self._close(self.start[1], self.c[1])
+
+    @cached_property
+    def clearance(self) -> X:
+        """How far the loops are from a singular pose, 1 at home, 0 there: the least share of its pivot at home that a pivot has."""
+        if self.pose.eliminated is None:
+            return constant(1.0)
+        pivots = [applied("fabs", x) for x in self.pose.eliminated.pivots if not x.sx.is_constant()]
+        at = casadi.Function("pivots", [self.start[0], self.c[0]], [as_column(np.array(pivots))])
+        axes, least = self.robot.coordinates, constant(1.0)
+        for x, home in zip(
+            pivots, at(self.robot.home, axes.S @ self.robot.home + axes.offset).full()[:, 0], strict=True
+        ):
+            least = applied("fmin", least, x / float(max(home, 1e-12)))
+        return least
 
     def _close(self, start: np.ndarray, c: np.ndarray) -> ClosedPose:
         """The pose at coordinates c (d,), by Newton's steps from joint positions `start` (nv,)."""

@@ -221,7 +221,7 @@ def sizes_of(robot: Robot, function: Offered) -> dict[str, int]:
 def function_of(
     twin: Twin, name: str, last_step: bool = False, among: Mapping[str, Offered] = FUNCTIONS
 ) -> casadi.Function:
-    """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
+    """A function of CasADi: (start, c, ...) -> (q, residual, output, clearance), columns; matrices row by row.
 
     With `last_step` two more outputs say where the last step of closing begins, `before` (nv,), and what it takes away, `open` (m,).
 
@@ -234,8 +234,11 @@ def function_of(
     rates = [unknowns(x, sizes[x]) for x in offered.inputs]
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]
-    outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(found)]
-    named = ["q", "residual", offered.output]
+    residual, clearance = (as_column(np.array([x])) for x in (twin.pose.residual, twin.clearance))
+    outputs, named = (
+        [as_column(twin.pose.q), residual, as_column(found), clearance],
+        ["q", "residual", offered.output, "clearance"],
+    )
     if last_step:
         outputs, named = [*outputs, *map(as_column, twin.pose.last)], [*named, "before", "open"]
     return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], named, {"cse": True})

@@ -342,6 +342,25 @@ def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
     assert all(flags[250:])  # more than twice the crank of 0.05 m away
 
 
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_parallelogram_that_folds_is_flagged(real, tmp_path):
+    """Its sides are at right angles at home, and on each other a quarter turn away: there both it and its mirror image close."""
+    robot = rp.load("irb2400")
+    code, home = Code(robot, tmp_path, ["gravity"], real), robot.coordinates.S @ robot.home + robot.coordinates.offset
+    _, begin, _ = code("gravity", 6, home)
+    turned, flags = 1.5 * (1 - np.cos(np.pi * np.arange(2001) / 1000)), []  # 3 rad and back at 1 kHz
+    for angle in turned:
+        flag, g, _ = code("gravity", 6, home - angle * np.eye(6)[1])
+        assert np.isfinite(g).all()
+        assert not (flag and g.any())
+        flags.append(flag)
+    singular = np.array(flags) == 2
+    assert singular.any()
+    np.testing.assert_allclose(turned[singular], np.pi / 2, atol=0.015)
+    assert not np.array(flags)[turned < 1.5].any()
+    np.testing.assert_allclose(g, begin, atol=1e-4 * np.abs(begin).max())
+
+
 EFFORTS = {
     "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "load": {"initial": 0.2, "width": 0.1},
     "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
