@@ -52,10 +52,12 @@ def study() -> Section:
 def errors() -> list[Row]:
     worst: dict[str, float] = {}
     for name in catalogue():
-        for what, ours, theirs in compared(rp.load(name), name in ("delta3", "h4", "irb360")):
-            off = float(np.abs(ours.reshape(theirs.shape) - theirs).max() / max(np.abs(theirs).max(), 1e-3))
-            worst[what] = max(worst.get(what, 0.0), off)
-    return [Row(f"derivatives of {what}, all robots of the catalogue that have them, against CasADi's", "<= 1e-9", f"{x:.1e}", x <= 1e-9) for what, x in worst.items()]  # fmt: skip
+        for path in ("kernel", "pinocchio"):
+            with kernel_choice.forced(path):
+                for what, ours, theirs in compared(rp.load(name), name in ("delta3", "h4", "irb360")):
+                    off = float(np.abs(ours.reshape(theirs.shape) - theirs).max() / max(np.abs(theirs).max(), 1e-3))
+                    worst[what] = max(worst.get(what, 0.0), off)
+    return [Row(f"derivatives of {what}, all robots of the catalogue that have them, by kernels and by Pinocchio, against CasADi's", "<= 1e-9", f"{x:.1e}", x <= 1e-9) for what, x in worst.items()]  # fmt: skip
 
 
 def compared(robot: rp.Robot, struts: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:

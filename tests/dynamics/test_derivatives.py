@@ -174,9 +174,11 @@ def test_torques_and_accelerations_change_with_the_parameters_as_casadi_says(nam
     robot = rp.load(name)
     c, cd, cdd = states(robot, 2)
     tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
-    found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
     value, slopes = by_parameters(robot, "forward_dynamics", c, cd, tau)
-    agree([found.value, found.by_parameters], [value, slopes], 1e-9)
+    for path in PATHS:
+        with forced(path):
+            found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
+            agree([found.value, found.by_parameters], [value, slopes], 1e-9)
     if len(robot.motors.names) >= len(robot.coordinates.names):
         asked = rp.inverse_dynamics_derivatives(robot, c, cd, cdd)
         value, slopes = by_parameters(robot, "inverse_dynamics", c, cd, cdd)
@@ -234,13 +236,16 @@ def test_the_regressor_changes_as_casadi_says(name, path):
 
 @pytest.mark.parametrize("name", catalogue())
 def test_accelerations_change_as_casadi_says(name):
+    """Also of irb2400_printed, whose wrist weighs 1e-9 of the rest."""
     robot = rp.load(name)
     c, cd, _ = states(robot)
     tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
-    found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
     function = function_of(twin_of(robot), "forward_dynamics")
     expected = slopes_by_casadi(function, ("c", "cd", "tau"), robot.at_rest(c).q, c, cd, tau)
-    agree([found.by_c, found.by_cd, found.by_tau], expected, 1e-9)
+    for path in PATHS:
+        with forced(path):
+            found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
+        agree([found.by_c, found.by_cd, found.by_tau], expected, 1e-9)
 
 
 @pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400"])
