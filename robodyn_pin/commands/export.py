@@ -129,13 +129,13 @@ def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
     from robodyn_pin.simulation.fmu import write_fmu
 
     not_an_input(out, robot.urdf_path, robot.urdf_path.with_suffix(".yaml"))
-    step = write_fmu(robot, out)
-    answer(as_json, {"file": str(out), "step [s]": step}, _say_fmu, out, step)
+    write_fmu(robot, out)
+    answer(as_json, {"file": str(out)}, _say_fmu, out)
 
 
-def _say_fmu(out: Path, step: float) -> None:
+def _say_fmu(out: Path) -> None:
     print(
-        f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, steps of integration of at most {step:.2g} s"
+        f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, in steps as `robodyn simulate` takes them"
     )
 
 

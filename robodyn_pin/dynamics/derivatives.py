@@ -14,7 +14,14 @@ import numpy as np
 from robodyn_pin.closures.bends import Bends, bends
 from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
 from robodyn_pin.dynamics.effort_slopes import Moved, column_slopes, projected_slopes, stack_slopes
-from robodyn_pin.dynamics.equations import along, forward_dynamics, motor_map, motor_torques, tree_efforts
+from robodyn_pin.dynamics.equations import (
+    along,
+    forward_dynamics,
+    motor_map,
+    motor_torques,
+    state_mass_matrix,
+    tree_efforts,
+)
 from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
 from robodyn_pin.errors import RobodynError
@@ -182,6 +189,9 @@ def forward_dynamics_derivatives(
     cdd = forward_dynamics(robot, c, cd, tau)
     asked = asked_of(robot, robot.close(c, cd, cdd))
     state, (by_c, by_cd, M) = asked.moved.state, asked.slopes
+    # Where no friction grows with the load, M is the mass matrix itself, whose own way keeps the digits of light wrists.
+    if not any(effort.bears for effort in robot.efforts):
+        M = state_mass_matrix(robot, state)
     by_c = by_c - bent(asked.moved.bends, np.asarray(tau, float) @ robot.motors.S)
     B = motor_map(robot, state).transpose(0, 2, 1)
     return AccelerationDerivatives(

@@ -11,8 +11,9 @@ HEADER = """/* {title}
  * Loops are closed inside, by {newton} Newton steps from the joint positions of the call before, which the state keeps: call along a
  * trajectory, at least as densely as a controller does. No memory is allocated, nothing loops or recurses.
  *
- * A call returns 0. It returns 1 where the loops do not close (out of reach, or too far from the call before), 2 where a number is not
- * finite (a singular pose): its output is then zero, the state is as before, `residual` says how far the loops are from closed [rad or m].
+ * A call returns 0. It returns 1 where the loops do not close (out of reach, or too far from the call before), 2 in a singular
+ * pose (where what determines the joints is less than {singular!r} of that at home) or where a number is not finite: its output is then zero,
+ * the state is as before, `residual` says how far the loops are from closed [rad or m].
  */
 #ifndef {NAME}_H
 #define {NAME}_H
@@ -45,7 +46,7 @@ typedef {name}_real real;
 #define ONE ((real)1)
 #define FN(name) {fn}
 {precise}
-static const real CLOSED = C({closed!r});
+static const real CLOSED = C({closed!r}), SINGULAR = C({singular!r});
 
 static int finite_all(const real *x, int n) {{
   int i;
@@ -54,10 +55,10 @@ static int finite_all(const real *x, int n) {{
   return 1;
 }}
 
-static int kept(real *q, const real *next, real residual, real *out, int n) {{
+static int kept(real *q, const real *next, real residual, real clearance, real *out, int n) {{
   int i, flag = 0;
   if (!(residual <= CLOSED)) flag = 1;
-  else if (!finite_all(next, {NAME}_JOINTS) || !finite_all(out, n)) flag = 2;
+  else if (!(clearance >= SINGULAR) || !finite_all(next, {NAME}_JOINTS) || !finite_all(out, n)) flag = 2;
   for (i = 0; i < n && flag; ++i) out[i] = 0;
   for (i = 0; i < {NAME}_JOINTS && !flag; ++i) q[i] = next[i];
   return flag;
@@ -71,15 +72,15 @@ void {name}_home({name}_state *state) {{
 """
 
 FUNCTION = """
-static void lines_of_{function}(const real *start, {arguments}, real *q, real *residual, real {output}[{size}]) {{
+static void lines_of_{function}(const real *start, {arguments}, real *q, real *residual, real {output}[{size}], real *clearance) {{
   {unused}
   {lines}
 }}
 
 int {name}_{function}({name}_state *state, {arguments}, real {output}[{size}], real *residual) {{
-  real next[{NAME}_JOINTS];
-  lines_of_{function}(state->q, {passed}, next, residual, {output});
-  return kept(state->q, next, *residual, {output}, {size});
+  real next[{NAME}_JOINTS], clearance;
+  lines_of_{function}(state->q, {passed}, next, residual, {output}, &clearance);
+  return kept(state->q, next, *residual, clearance, {output}, {size});
 }}
 """
 

@@ -17,7 +17,7 @@ def write_casadi(robot: Robot, functions: Sequence[str], folder: Path) -> Writte
     """Write functions of a robot as NAME_FUNCTION.casadi, for `casadi.Function.load`; raises as `write_c`.
 
     Inputs: joint positions to start closing from, coordinates, and where they count their rates and accelerations; outputs: joint
-    positions, how far the loops are from closed, and the function's own.
+    positions, how far the loops are from closed, the function's own, and the clearance from singular poses, 1 at home, 0 there.
     """
     twin = twin_of(robot)
     found = {name: function_of(twin, name) for name in functions}

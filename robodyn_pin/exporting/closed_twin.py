@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import casadi
 import numpy as np
 
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
@@ -11,7 +12,7 @@ from robodyn_pin.dynamics.rigid_loads import body_parameters
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.elimination import Eliminated, eliminate, triangular_steps
 from robodyn_pin.exporting.symbolic_efforts import check_forms
-from robodyn_pin.exporting.symbols import X, applied, constant, cross_product, dot, objects, total, unknowns
+from robodyn_pin.exporting.symbols import X, applied, as_column, constant, cross_product, dot, objects, total, unknowns
 from robodyn_pin.exporting.twin import Places, bodies_motion, closure_residual, jacobian_blocks, places
 from robodyn_pin.robot.masses import check_known
 from robodyn_pin.robot.robot import Robot
@@ -38,6 +39,7 @@ class Twin:
     robot: Robot
     tree: Tree
     loops: LoopTable
+    bodies: np.ndarray  # (joints, 10) parameters, as Pinocchio orders them: numbers or expressions
 
     @cached_property
     def start(self) -> tuple[Any, np.ndarray]:
@@ -53,6 +55,20 @@ class Twin:
     def pose(self) -> ClosedPose:
         """The pose at the coordinates, the same for all functions."""
         return self._close(self.start[1], self.c[1])
+
+    @cached_property
+    def clearance(self) -> X:
+        """How far the loops are from a singular pose, 1 at home, 0 there: the least share of its pivot at home that a pivot has."""
+        if self.pose.eliminated is None:
+            return constant(1.0)
+        pivots = [applied("fabs", x) for x in self.pose.eliminated.pivots if not x.sx.is_constant()]
+        at = casadi.Function("pivots", [self.start[0], self.c[0]], [as_column(np.array(pivots))])
+        axes, least = self.robot.coordinates, constant(1.0)
+        for x, home in zip(
+            pivots, at(self.robot.home, axes.S @ self.robot.home + axes.offset).full()[:, 0], strict=True
+        ):
+            least = applied("fmin", least, x / float(max(home, 1e-12)))
+        return least
 
     def _close(self, start: np.ndarray, c: np.ndarray) -> ClosedPose:
         """The pose at coordinates c (d,), by Newton's steps from joint positions `start` (nv,)."""
@@ -89,13 +105,13 @@ class Twin:
     def tree_efforts(
         self, v: np.ndarray, a: np.ndarray, gravity: np.ndarray, bodies: np.ndarray | None = None
     ) -> np.ndarray:
-        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler; `bodies` (joints, 10) instead of the robot's."""
+        """What the bodies' motion asks of the tree's joints (nv,), by Newton and Euler; `bodies` (joints, 10) instead of the twin's."""
         V, A = bodies_motion(self.tree, self.pose.at, v, a)
-        parameters = body_parameters(self.robot) if bodies is None else bodies
+        parameters = self.bodies if bodies is None else bodies
         forces = [objects(np.zeros(6)) for _ in self.tree.parent]
         for j in range(1, len(self.tree.parent)):
             if parameters[j].any():
-                forces[j] = _push(self.pose.at, j, V[j], A[j], gravity, parameters[j])
+                forces[j] = push_of(self.pose.at, j, V[j], A[j], gravity, parameters[j])
         tau = objects(np.zeros(len(v)))
         for j in range(len(forces) - 1, 0, -1):
             tau[j - 1] = dot(self.pose.at.s[j], forces[j])
@@ -103,7 +119,9 @@ class Twin:
         return tau
 
 
-def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+def push_of(
+    at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:
     """Force and moment (6,) about the world's origin that the motion of a body asks."""
     R, p = at.R[j], at.p[j]
     u = V[:3] + cross_product(V[3:], p)  # velocity of the joint's origin
@@ -111,7 +129,7 @@ def _push(at: Places, j: int, V: np.ndarray, A: np.ndarray, gravity: np.ndarray,
     w, b = R.T @ V[3:], R.T @ A[3:]
     m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
     h, inertia = objects([h0, h1, h2]), objects([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    force = R @ (f * float(m) + cross_product(b, h) + cross_product(w, cross_product(w, h)))
+    force = R @ (f * m + cross_product(b, h) + cross_product(w, cross_product(w, h)))
     moment = R @ (inertia @ b + cross_product(w, inertia @ w) + cross_product(h, f))
     return np.concatenate([force, moment + cross_product(p, force)])
 
@@ -160,4 +178,4 @@ def twin_of(robot: Robot) -> Twin:
             f"robot {robot.name!r} has joints of several degrees of freedom, or loops that its coordinates do not determine one by one; "
             "both have no form in C yet"
         )
-    return Twin(robot, *tables)
+    return Twin(robot, *tables, body_parameters(robot))

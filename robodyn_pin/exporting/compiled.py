@@ -32,7 +32,7 @@ class Compiled:
         self._left = ctypes.c_double()
         for name in functions:
             function = getattr(self._library, f"{self._name}_{name}")
-            sizes = sizes_of(robot, name)
+            sizes = sizes_of(robot, FUNCTIONS[name])
             setattr(self, name, partial(self._call, name, function, sizes, FUNCTIONS[name].shape(robot)))
 
     def home(self) -> None:

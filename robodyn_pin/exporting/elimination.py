@@ -25,6 +25,12 @@ class Eliminated:
     shared: np.ndarray  # triangle of the shared system
     shared_steps: list[Step]
 
+    @property
+    def pivots(self) -> list[X]:
+        """What the unknowns are divided by, one after the other; one is zero where the system is singular."""
+        own = [block[r, r] for block, n in zip(self.blocks, self.loops.n_own, strict=True) for r in range(n)]
+        return own + [self.shared[r, r] for r in range(len(self.loops.shared))]
+
     def solve(self, right: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """x (nv,) with J x = right (m,) and S x = rates (d,)."""
         loops, S = self.loops, self.S

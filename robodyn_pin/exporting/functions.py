@@ -1,6 +1,6 @@
 """The functions that a controller calls, as CasADi functions: loops closed inside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi
@@ -8,14 +8,17 @@ import numpy as np
 
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.closures.named_frames import frame_id
+from robodyn_pin.dynamics.rigid_loads import borne_bodies
 from robodyn_pin.dynamics.struts import held_struts
 from robodyn_pin.errors import RobodynError, UnknownName
-from robodyn_pin.exporting.closed_twin import Twin, solved, torques_of_motors
+from robodyn_pin.exporting.closed_twin import Twin, push_of, solved, torques_of_motors
 from robodyn_pin.exporting.elimination import Eliminated
 from robodyn_pin.exporting.reduced_twin import reduced_strut_forces
-from robodyn_pin.exporting.symbolic_efforts import effort_terms
-from robodyn_pin.exporting.symbols import X, applied, as_column, cross_product, dot, objects, total, unknowns
-from robodyn_pin.exporting.twin import Places, bodies_motion, drift
+from robodyn_pin.exporting.symbolic_efforts import check_forms, effort_terms
+from robodyn_pin.exporting.symbols import X, applied, as_column, dot, objects, total, unknowns
+from robodyn_pin.exporting.twin import bodies_motion, drift
+from robodyn_pin.robot.bearing_axes import bearer
+from robodyn_pin.robot.kinematics import END_EFFECTORS, told_frames
 from robodyn_pin.robot.robot import Robot
 
 
@@ -28,7 +31,28 @@ def _asked_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.nd
     """What a motion asks of the tree's joints (nv,), and their rates and accelerations."""
     v, a = motion_of_joints(twin, cd, cdd)
     g = np.array(twin.robot.model.gravity.linear)
-    return twin.tree_efforts(v, a, g) + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a), v, a
+    bodies = twin.tree_efforts(v, a, g)
+    loads = _loads(
+        twin, bodies if twin.robot.borne is None else twin.tree_efforts(v, a, g, borne_bodies(twin.robot, True))
+    )
+    return bodies + effort_terms(twin.robot, twin.pose.at, twin.pose.q, v, a, loads), v, a
+
+
+def _loads(twin: Twin, tree: np.ndarray) -> dict[bytes, np.ndarray]:
+    """What friction grows with where bodies ask the tree's joints for `tree` (nv,): as dynamics/rigid_loads.py."""
+    robot, found = twin.robot, {}
+    for effort in robot.efforts:
+        if effort.bears:
+            said = [bearer(row, robot.motors, len(robot.coordinates.names), robot.loops) for row in effort.rows]
+            torques = (
+                torques_of_motors(robot, twin.pose.T, twin.pose.T.T @ tree)
+                if any(x and x.motor for x in said)
+                else tree
+            )
+            found[effort.load_key] = np.array(
+                [applied("fabs", (torques if x.motor else tree)[x.number] / float(x.gear)) for x in said if x]
+            )
+    return found
 
 
 def motion_of_joints(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +87,7 @@ def _strut_forces(twin: Twin, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         axes = pose.at.R[twin.loops.a[strut.closure]] @ objects(twin.loops.turn_a[strut.closure])
         row = twin.loops.first_row[strut.closure]
         far = (axes[:, kind.linear] @ lam[row : row + kind.moves]) * strut.sign
-        near = sum((_lifting(robot, pose.at, V[j], A[j], j) for j in strut.bodies), objects(np.zeros(3))) - far
+        near = sum((_lifting(twin, V[j], A[j], j) for j in strut.bodies), objects(np.zeros(3))) - far
         lower.append(dot(far, along))
         upper.append(-dot(near, along))
     return np.array([lower, upper])
@@ -90,28 +114,25 @@ def _multipliers(twin: Twin, eliminated: Eliminated, rest: np.ndarray) -> np.nda
     return np.array([X(found[k]) for k in range(twin.loops.size)])
 
 
-def _lifting(robot: Robot, at: Places, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray:
+def _lifting(twin: Twin, V: np.ndarray, A: np.ndarray, joint: int) -> np.ndarray:
     """Force (3,) that a body's motion asks beyond its weight."""
-    body = robot.model.inertias[joint]
-    centre = at.point(joint, body.lever)
-    rate = V[:3] + cross_product(V[3:], centre)
-    acceleration = A[:3] + cross_product(A[3:], centre) + cross_product(V[3:], rate)
-    return (acceleration - objects(robot.model.gravity.linear)) * float(body.mass)
+    gravity = np.array(twin.robot.model.gravity.linear)
+    return push_of(twin.pose.at, joint, V, A, gravity, twin.bodies[joint])[:3]
 
 
 def _forward_kinematics(twin: Twin) -> np.ndarray:
-    """The upper three rows of the poses of the robot's named frames (frames, 3, 4).
+    """The upper three rows of the poses of the robot's frames (frames, 3, 4).
 
     Raises:
-        RobodynError: its file names none.
+        RobodynError: its file names none, and it has none that is usually a robot's end.
     """
     robot, model, found = twin.robot, twin.robot.model, []
-    if not robot.file.frames:
+    if not told_frames(robot):
         raise RobodynError(
-            f"'forward_kinematics' gives the poses of the frames that the file of robot {robot.name!r} names, and it names none; add "
-            "'frames: {tool: {link: LINK, xyz: [0, 0, 0]}}'"
+            f"'forward_kinematics' gives the poses of the frames that the file of robot {robot.name!r} names, and it names none, nor is a link called "
+            f"{', '.join(END_EFFECTORS[:-1])} or {END_EFFECTORS[-1]}; add 'frames: {{tool: {{link: LINK, at: [0, 0, 0]}}}}'"
         )
-    for name in robot.file.frames:
+    for name in told_frames(robot):
         frame = model.frames[frame_id(model, name)]
         R = twin.pose.at.R[frame.parentJoint] @ objects(frame.placement.rotation)
         found.append(np.column_stack([R, twin.pose.at.point(frame.parentJoint, frame.placement.translation)]))
@@ -119,11 +140,16 @@ def _forward_kinematics(twin: Twin) -> np.ndarray:
 
 
 def _forward_dynamics(twin: Twin, cd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them."""
+    """Accelerations (d,) that motor torques (n,) cause: M c'' = B'tau - what the motion asks without them.
+
+    Raises:
+        RobodynError: friction grows with what they ask.
+    """
+    check_forms(twin.robot, given=False)
     still = objects(np.zeros(len(cd)))
     asked, *_ = _asked_of_joints(twin, cd, still)
     pushed = tau @ objects(twin.robot.motors.S) - asked
-    return solved(_mass_matrix(twin), twin.pose.T.T @ pushed)
+    return solved(mass_matrix_of(twin), twin.pose.T.T @ pushed)
 
 
 def _gravity(twin: Twin) -> np.ndarray:
@@ -131,14 +157,14 @@ def _gravity(twin: Twin) -> np.ndarray:
     return twin.pose.T.T @ twin.tree_efforts(still, still, np.array(twin.robot.model.gravity.linear))
 
 
-def _mass_matrix(twin: Twin) -> np.ndarray:
+def mass_matrix_of(twin: Twin) -> np.ndarray:
     still, columns = objects(np.zeros(len(twin.pose.q))), []
     rotors = [e for e in twin.robot.efforts if e.spec.model == "armature"]
     for a in twin.pose.T.T:
         tau = twin.tree_efforts(still, a, np.zeros(3))
         for effort in rotors:
             for row in effort.rows:
-                tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * float(effort.initial[0]))
+                tau = tau + row * (total(k * x for k, x in zip(row, a, strict=True) if k) * effort.initial[0])
         columns.append(twin.pose.T.T @ tau)
     return np.stack(columns, axis=1)
 
@@ -164,7 +190,7 @@ FUNCTIONS = {
         lambda robot: (len(robot.coordinates.names),),
     ),
     "mass_matrix": Offered(
-        _mass_matrix, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
+        mass_matrix_of, (), "M", "mass matrix of the coordinates, row by row [kg m^2, kg m or kg]",
         lambda robot: 2 * (len(robot.coordinates.names),),
     ),
     "forward_dynamics": Offered(
@@ -172,7 +198,7 @@ FUNCTIONS = {
         lambda robot: (len(robot.coordinates.names),),
     ),
     "strut_forces": Offered(
-        _strut_forces, ("cd", "cdd"), "force", "along the struts, tension positive: at their closed ends, then at the others [N]",
+        _strut_forces, ("cd", "cdd"), "force", "along the struts {struts}, tension positive: at their closed ends, then at the others [N]",
         lambda robot: (2, len(robot.file.struts)),
     ),
     "reduced_forces": Offered(
@@ -180,34 +206,39 @@ FUNCTIONS = {
         lambda robot: (2, len(robot.file.struts)),
     ),
     "forward_kinematics": Offered(
-        _forward_kinematics, (), "pose", "upper three rows (rotation, position [m]) of the poses of the named frames",
-        lambda robot: (len(robot.file.frames), 3, 4),
+        _forward_kinematics, (), "pose", "upper three rows (rotation, position [m]) of the poses of the frames {frames}",
+        lambda robot: (len(told_frames(robot)), 3, 4),
     ),
 }  # fmt: skip
 
 
-def sizes_of(robot: Robot, function: str) -> dict[str, int]:
+def sizes_of(robot: Robot, function: Offered) -> dict[str, int]:
     """Inputs of an exported function by name, and how many numbers each has."""
     d, n = len(robot.coordinates.names), len(robot.motors.names)
-    return {name: n if name == "tau" else d for name in ("c", *FUNCTIONS[function].inputs)}
+    return {name: n if name == "tau" else d for name in ("c", *function.inputs)}
 
 
-def function_of(twin: Twin, name: str, last_step: bool = False) -> casadi.Function:
-    """A function of CasADi: (start, c, ...) -> (q, residual, output), columns; matrices row by row.
+def function_of(
+    twin: Twin, name: str, last_step: bool = False, among: Mapping[str, Offered] = FUNCTIONS
+) -> casadi.Function:
+    """A function of CasADi: (start, c, ...) -> (q, residual, output, clearance), columns; matrices row by row.
 
     With `last_step` two more outputs say where the last step of closing begins, `before` (nv,), and what it takes away, `open` (m,).
 
     Raises:
         UnknownName: no such function. RobodynError: the robot has not what it is about.
     """
-    if name not in FUNCTIONS:
-        raise UnknownName("function", name, "the functions that can be exported", list(FUNCTIONS))
-    offered, sizes = FUNCTIONS[name], sizes_of(twin.robot, name)
+    if name not in among:
+        raise UnknownName("function", name, "the functions that can be exported", list(among))
+    offered, sizes = among[name], sizes_of(twin.robot, among[name])
     rates = [unknowns(x, sizes[x]) for x in offered.inputs]
     found = offered.build(twin, *(x for _, x in rates))
     inputs = [twin.start[0], twin.c[0], *(x for x, _ in rates)]
-    outputs = [as_column(twin.pose.q), as_column(np.array([twin.pose.residual])), as_column(found)]
-    named = ["q", "residual", offered.output]
+    residual, clearance = (as_column(np.array([x])) for x in (twin.pose.residual, twin.clearance))
+    outputs, named = (
+        [as_column(twin.pose.q), residual, as_column(found), clearance],
+        ["q", "residual", offered.output, "clearance"],
+    )
     if last_step:
         outputs, named = [*outputs, *map(as_column, twin.pose.last)], [*named, "before", "open"]
     return casadi.Function(name, inputs, outputs, ["start", "c", *offered.inputs], named, {"cse": True})

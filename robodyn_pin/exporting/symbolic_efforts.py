@@ -1,45 +1,69 @@
 """Friction, rotor inertia, springs and cables as expressions: what robot/friction_models.py says, at the coefficients of a robot."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.symbols import X, applied, constant, dot, objects, total
 from robodyn_pin.exporting.twin import Places
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import LOAD, MEMORY, WIDTH, EffortSpec, coefficient_names
+from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, coefficient_names
 from robodyn_pin.robot.robot import Robot
 
 TINY = 1e-30  # under a root, so that nothing is divided by zero, in single precision neither
 
 
-def check_forms(robot: Robot) -> None:
+def check_forms(robot: Robot, given: bool = True) -> None:
     """See that every effort has a form in C.
 
+    Args:
+        given: accelerations are; else they are sought.
+
     Raises:
-        RobodynError: one depends on the motion before, or on what the bodies ask of its axis.
+        RobodynError: one depends on the motion before, on the force along a strut or bearing, or on accelerations that are sought.
     """
     for effort in robot.efforts:
-        if effort.spec.model in (MEMORY, LOAD):
+        if effort.memory or effort.carriers or (effort.bears and not given):
+            what = (
+                ""
+                if given or effort.memory or effort.carriers
+                else " where accelerations are sought, which it grows with"
+            )
             raise RobodynError(
-                f"friction {effort.spec.model!r} of {effort.name!r} has no form in C yet; give robot {robot.name!r} 'coulomb' friction there, or "
+                f"friction {effort.spec.model!r} of {effort.name!r} has no form in C yet{what}; give robot {robot.name!r} 'coulomb' friction there, or "
                 "identify it so"
             )
 
 
-def effort_terms(robot: Robot, at: Places, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """What the efforts ask of the tree's joints (nv,); those that grow with warmth are those of a warm robot, nothing."""
+def effort_terms(
+    robot: Robot,
+    at: Places,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    loads: Mapping[bytes, np.ndarray] | None = None,
+) -> np.ndarray:
+    """What the efforts ask of the tree's joints (nv,); those that grow with warmth are those of a warm robot, nothing.
+
+    Args:
+        loads: of the rows of each effort that grows with them, by its `load_key`.
+    """
     found = objects(np.zeros(len(q)))
     for effort in robot.efforts:
         if effort.spec.warmth is None:
-            found = found + _along_axes(effort, q, v, a) + _in_closures(effort, at, v)
+            borne = loads[effort.load_key] if effort.bears and loads is not None else None
+            found = found + _along_axes(effort, q, v, a, borne) + _in_closures(effort, at, v)
     return found
 
 
-def _along_axes(effort: Effort, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+def _along_axes(effort: Effort, q: np.ndarray, v: np.ndarray, a: np.ndarray, borne: np.ndarray | None) -> np.ndarray:
     found = objects(np.zeros(len(q)))
-    for row, shift in zip(effort.rows, effort.shifts, strict=True):
+    for i, (row, shift) in enumerate(zip(effort.rows, effort.shifts, strict=True)):
         x, xd, xdd = (total(k * y for k, y in zip(row, motion, strict=True) if k) for motion in (q, v, a))
         force = _force(effort, x + float(shift), xd, xdd)
+        if borne is not None:
+            force = force * borne[i]
         for j in np.flatnonzero(row):
             found[j] = found[j] + row[j] * force
     return found
@@ -61,10 +85,10 @@ def _in_closures(effort: Effort, at: Places, v: np.ndarray) -> np.ndarray:
 
 
 def _force(effort: Effort, x: X, xd: X, xdd: X) -> X:
-    return total(float(k) * f for k, f in zip(effort.initial, _columns(effort.spec, x, xd, xdd), strict=True) if k)
+    return total(f * k for k, f in zip(effort.initial, model_columns(effort.spec, x, xd, xdd), strict=True) if k)
 
 
-def _columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
+def model_columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
     """The columns of a model, as `friction_models.basis`."""
     one = constant(1.0)
     sign = applied("tanh", xd / (spec.width or WIDTH))
@@ -72,7 +96,7 @@ def _columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
     match spec.model:
         case "viscous":
             return [xd]
-        case "coulomb":
+        case "coulomb" | "load":  # for a load of one
             return [sign]
         case "stribeck":
             ratio = xd / float(spec.speed or 1.0)

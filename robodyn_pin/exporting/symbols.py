@@ -63,11 +63,11 @@ def constant(value: float) -> X:
 
 
 def objects(values: Any) -> np.ndarray:
-    """Numbers as expressions."""
+    """Numbers as expressions; what is one already stays."""
     values = np.asarray(values)
     found = np.empty(values.shape, object)
     for place, value in np.ndenumerate(values):
-        found[place] = constant(value)
+        found[place] = value if isinstance(value, X) else constant(value)
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_pin.dynamics.equations import forward_dynamics, gravity, mass_matrix, nearest_torques
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.families.reduced_arms import strut_model
-from robodyn_pin.robot.kinematics import forward_kinematics
+from robodyn_pin.robot.kinematics import forward_kinematics, told_frames
 from robodyn_pin.robot.robot import Robot
 
 SAMPLES, STEP = 50, 0.002  # of a motion from home, [s]
@@ -42,7 +42,7 @@ def vectors_of(robot: Robot, function: str, size: int) -> Vectors:
         forces = strut_model(robot, "U2")(state.q, state.v, state.a)
         return Vectors(function, (c, cd, cdd), np.hstack([forces.lower, forces.upper]))
     if function == "forward_kinematics":
-        found = forward_kinematics(robot, c, *robot.file.frames).reshape(len(c), -1, 4, 4)[:, :, :3]
+        found = forward_kinematics(robot, c, *told_frames(robot)).reshape(len(c), -1, 4, 4)[:, :, :3]
     else:
         found = {"gravity": gravity, "mass_matrix": mass_matrix}[function](robot, c)
     return Vectors(function, (c,), found.reshape(len(c), size))

@@ -32,6 +32,12 @@ def end_effector(robot: Robot) -> str | None:
     return next((name for name in END_EFFECTORS if robot.model.existFrame(name)), None)
 
 
+def told_frames(robot: Robot) -> list[str]:
+    """Return the frames that the robot file names; where it names none, the one that stands for the robot's end, if any."""
+    last = end_effector(robot)
+    return list(robot.file.frames) or ([] if last is None else [last])
+
+
 def frame_positions(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     """Return where a frame's origin is, in the base frame (N, 3) [m], at joint positions q (N, nv).
 

@@ -16,7 +16,7 @@ UNITS = {
 
 
 def description(robot: Robot, name: str, guid: str, step: float) -> str:
-    """The XML text; `name`: of the library, `step` [s]: longest one of integration."""
+    """The XML text; `name`: of the library, `step` [s]: longest sample of integration."""
     variables = [_variable(k, *about) for k, about in enumerate(_variables(robot, step))]
     d = len(robot.coordinates.names)
     units = "\n".join(f'    <Unit name="{unit}"><BaseUnit {of}/></Unit>' for unit, of in UNITS.items())
@@ -52,7 +52,13 @@ def _variables(robot: Robot, step: float) -> Iterator[tuple[str, str, str, float
     home = (axes.S @ robot.home + axes.offset).tolist()
     parameter = 'causality="parameter" variability="fixed" initial="exact"'
     output = 'causality="output" variability="continuous" initial="exact"'
-    yield "step", parameter, "s", step, "longest step of integration, Runge-Kutta of order 4"
+    yield (
+        "step",
+        parameter,
+        "s",
+        step,
+        "longest sample of integration: a communication step is cut into equal parts of at most this",
+    )
     slides = robot.slides(axes.S)
     for name, slide, start in zip(axes.names, slides, home, strict=True):
         yield f"position.{name}", output, "m" if slide else "rad", start, "coordinate"

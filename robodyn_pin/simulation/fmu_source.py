@@ -1,9 +1,9 @@
-"""The C text around exported forward dynamics that makes them an FMI 2 co-simulation, with gaps.
+"""The C text around exported dynamics and their step in time that makes them an FMI 2 co-simulation, with gaps.
 
 The functions and types are those of the FMI 2.0 standard (fmi-standard.org), declared here so that its headers are not needed.
 """
 
-SOURCE = """/* FMI 2.0 for co-simulation around {name}.c: torques in, motion out, Runge-Kutta of order 4 between two communication points. */
+SOURCE = """/* FMI 2.0 for co-simulation around {name}.c: torques in, motion out. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -18,6 +18,7 @@ SOURCE = """/* FMI 2.0 for co-simulation around {name}.c: torques in, motion out
 
 enum {{ D = {NAME}_COORDINATES, N = {NAME}_MOTORS, NQ = {NAME}_JOINTS }};
 enum {{ STEP, C, CD = C + D, TAU = CD + D, Q = TAU + N, END = Q + NQ }}; /* value references: where each kind begins */
+enum {{ AXES = {axes}, STOPS = {stops}, RUB = AXES + STOPS, WIDE = D + STOPS }}; /* axes that rub, springs of friction that remembers */
 
 static const char GUID[] = "{guid}";
 static const double HOME[D] = {{{home}}};
@@ -41,6 +42,7 @@ typedef struct {{
 typedef struct {{
   double value[END]; /* all variables, by value reference */
   {name}_state pose;
+  double stretch[STOPS + 1]; /* of these springs */
   int begun; /* 1 where initialization is over */
 }} Moving;
 
@@ -68,39 +70,7 @@ static void fresh(Instance *at) {{
   memcpy(at->now.value + Q, at->now.pose.q, sizeof at->now.pose.q);
 }}
 
-/* Joints at c, and the accelerations there; the flag of the exported function. */
-static int fall(Moving *m, const double *c, const double *cd, double *cdd) {{
-  double residual;
-  return {name}_forward_dynamics(&m->pose, c, cd, m->value + TAU, cdd, &residual);
-}}
-
-/* One step of order 4 from c, c', under held torques. */
-static int rolled(Moving *m, double h) {{
-  double *c = m->value + C, *cd = m->value + CD, a[4][D], v[4][D], x[D];
-  int k, i, flag;
-  for (k = 0; k < 4; ++k) {{
-    const double ahead = k == 0 ? 0 : k == 3 ? h : h / 2;
-    for (i = 0; i < D; ++i) {{
-      v[k][i] = k ? cd[i] + ahead * a[k - 1][i] : cd[i];
-      x[i] = k ? c[i] + ahead * v[k - 1][i] : c[i];
-    }}
-    if ((flag = fall(m, x, v[k], a[k]))) return flag;
-  }}
-  for (i = 0; i < D; ++i) {{
-    c[i] += h / 6 * (v[0][i] + 2 * v[1][i] + 2 * v[2][i] + v[3][i]);
-    cd[i] += h / 6 * (a[0][i] + 2 * a[1][i] + 2 * a[2][i] + a[3][i]);
-  }}
-  return 0;
-}}
-
-/* Joint positions at c as they are told. */
-static int told(Moving *m) {{
-  double cdd[D];
-  const int flag = fall(m, m->value + C, m->value + CD, cdd);
-  if (!flag) memcpy(m->value + Q, m->pose.q, sizeof m->pose.q);
-  return flag;
-}}
-
+{stepping}
 EXPORT const char *fmi2GetTypesPlatform(void) {{ return "default"; }}
 EXPORT const char *fmi2GetVersion(void) {{ return "2.0"; }}
 
@@ -165,7 +135,7 @@ EXPORT fmi2Status fmi2DoStep(fmi2Component of, double from, double h, fmi2Boolea
   (void)from, (void)final;
   if (!at->now.begun || !(h >= 0) || !(parts < 1e9))
     return failed(at, "{robot}: a step before initialization, backwards, or of more than 1e9 steps of integration");
-  for (k = 0; k < steps && !flag && h > 0; ++k) flag = rolled(&at->now, h / steps);
+  for (k = 0; k < steps && !flag && h > 0; ++k) flag = moved(&at->now, h / steps);
   if (!flag && !(flag = told(&at->now))) return fmi2OK;
   at->now = before;
   return flagged(at, flag);

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import casadi
@@ -19,6 +20,7 @@ from robodyn_pin.exporting.c_files import identifier, write_c
 from robodyn_pin.exporting.c_templates import Real
 from robodyn_pin.families.reduced_arms import strut_model
 from robodyn_pin.robot.elastic_drives import with_springs
+from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, build
@@ -101,15 +103,23 @@ def test_gravity_and_mass_matrix_agree(name, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("name", "function"), [("delta3", "strut_forces"), ("irb2400", "forward_kinematics")])
-def test_struts_and_frames_agree(name, function, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "function", "frames"),
+    [
+        ("delta3", "strut_forces", ""),
+        ("irb2400", "forward_kinematics", "B 1 2 3 4 5 6 7 tool0 T"),
+        ("delta3", "forward_kinematics", "platform"),  # which names no frames
+    ],
+)
+def test_struts_and_frames_agree(name, function, frames, tmp_path):
     robot = rp.load(name)
     code, (c, cd, cdd) = Code(robot, tmp_path, [function]), motion(robot, 200)
     if function == "strut_forces":
         loads = Loads(robot, robot.close(c, cd, cdd)).struts
         expected, inputs = np.hstack([loads.lower, loads.upper]), (c, cd, cdd)
     else:
-        expected, inputs = rp.forward_kinematics(robot, c, *robot.file.frames)[:, :, :3].reshape(len(c), -1), (c,)
+        poses = rp.forward_kinematics(robot, c, *frames.split()).reshape(len(c), -1, 4, 4)
+        expected, inputs = poses[:, :, :3].reshape(len(c), -1), (c,)
     found = code.along(function, expected.shape[1], *inputs)
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
@@ -332,8 +342,28 @@ def test_a_slide_that_drives_its_crank_is_flagged_at_the_dead_centre(tmp_path):
     assert all(flags[250:])  # more than twice the crank of 0.05 m away
 
 
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_parallelogram_that_folds_is_flagged(real, tmp_path):
+    """Its sides are at right angles at home, and on each other a quarter turn away: there both it and its mirror image close."""
+    robot = rp.load("irb2400")
+    code, home = Code(robot, tmp_path, ["gravity"], real), robot.coordinates.S @ robot.home + robot.coordinates.offset
+    _, begin, _ = code("gravity", 6, home)
+    turned, flags = 1.5 * (1 - np.cos(np.pi * np.arange(2001) / 1000)), []  # 3 rad and back at 1 kHz
+    for angle in turned:
+        flag, g, _ = code("gravity", 6, home - angle * np.eye(6)[1])
+        assert np.isfinite(g).all()
+        assert not (flag and g.any())
+        flags.append(flag)
+    singular = np.array(flags) == 2
+    assert singular.any()
+    np.testing.assert_allclose(turned[singular], np.pi / 2, atol=0.015)
+    assert not np.array(flags)[turned < 1.5].any()
+    np.testing.assert_allclose(g, begin, atol=1e-4 * np.abs(begin).max())
+
+
 EFFORTS = {
-    "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
+    "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5, "width": 0.1}, "load": {"initial": 0.2, "width": 0.1},
+    "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
     "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5, "width": 0.05},
     "saturating": {"initial": [0.5, 0.3], "speed": 0.5, "width": 0.05}, "directional": {"initial": [0.5, 0.4, 0.3, 0.2]},
     "position": {"initial": [0.2, 0.5, 0.3, 0.1, 0.4, 0.6], "places": [-0.4, 0.1, 0.3], "each_way": True},
@@ -353,11 +383,29 @@ def test_every_effort_has_its_form(model, tmp_path):
     np.testing.assert_allclose(code.along("inverse_dynamics", 1, c, cd, cdd), expected, atol=1e-11)
 
 
+def test_friction_grows_with_the_load_of_motors_in_loops_and_falls_nowhere(tmp_path):
+    robot = rp.load("fivebar")
+    spec = robot.file.model_copy(
+        update={"efforts": [EffortSpec.model_validate({"of": "all motors", "model": "load", "initial": 0.15})]}
+    )
+    robot = build("fivebar", spec, robot.urdf_path.read_text(), robot.urdf_path)
+    code, (c, cd, cdd) = Code(robot, tmp_path, ["inverse_dynamics"]), motion(robot, 300)
+    expected = rp.inverse_dynamics(robot, c, cd, cdd)
+    found = code.along("inverse_dynamics", 2, c, cd, cdd)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    without = rp.inverse_dynamics(replace(robot, efforts=()), c, cd, cdd)
+    assert np.abs(expected - without).max() > 0.05 * np.abs(expected).max()
+    with pytest.raises(
+        RobodynError, match=r"friction 'load' of .* has no form in C yet where accelerations are sought"
+    ):
+        write_c(robot, ["forward_dynamics"], tmp_path / "c")
+
+
 def test_what_a_robot_has_not_is_said(tmp_path, robodyn):
-    """One robot has no loops and so no struts, one has struts and no named frames; options of other formats are refused."""
+    """One robot has no loops and so no struts, one names no frames and nothing in it is called an end; options of other formats are refused."""
     for name, function, said in (
         ("irb2400", "strut_forces", "has no struts in loops"),
-        ("irb360", "forward_kinematics", "names none"),
+        ("fivebar", "forward_kinematics", "names none, nor is a link called flange"),
     ):
         with pytest.raises(RobodynError, match=said):
             write_c(rp.load(name), [function], tmp_path / "c")
@@ -379,3 +427,13 @@ def test_what_has_no_form_is_said(tmp_path, robodyn, monkeypatch):
     run = robodyn("export", "irb2400", "--to", "c", "--out", tmp_path / "c", "--functions", "power")
     assert run.returncode == 1
     assert run.stderr.startswith("robodyn: no function 'power'")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake on this machine")
+def test_cmake_builds_and_tests_the_folder(tmp_path, robodyn):
+    run = robodyn("export", "fivebar", "--to", "c", "--functions", "gravity,mass_matrix", "--out", tmp_path / "c")
+    assert run.returncode == 0, run.stderr
+    for words in (("cmake", "-S", "c", "-B", "build"), ("cmake", "--build", "build"), ("ctest", "--test-dir", "build")):
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "100% tests passed" in done.stdout
