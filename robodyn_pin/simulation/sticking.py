@@ -88,8 +88,8 @@ class Sticking:
 
     def step(
         self, c: np.ndarray, cd: np.ndarray, h: float, push: Push, near: np.ndarray, stretch: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """c, c' (d,) after h [s], and which axes stuck (A,).
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """c, c' (d,) after h [s], which axes stuck (A,), and what friction along axes and stops took [J].
 
         Args:
             near: joint positions (nv,) where closing begins. stretch: z (m,) of the stops.
@@ -115,7 +115,8 @@ class Sticking:
             mean = (cd + after) / 2
             if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                 break  # loads that friction grows with have settled
-        return c + h * mean, after, stuck
+        taken = M @ (cd - after) + h * smooth  # the momentum that all this friction took; M with springs
+        return c + h * mean, after, stuck, float(mean @ taken)
 
     def _memory(self, T: np.ndarray, cd: np.ndarray, h: float, stretch: np.ndarray) -> "Memory":
         J, k, r = self.stops.rows @ T, self.stops.stiffness, self.stops.radius

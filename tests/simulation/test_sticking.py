@@ -118,7 +118,7 @@ def test_sliding_is_of_second_order(tmp_path):
     for steps in (20, 40, 80):
         c, cd = at(1.0), at(-0.5)
         for _ in range(steps):
-            c, cd, stuck = one_step(c, cd, 0.4 / steps, lambda state, rate: np.zeros(1), robot.home, np.zeros(0))
+            c, cd, stuck, _ = one_step(c, cd, 0.4 / steps, lambda state, rate: np.zeros(1), robot.home, np.zeros(0))
             assert not stuck.any()
         errors.append(abs(c[0] - right))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.15)

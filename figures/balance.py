@@ -1,0 +1,67 @@
+"""Where the work of the motors goes, on every robot of the catalogue with all its friction. Simulated."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from make import Row, Section
+
+from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.balance import Balance, balance
+from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
+from robodyn_pin.simulation.controller_file import ControllerFile
+
+CATALOGUE = sorted(path.stem for path in (Path(__file__).parents[1] / "urdf").glob("*.yaml"))
+SECONDS, PERIOD, WIDEST, SEED = 10.0, 2.0, 0.4, 1  # [s], [s], [rad or m] of a coordinate
+HELD = 1e-4  # of the motors' work
+
+
+def study() -> Section:
+    return Section(
+        "Balance of energies", "python figures/make.py balance", tuple(rows()),
+        f"SIMULATED: every robot of the catalogue with all its friction (and rotors of the IRB 2400, assumed), {SECONDS:g} s at 1 kHz about home, PD with feedforward (10 Hz, damping 1), three harmonics of {PERIOD:g} s a "
+        f"coordinate, drawn with seed {SEED}, of {WIDEST:g} rad or m in sum, halved until the loops close. Work: of the motors, both ways counted. Open: the largest that the balance of energies leaves at any sample. Least loss: the smallest that friction took in a sample, in parts of all that it took; below zero it "
+        "would have given energy (1e-12 is round-off).",
+    )  # fmt: skip
+
+
+def rows(names: list[str] = CATALOGUE) -> Iterator[Row]:
+    for name in names:
+        found, spent, widest = moved(load(name))
+        work, open_part, least, turns = told(found, spent)
+        yield Row(
+            f"{name}, {widest:.3g} rad or m: work of the motors; friction took [J]; changes between sticking and sliding; open; least loss of a sample",
+            f"open <= {HELD:g} of the work; loss >= 0",
+            f"{work:.4g}; {spent.friction[-1]:.4g}; {turns}; {open_part:.1e}; {least:.1e} ({found.scheme.split(':')[0]})",
+            bool(open_part <= HELD and least > -1e-12),
+        )  # fmt: skip
+
+
+def told(found: Tracking, spent: Balance) -> tuple[float, float, float, int]:
+    """Work of the motors both ways [J], what is open of it at most, the least loss of a sample in parts of all, changes of who sticks."""
+    work = float(np.abs(np.diff(spent.motors)).sum())
+    least = float(np.diff(spent.friction).min() / max(spent.friction[-1], 1e-300))
+    turns = int((spent.stuck[1:] != spent.stuck[:-1]).sum())
+    return work, float(np.abs(spent.missing).max()) / work, least, turns
+
+
+def moved(robot: Robot, rate: float = 1000, seconds: float = SECONDS) -> tuple[Tracking, Balance, float]:
+    """The robot about its home, under a controller, and how wide its coordinates go [rad or m]."""
+    spec = ControllerFile(law="feedforward", rate=rate, bandwidth=10, damping=1, torque_limits=False)
+    names, home = robot.coordinates.names, robot.coordinates.S @ robot.home + robot.coordinates.offset
+    shares = np.random.default_rng(SEED).uniform(-1, 1, (2, len(names), 3))
+    shares /= np.abs(shares).sum(axis=(0, 2), keepdims=True)
+    widest = WIDEST
+    while True:
+        sin, cos = (dict(zip(names, (widest * x).tolist(), strict=True)) for x in shares)
+        centre = dict(zip(names, home.tolist(), strict=True))
+        motion = FourierMotion(rate=rate, duration=seconds, period=PERIOD, centre=centre, sin=sin, cos=cos)
+        try:
+            pair = prepare(robot, robot, motion, spec)
+        except ClosureFailed:
+            widest /= 2
+            continue
+        found = track_motion(*pair)
+        return found, balance(found), widest
