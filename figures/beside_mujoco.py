@@ -54,5 +54,3 @@ def rows() -> Iterator[Row]:
 
 def fastest(run: Run) -> float:
     return float(np.abs(run.rates[-RATE // 5 :]).max())
-
-

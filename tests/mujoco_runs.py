@@ -55,16 +55,15 @@ class Law(NamedTuple):
 def dry(robot: Robot) -> Robot:
     """The robot, friction's change of sign a jump: MuJoCo knows no width of it."""
     narrow = [
-        replace(e, spec=e.spec.model_copy(update={"width": JUMP})) if e.spec.model == "coulomb" else e for e in robot.efforts
+        replace(e, spec=e.spec.model_copy(update={"width": JUMP})) if e.spec.model == "coulomb" else e
+        for e in robot.efforts
     ]
     return replace(robot, efforts=tuple(narrow))
 
 
 def apart(ours: Run, theirs: Run) -> tuple[float, float]:
     """Largest difference of positions [rad or m] and, in parts of the largest one, of torques."""
-    return float(np.abs(ours.q - theirs.q).max()), float(
-        np.abs(ours.tau - theirs.tau).max() / np.abs(ours.tau).max()
-    )
+    return float(np.abs(ours.q - theirs.q).max()), float(np.abs(ours.tau - theirs.tau).max() / np.abs(ours.tau).max())
 
 
 def law_of(robot: Robot, wide: float, stands: bool, seconds: float = SECONDS) -> Law:

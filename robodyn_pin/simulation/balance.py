@@ -44,9 +44,7 @@ def balance(found: Tracking) -> Balance:
     sample to the next. An axis that does not move loses nothing.
     """
     ends = [*(stage.begin for stage in found.stages[1:]), len(found.t) - 1]
-    each = [
-        _of_stage(stage, found.between(stage.begin, end)) for stage, end in zip(found.stages, ends, strict=True)
-    ]
+    each = [_of_stage(stage, found.between(stage.begin, end)) for stage, end in zip(found.stages, ends, strict=True)]
     whole = each[0]
     for one in each[1:]:
         begin = {name: getattr(whole, name)[-1] for name in ("motors", "disturbance", "friction", "other", "brought")}

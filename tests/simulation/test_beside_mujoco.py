@@ -13,7 +13,9 @@ def test_motion_that_ends_in_sticking_is_that_of_mujoco_as_its_step_and_softness
     robot = dry(load(name))
     law = law_of(robot, 0.1, True, seconds=1.0)
     ours = run_ours(robot, law, 4)
-    off, torques = zip(*(apart(ours, run_mujoco(robot, law, Settings("", steps, True))) for steps in (4, 16, 64)), strict=True)
+    off, torques = zip(
+        *(apart(ours, run_mujoco(robot, law, Settings("", steps, True))) for steps in (4, 16, 64)), strict=True
+    )
     assert off[2] < 5e-5
     assert off[1] < 0.35 * off[0]
     assert torques[2] < 5e-3
