@@ -22,7 +22,7 @@ class Balance:
     energy: np.ndarray  # (N,) kinetic and potential, of the bodies and rotors
     motors: np.ndarray  # (N,) work of the motors
     disturbance: np.ndarray  # (N,) work of the disturbing torques
-    friction: np.ndarray  # (N,) what friction took; never falls
+    friction: np.ndarray  # (N,) what friction took; falls, by little, only in steps in which an axis turns round
     other: np.ndarray  # (N,) what springs, offsets and cogging took, and stops of friction that remembers hold
     axes: tuple[str, ...]  # (A,) on which friction acts
     stuck: np.ndarray  # (N, A) which of them stood still

@@ -8,8 +8,8 @@ an axis that slides has p at its end, one that sticks anything between. A stop o
 stiffness k = strength / radius that slides at its strength: p / h = k (z + z+) / 2, z+ = clip(z + J h (c' + c'+) / 2, -radius, radius),
 which takes out of its motion exactly what it stores and what its sliding loses. Both are Gauss' principle: p is a bounded least-squares
 problem, its solution is unique in c'+. Of the rest, friction (viscous and the like) is D, in proportion to the mean rate, and springs
-are taken at the mean position. The scheme is of order 2 while axes slide or stick, of order 1 across their changes; friction never
-gives energy.
+are taken at the mean position. The scheme is of order 2 while axes slide or stick, of order 1 across their changes. Friction
+takes energy in every step but one in which an axis turns round: there its sign is that of the rate after the step, whatever the mean.
 
 Source: Moreau 1988, time stepping; Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008.
 """
