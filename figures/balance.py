@@ -46,7 +46,7 @@ def rows(names: list[str] = CATALOGUE) -> Iterator[Row]:
 def told(found: Tracking, spent: Balance) -> tuple[float, float, float, int]:
     """Work of the motors both ways [J], what is open of it at most, what friction gave back in parts of all that it took, changes of who sticks."""
     work = float(np.abs(np.diff(spent.motors)).sum())
-    given = float(-np.minimum(np.diff(spent.friction), 0).sum() / max(spent.friction[-1], 1e-300))
+    given = float(np.maximum(-np.diff(spent.friction), 0).sum() / max(spent.friction[-1], 1e-300))
     turns = int((spent.stuck[1:] != spent.stuck[:-1]).sum())
     return work, float(np.abs(spent.missing).max()) / work, given, turns
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import thread_time
 
 import numpy as np
 import pinocchio as pin
 from make import Row, Section
 
+from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.elastic.drives_file import read_drives
 from robodyn_pin.files import read_yaml
 from robodyn_pin.motions.fourier import FourierMotion
@@ -16,6 +18,7 @@ from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.robot.elastic_drives import Drives, twists
 from robodyn_pin.robot.payload import LoadSpec, loaded
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.balance import balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controller_file import ControllerFile
 
@@ -28,7 +31,7 @@ FAR = 12  # [Hz] above the bandwidth of the loop: what counts as a resonance of 
 
 
 def study() -> Section:
-    rows = (*payload_rows(), *chatter_rows(), *resonance_rows())
+    rows = (*payload_rows(), *chatter_rows(), *arm_rows(), *speed_rows(), *resonance_rows())
     return Section(
         "Laws of control, drives that yield", "python figures/make.py laws", rows,
         "All SIMULATED. Small Delta (all its parameters assumed) along `examples/delta3_pick_motion.yaml`, 1 kHz, bandwidth 10 Hz, damping 1; 0.5 kg comes onto the "
@@ -114,6 +117,48 @@ def chatter_rows() -> Iterator[Row]:
             "0 at desired rates" if cutoff else "compensation adds none", "; ".join(str(x) for x in counts.values()),
             counts["desired"] == (0 if cutoff else counts["none"]),
         )  # fmt: skip
+
+
+def arm_rows() -> Iterator[Row]:
+    """The IRB 2400 with its own friction, wrist and all, under computed torque."""
+    robot, motion = load(EXAMPLES / "irb2400_rotors.yaml"), read_motion(EXAMPLES / "irb2400_wrist_motion.yaml")
+    found = track_motion(
+        *prepare(robot, robot, motion, read_yaml(EXAMPLES / "irb2400_controller.yaml", ControllerFile))
+    )
+    still = balance(found).stuck.mean(axis=0)
+    yield Row(
+        f"IRB 2400, its own friction, rotors assumed, computed torque at 1 kHz, {found.t[-1]:.3g} s: largest errors of motors 1 to 6 [mrad]; share of the time that they stand still", "runs",
+        f"{many(1e3 * found.largest)}; {many(still)}", bool(np.isfinite(found.error).all()),
+    )  # fmt: skip
+
+
+def speed_rows() -> Iterator[Row]:
+    """Processor time of a simulated second at 2 kHz, by compiled kernels and, shorter, without."""
+    for name, wide, asked, bare in (("irb360", 0.2, 1.0, 6.0), ("delta3", 0.2, 0.3, None), ("dualv", 0.02, 0.3, None)):
+        robot = load(name)
+        home = (robot.coordinates.S @ robot.home + robot.coordinates.offset).tolist()
+        centre = dict(zip(robot.coordinates.names, home, strict=True))
+        for law in ("feedforward", "computed_torque"):
+            for path, most in (("kernel", asked), ("pinocchio", bare)):
+                seconds = 1.0 if path == "kernel" else 0.2
+                spec = ControllerFile(law=law, rate=2000, bandwidth=10, damping=1, torque_limits=False)
+                motion = FourierMotion(
+                    rate=2000, duration=seconds, period=1, centre=centre, sin={key: [wide] for key in centre}
+                )
+                with forced(path):
+                    pair = prepare(robot, robot, motion, spec)
+                    track_motion(
+                        *prepare(robot, robot, motion.model_copy(update={"duration": 0.01}), spec)
+                    )  # compiled by now
+                    times = []
+                    for _ in range(3 if path == "kernel" else 1):
+                        begin = thread_time()
+                        track_motion(*pair)
+                        times.append((thread_time() - begin) / seconds)
+                yield Row(
+                    f"{name} at 2 kHz, {law}, {'compiled' if path == 'kernel' else 'without numba'}: processor time of a simulated second [s]",
+                    "reported" if most is None else f"<= {most:g}", f"{min(times):.2f}", None if most is None else min(times) <= most,
+                )  # fmt: skip
 
 
 def largest(found: Tracking, begin: float, end: float) -> np.ndarray:
