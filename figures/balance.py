@@ -54,7 +54,8 @@ def told(found: Tracking, spent: Balance) -> tuple[float, float, float, int]:
 def moved(robot: Robot, rate: float = 1000, seconds: float = SECONDS) -> tuple[Tracking, Balance, float]:
     """The robot about its home, under a controller, and how wide its coordinates go [rad or m]."""
     spec = ControllerFile(law="feedforward", rate=rate, bandwidth=10, damping=1, torque_limits=False)
-    names, home = robot.coordinates.names, robot.coordinates.S @ robot.home + robot.coordinates.offset
+    names = robot.coordinates.names
+    home = np.round(robot.coordinates.S @ robot.home + robot.coordinates.offset, 12)
     shares = np.random.default_rng(SEED).uniform(-1, 1, (2, len(names), 3))
     shares /= np.abs(shares).sum(axis=(0, 2), keepdims=True)
     widest = WIDEST

@@ -5,15 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_pin.closures import kernel_choice
-from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.balance import Balance, balance
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controller_file import ControllerFile
 
-compiled = pytest.mark.skipif(not kernel_choice.installed(), reason="needs the extra 'fast'")
 MASS, COULOMB, SPRING = 2.0, 3.0, 40.0  # [kg], [N], [N/m]
 URDF = f"""<robot name="slider"><link name="base"/>
   <link name="body"><inertial><mass value="{MASS}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -67,20 +64,18 @@ def test_what_friction_holds_stands_still_and_no_work_is_done(tmp_path):
         assert (work == 0).all()
 
 
-@pytest.mark.parametrize("path", ["pinocchio", pytest.param("kernel", marks=compiled)])
-def test_what_is_open_on_a_robot_with_loops_falls_with_the_square_of_the_step(path):
+def test_what_is_open_on_a_robot_with_loops_falls_with_the_square_of_the_step():
     """Turns and stops are in it: friction is what the steps took, not a law at rates that change within them."""
     robot, still = load("irb360"), []
-    with forced(path):
-        for rate in (500, 1000):
-            motion = FourierMotion(rate=500, duration=0.5, period=0.5, centre=dict.fromkeys(robot.coordinates.names, 0.3),
-                                   sin={name: [0.15] for name in robot.coordinates.names})  # fmt: skip
-            spec = ControllerFile(law="feedforward", rate=rate, bandwidth=10, damping=1)
-            found = track_motion(*prepare(robot, robot, motion, spec))
-            spent = balance(found)
-            assert "sticks" in found.scheme
-            assert (np.diff(spent.stuck.astype(int), axis=0) != 0).any()
-            assert np.diff(spent.friction).min() > -2e-5 * spent.friction[-1]
-            still.append(np.abs(spent.missing).max() / np.abs(np.diff(spent.motors)).sum())
+    for rate in (500, 1000):
+        motion = FourierMotion(rate=500, duration=0.5, period=0.5, centre=dict.fromkeys(robot.coordinates.names, 0.3),
+                               sin={name: [0.15] for name in robot.coordinates.names})  # fmt: skip
+        spec = ControllerFile(law="feedforward", rate=rate, bandwidth=10, damping=1)
+        found = track_motion(*prepare(robot, robot, motion, spec))
+        spent = balance(found)
+        assert "sticks" in found.scheme
+        assert (np.diff(spent.stuck.astype(int), axis=0) != 0).any()
+        assert np.diff(spent.friction).min() > -2e-5 * spent.friction[-1]
+        still.append(np.abs(spent.missing).max() / np.abs(np.diff(spent.motors)).sum())
     assert still[1] < 5e-6
     assert still[1] < 0.35 * still[0]
