@@ -6,10 +6,12 @@ import numpy as np
 
 from robodyn_pin.dynamics.equations import state_energy, tree_efforts
 from robodyn_pin.dynamics.rigid_loads import body_efforts, with_loads
+from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import MEMORY, RUBBING
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.stops import run_stops
 from robodyn_pin.simulation.closed_loop import Tracking
+from robodyn_pin.simulation.stages import Stage
 from robodyn_pin.simulation.sticking import SLOWEST, Stops, sticking
 
 
@@ -20,7 +22,7 @@ class Balance:
     energy: np.ndarray  # (N,) kinetic and potential, of the bodies and rotors
     motors: np.ndarray  # (N,) work of the motors
     disturbance: np.ndarray  # (N,) work of the disturbing torques
-    friction: np.ndarray  # (N,) what friction took; never falls
+    friction: np.ndarray  # (N,) what friction took; falls, by little, only in steps in which an axis turns round
     other: np.ndarray  # (N,) what springs, offsets and cogging took, and stops of friction that remembers hold
     axes: tuple[str, ...]  # (A,) on which friction acts
     stuck: np.ndarray  # (N, A) which of them stood still
@@ -37,13 +39,12 @@ class Balance:
 def balance(found: Tracking) -> Balance:
     """The balance of a controlled motion, stage by stage: of each robot that was simulated, in its coordinates.
 
-    Motor torques are held over a sample, their work is exact. Friction is that of the robot's files at the mean rate from one sample
-    to the next: an axis that does not move loses nothing.
+    Motor torques are held over a sample, their work is exact. Where friction sticks, what it took is the momentum that each step
+    gave it times the mean rate of that step; elsewhere, and in balls and pins, it is that of the robot's files at the mean rate from one
+    sample to the next. An axis that does not move loses nothing.
     """
     ends = [*(stage.begin for stage in found.stages[1:]), len(found.t) - 1]
-    each = [
-        _of_stage(stage.robot, found.between(stage.begin, end)) for stage, end in zip(found.stages, ends, strict=True)
-    ]
+    each = [_of_stage(stage, found.between(stage.begin, end)) for stage, end in zip(found.stages, ends, strict=True)]
     whole = each[0]
     for one in each[1:]:
         begin = {name: getattr(whole, name)[-1] for name in ("motors", "disturbance", "friction", "other", "brought")}
@@ -54,19 +55,23 @@ def balance(found: Tracking) -> Balance:
     return whole
 
 
-def _of_stage(robot: Robot, found: Tracking) -> Balance:
+def _of_stage(stage: Stage, found: Tracking) -> Balance:
+    robot = stage.robot
     S, moved = robot.coordinates.S, np.diff(found.joints, axis=0)
     h = np.diff(found.t)[:, None]
     at = robot.state(found.joints, found.rates @ S.T, 0 * found.rates @ S.T)
     middle = robot.state(found.joints[:-1] + moved / 2, moved / h @ S.T, np.diff(found.rates, axis=0) / h @ S.T)
-    lost = _of(robot, True, replace(with_loads(robot, middle), v=moved / h))
-    stored = _of(robot, False, at)
+    # Where friction sticks, the steps know what they took along axes; elsewhere its law along the motion tells.
+    stepped = stage.scheme.sticking is not None
+    rubbing = [e for e in robot.efforts if _rubs(e) and (e.closures or not stepped)]
+    lost = _of(robot, rubbing, replace(with_loads(robot, middle), v=moved / h))
+    stored = _of(robot, [e for e in robot.efforts if not _rubs(e)], at)
     driven, apart = moved @ robot.motors.S.T, sticking(robot)
     slid, stretched = _remembered(apart.stops, found.joints)
     works = (
         (found.tau[:-1] * driven).sum(axis=1),
         (found.disturbance[:-1] * driven).sum(axis=1),
-        (lost * moved).sum(axis=1) + slid,
+        (lost * moved).sum(axis=1) + (np.diff(found.taken) - stretched if stepped else slid),
         ((stored[:-1] + stored[1:]) / 2 * moved).sum(axis=1) + stretched,
     )
     motors, disturbance, friction, other = (np.r_[0.0, x.cumsum()] for x in works)
@@ -85,12 +90,13 @@ def _remembered(stops: Stops, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pulled - stored, stored
 
 
-def _of(robot: Robot, rubbing: bool, state: State) -> np.ndarray:
-    """Efforts in the tree (N, nv) of friction alone, or of all the rest but bodies and rotors."""
-    efforts = (
-        e for e in robot.efforts if e.spec.model not in ("armature", MEMORY) and (e.spec.model in RUBBING) == rubbing
-    )
-    part = replace(robot, efforts=tuple(efforts))
+def _rubs(effort: Effort) -> bool:
+    return effort.spec.model in RUBBING
+
+
+def _of(robot: Robot, efforts: list[Effort], state: State) -> np.ndarray:
+    """Efforts in the tree (N, nv) of some of the robot's, without rotors and friction that remembers."""
+    part = replace(robot, efforts=tuple(e for e in efforts if e.spec.model not in ("armature", MEMORY)))
     return tree_efforts(part, state) - body_efforts(part, state)
 
 

@@ -39,6 +39,7 @@ class Tracking:
     disturbance: np.ndarray  # (N, n) torques added to them
     joints: np.ndarray  # (N, nv) positions of the tree, then of the rotors where drives yield
     rates: np.ndarray  # (N, nv)
+    taken: np.ndarray  # (N,) by friction along axes and stops so far, as the steps in which it sticks took it [J]
     stages: tuple[Stage, ...]  # what was simulated, from which sample on
     stability: Stability
     scheme: str  # of integration, and why
@@ -185,16 +186,16 @@ def track_motion(
                 wanted = waiting.pop(0)
                 tau = np.clip(wanted, -limits, limits)
                 controller.hear(k, q, tau)
-                kept.append((q, tau, wanted, at.q, at.cd))
+                kept.append((q, tau, wanted, at.q, at.cd, at.taken))
                 at = at if k == n - 1 else stepper.held(at, controller.step, tau + pushes[k])
             except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
                 raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
             if k % 100 == 0:
                 progress(k / n)
-        q, tau, commanded, joints, cd = (np.array(x) for x in zip(*kept, strict=True))
+        q, tau, commanded, joints, cd, taken = (np.array(x) for x in zip(*kept, strict=True))
         rates = project(moved.loops, moved.coordinates.S, joints, cd)[1]
     t, why = np.arange(n) / spec.rate, stages[-1].scheme.why
-    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, stages, verdict, why)
+    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, taken, stages, verdict, why)
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:

@@ -11,10 +11,11 @@ from robodyn_pin.dynamics.equations import coordinate_efforts, motor_map, motor_
 from robodyn_pin.errors import BadFile, NotPhysical, UnknownName
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.online.track_file import TrackFile
-from robodyn_pin.robot.robot import Robot, State, load
+from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.believed import Knowledge
 from robodyn_pin.simulation.controller_file import PASSIVE, ControllerFile
 from robodyn_pin.simulation.learning import Learner
-from robodyn_pin.simulation.model_torques import Parts, parts, skew_efforts
+from robodyn_pin.simulation.model_torques import Parts, parts
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,9 @@ class Controller:
         return by_motor(self.spec.internal, self.model, "internal")
 
     @cached_property
-    def parts(self) -> Parts:
-        """The model that it knows, taken apart."""
-        return parts(self.model, self.spec.friction_width)
+    def knowledge(self) -> Knowledge:
+        """The model that it knows, as its law asks it."""
+        return Knowledge(self.model, parts(self.model, self.spec.friction_width))
 
     @cached_property
     def feedback(self) -> Feedback:
@@ -175,17 +176,20 @@ class Controller:
         away, drift = back @ e, back @ ed
         wanted = ref.cdd[k] + self.drag * drift + self.stiffness * away
         # Motors alone are measured: the coordinates follow from their small errors, to first order about the reference.
-        state = self.model.close((ref.c[k] - away)[None], (ref.cd[k] - drift)[None], wanted[None], near)
-        tau = motor_torques(self.model, state, self._efforts(k, e, ed, state)[None], self.inner)[0]
-        return tau, state.q[0]
-
-    def _efforts(self, k: int, e: np.ndarray, ed: np.ndarray, state: State) -> np.ndarray:
-        """What the law asks along the coordinates (d,), as `torque`, at the state that it believes in."""
-        ref, back, B, at = self.reference, self.to_coordinates[k], self.reference.B[k], self.spec.friction_at
-        desired = ref.friction[k] * (at == "desired")
+        at, rate = ref.c[k] - away, ref.cd[k] - drift
         if self.spec.law == "computed_torque":
-            model = self.parts.whole if at == "measured" else self.parts.smooth
-            return np.asarray(coordinate_efforts(model, state)[0] + desired)
+            rubs = self.spec.friction_at == "measured"
+            (efforts,), B, q = self.knowledge.needs(rubs, at, rate[None], wanted[None], near)
+            efforts = efforts + ref.friction[k] * (self.spec.friction_at == "desired")
+        else:
+            efforts, B, q = self._augmented(k, e, ed, at, near)
+        return self.knowledge.torques(B, efforts, self.inner, q), q
+
+    def _augmented(
+        self, k: int, e: np.ndarray, ed: np.ndarray, at: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What laws with the skew matrix ask along the coordinates (d,) at c (d,), as `torque`; else as `Knowledge.needs`."""
+        ref, back, B = self.reference, self.to_coordinates[k], self.reference.B[k]
         rate, rates, accelerations = ref.cd[k] - back @ ed, ref.cd[k], ref.cdd[k]
         if self.spec.law == "augmented_pd":
             feedback = self.feedback.P @ e + self.feedback.D @ ed
@@ -193,10 +197,15 @@ class Controller:
             K, L = self.passive
             rates, accelerations = rates + back @ (L @ e), accelerations + back @ (L @ ed)
             feedback = K @ (B @ (rates - rate))
-        bodies = skew_efforts(self.parts.smooth, state.q, rate[None], rates[None], accelerations[None])[0]
-        rubbing = self.parts.friction(state)[0] if at == "measured" else desired
+        bodies, there, q = self.knowledge.skew(at, rate, rates, accelerations, near)
+        rubbing = ref.friction[k] * (self.spec.friction_at == "desired")
+        if self.spec.friction_at == "measured":
+            with_friction, without = (
+                self.knowledge.needs(rubs, at, rate[None], ref.cdd[k][None], q)[0] for rubs in (True, False)
+            )
+            rubbing = (with_friction - without)[0]
         learned = self.rows[k] @ self.learner.change if self.learner is not None and self.rows is not None else 0.0
-        return np.asarray(bodies + rubbing + learned + B.T @ feedback)
+        return np.asarray(bodies + rubbing + learned + B.T @ feedback), there, q
 
 
 def by_motor(given: dict[str, float], robot: Robot, where: str) -> np.ndarray:

@@ -32,7 +32,9 @@ def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
         q: (nv,) near, becomes the middle of the step. mean: (d,) rates in the middle as far as they are known, becomes (c' + after) / 2.
     """
     desk = new_desk(m)
-    return middle(m, desk, q, c, cd, h) and strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
+    if not middle(m, desk, q, c, cd, h):
+        return False, 0.0
+    return strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
 
 
 @inlined
@@ -43,13 +45,14 @@ def middle(m: Machine, desk: Desk, q, c, cd, h):
 
 @compiled
 def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, turns):
+    """Fill `after` (d,); whether that went well, and what friction along axes and stops took [J]."""
     d, stops, curves, J = len(cd), len(m.stops.axis), m.curves, desk.J
     stiff, given, low, high = desk.M, np.zeros(d), np.zeros(axes + stops), np.zeros(axes + stops)
     for e in range(curves.rubbing, len(curves.model)):
         if curves.model[e] == SPRING:
             add_outer(h * h / 4 * max(curves.values[e, 0], 0.0), J[curves.axis[e]], stiff)
     K, y, p = np.zeros((axes + stops, d + stops)), np.zeros(d + stops), np.zeros(axes + stops)
-    free, last, rest = np.zeros(axes + stops, np.bool_), np.zeros(d), np.zeros(d)
+    free, last, rest, driven = np.zeros(axes + stops, np.bool_), np.zeros(d), np.zeros(d), np.zeros(d)
     for t in range(turns):
         last[:] = after
         rates(m, desk, mean)
@@ -57,10 +60,11 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
         D = stiff.copy()
         rub(m, desk, q, (after - cd) / h, h, low, high, D)
         damping = D - stiff
-        momentum = stiff @ cd - damping @ cd - h * given
         for k in range(d):
+            driven[k] = -h * given[k]
             for i in range(len(tau)):
-                momentum[k] += h * desk.B[i, k] * tau[i]
+                driven[k] += h * desk.B[i, k] * tau[i]
+        momentum = stiff @ cd - damping @ cd + driven
         L = np.linalg.cholesky(D)
         forward(L, momentum)
         y[:d] = momentum
@@ -104,7 +108,8 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
             most = max(most, abs(after[k] - last[k]))
         if t > 0 and most <= SETTLED * (h + np.abs(after).max()):
             break
-    return np.isfinite(after).all()
+    taken = stiff @ (cd - after) + driven  # the momentum that friction took
+    return np.isfinite(after).all(), (mean * taken).sum()
 
 
 @inlined
@@ -155,24 +160,29 @@ def slide(m: Machine, before, q, stretch):
         stretch[s] = min(max(x, -radius), radius)
 
 
+@inlined
+def ahead(desk: Desk, h, q):
+    """Move joints q (nv,) on for h [s] at the rates of the desk: a guess that closing is close to."""
+    for j in range(len(q)):
+        q[j] += h * desk.v[j]
+
+
 @compiled
 def hold(m: Machine, axes, q, c, cd, stretch, h, steps, tau, turns):
-    """Go on for some steps of h [s] under constant torques tau (n,), all of q, c, c' and stretch in place; whether that went well."""
-    desk = new_desk(m)
+    """Go on for some steps of h [s] under constant torques tau (n,), all of q, c, c' and stretch in place; whether that went well, and what friction took [J]."""
+    desk, taken = new_desk(m), 0.0
     mean, after, at = np.zeros(len(cd)), np.zeros(len(cd)), q.copy()
     for _ in range(steps):
         at[:] = q
-        if desk.v.any():
-            for j in range(len(q)):
-                at[j] += h / 2 * desk.v[j]
+        ahead(desk, h / 2, at)
         if not middle(m, desk, at, c, cd, h):
-            return False
+            return False, 0.0
         mean[:], after[:] = cd, cd
-        if not strike(m, desk, axes, at, cd, mean, after, h, tau, stretch, turns):
-            return False
-        if not finish(m, desk, at, q, c, cd, mean, after, stretch, h):
-            return False
-    return True
+        fine, lost = strike(m, desk, axes, at, cd, mean, after, h, tau, stretch, turns)
+        if not (fine and finish(m, desk, at, q, c, cd, mean, after, stretch, h)):
+            return False, 0.0
+        taken += lost
+    return True, taken
 
 
 @inlined
@@ -239,12 +249,14 @@ def hold_smooth(m: Machine, q, c, cd, h, tau):
     if not fall(m, desk, at, c, cd, tau, a1):
         return False
     v2 = cd + h / 2 * a1
+    ahead(desk, h / 2, at)
     if not fall(m, desk, at, c + h / 2 * cd, v2, tau, a2):
         return False
     v3 = cd + h / 2 * a2
     if not fall(m, desk, at, c + h / 2 * v2, v3, tau, a3):
         return False
     v4 = cd + h * a3
+    ahead(desk, h / 2, at)
     if not fall(m, desk, at, c + h * v3, v4, tau, a4):
         return False
     c += h / 6 * (cd + 2 * v2 + 2 * v3 + v4)

@@ -35,21 +35,3 @@ def parts(model: Robot, width: float | None) -> Parts:
     )
     smooth = tuple(e for e in model.efforts if e.spec.model not in RUBBING)
     return Parts(replace(model, efforts=efforts), replace(model, efforts=smooth))
-
-
-def skew_efforts(smooth: Robot, q: np.ndarray, cd: np.ndarray, along: np.ndarray, cdd: np.ndarray) -> np.ndarray:
-    """M c'' + C(c, c') w + gravity and springs along the coordinates (N, d), where dM/dt - 2 C is skew.
-
-    The bias h is quadratic in the rates and C w its polar form: C(c') w = h((c' + w) / 2) - h((c' - w) / 2). That is the matrix of
-    Christoffel's symbols, of bodies and loops alike; it need not be built.
-
-    Args:
-        smooth: a robot without friction. q: closed joint positions (N, nv). cd: rates c' (N, d). along: w (N, d). cdd: c'' (N, d).
-
-    Source: Slotine & Li 1987; Ortega & Spong 1989.
-    """
-    none = np.zeros_like(cd)
-    rates, accelerations = np.concatenate([(cd + along) / 2, (cd - along) / 2, none]), np.concatenate([cdd, none, none])
-    state = smooth.state(np.tile(q, (3, 1)), rates, accelerations)
-    plus, minus, still = coordinate_efforts(smooth, state).reshape(3, *cd.shape)
-    return np.asarray(plus - minus + still)

@@ -1,7 +1,7 @@
 """Going from one moment of a simulated robot to the next, by compiled kernels where they are there, else by Pinocchio."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -29,6 +29,7 @@ class Moment:
     cd: np.ndarray  # (d,)
     q: np.ndarray  # (nv,)
     stretch: np.ndarray  # (m,) of the stops of friction that remembers [rad or m]
+    taken: float = 0.0  # by friction along axes and stops since the beginning, where friction sticks [J]
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ class Stepper:
                 )
             else:
                 turns = self.scheme.sticking.turns
-                fine = kernel.hold(
+                fine, taken = kernel.hold(
                     self.machine, self.rubbing, after.q, after.c, after.cd, after.stretch, part, steps, tau, turns
                 )
+                after = replace(after, taken=at.taken + taken)
             if fine:
                 return after
         for _ in range(steps):
@@ -89,15 +91,15 @@ class Stepper:
         robot, apart = scheme.robot, scheme.sticking
         if apart is None:
             c, cd = runge_kutta(partial(self._falling, torque, at.q), t, at.c, at.cd, h)
-            return Moment(c, cd, self._closed(c, at.q), at.stretch)
+            return replace(at, c=c, cd=cd, q=self._closed(c, at.q))
 
         def push(state: State, rate: np.ndarray) -> np.ndarray:
             there = robot.coordinates.S @ state.q[0] + robot.coordinates.offset
             return driving(robot, state, torque(t + h / 2, there, rate)[None], scheme.wrench)[0]
 
-        c, cd, _ = apart.step(at.c, at.cd, h, push, at.q, at.stretch)
+        c, cd, _, taken = apart.step(at.c, at.cd, h, push, at.q, at.stretch)
         q = self._closed(c, at.q)
-        return Moment(c, cd, q, apart.stops.follow(at.stretch, at.q, q))
+        return Moment(c, cd, q, apart.stops.follow(at.stretch, at.q, q), at.taken + taken)
 
     def _closed(self, c: np.ndarray, near: np.ndarray) -> np.ndarray:
         robot = self.scheme.robot
@@ -113,7 +115,7 @@ class Stepper:
     def _compiled(self, at: Moment, t: float, h: float, torque: Function) -> Moment | None:
         """None where the kernels do not find the way."""
         kernel, machine, apart = kernel_choice.kernel(KERNEL), self.machine, self.scheme.sticking
-        q = at.q.copy()
+        q, taken = at.q.copy(), 0.0
         if apart is None:
 
             def falling(time: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -126,13 +128,17 @@ class Stepper:
             middle, mean, after = at.c + h / 2 * at.cd, at.cd.copy(), at.cd.copy()
             for turn in range(apart.turns):
                 last, tau = after.copy(), torque(t + h / 2, middle, mean)
-                if not kernel.turn_once(machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1):
+                fine, taken = kernel.turn_once(
+                    machine, self.rubbing, q, at.c, at.cd, mean, after, h, tau, at.stretch, 1
+                )
+                if not fine:
                     return None
                 if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                     break
             c, cd, fine = at.c + h * mean, after, True
         stretch = at.stretch.copy()
-        return Moment(c, cd, q, stretch) if fine and kernel.land(machine, at.q, q, c, stretch) else None
+        landed = fine and kernel.land(machine, at.q, q, c, stretch)
+        return Moment(c, cd, q, stretch, at.taken + taken) if landed else None
 
 
 def stepper_of(scheme: Scheme) -> Stepper:
@@ -144,7 +150,7 @@ def stepper_of(scheme: Scheme) -> Stepper:
 
 
 def _copied(at: Moment) -> Moment:
-    return Moment(at.c.copy(), at.cd.copy(), at.q.copy(), at.stretch.copy())
+    return Moment(at.c.copy(), at.cd.copy(), at.q.copy(), at.stretch.copy(), at.taken)
 
 
 def runge_kutta(

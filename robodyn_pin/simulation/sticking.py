@@ -8,8 +8,8 @@ an axis that slides has p at its end, one that sticks anything between. A stop o
 stiffness k = strength / radius that slides at its strength: p / h = k (z + z+) / 2, z+ = clip(z + J h (c' + c'+) / 2, -radius, radius),
 which takes out of its motion exactly what it stores and what its sliding loses. Both are Gauss' principle: p is a bounded least-squares
 problem, its solution is unique in c'+. Of the rest, friction (viscous and the like) is D, in proportion to the mean rate, and springs
-are taken at the mean position. The scheme is of order 2 while axes slide or stick, of order 1 across their changes; friction never
-gives energy.
+are taken at the mean position. The scheme is of order 2 while axes slide or stick, of order 1 across their changes. Friction
+takes energy in every step but one in which an axis turns round: there its sign is that of the rate after the step, whatever the mean.
 
 Source: Moreau 1988, time stepping; Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008.
 """
@@ -88,8 +88,8 @@ class Sticking:
 
     def step(
         self, c: np.ndarray, cd: np.ndarray, h: float, push: Push, near: np.ndarray, stretch: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """c, c' (d,) after h [s], and which axes stuck (A,).
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """c, c' (d,) after h [s], which axes stuck (A,), and what friction along axes and stops took [J].
 
         Args:
             near: joint positions (nv,) where closing begins. stretch: z (m,) of the stops.
@@ -115,7 +115,8 @@ class Sticking:
             mean = (cd + after) / 2
             if turn and np.abs(after - last).max() <= SETTLED * (h + np.abs(after).max()):
                 break  # loads that friction grows with have settled
-        return c + h * mean, after, stuck
+        taken = M @ (cd - after) + h * smooth  # the momentum that all this friction took; M with springs
+        return c + h * mean, after, stuck, float(mean @ taken)
 
     def _memory(self, T: np.ndarray, cd: np.ndarray, h: float, stretch: np.ndarray) -> "Memory":
         J, k, r = self.stops.rows @ T, self.stops.stiffness, self.stops.radius

@@ -155,7 +155,7 @@ def test_friction_sticks_by_the_force_in_the_prop():
         c, cd = rest, rest
         for _ in range(20):
             drive = partial(along_coordinates, push)
-            c, cd, stuck = apart.step(c, cd, 1e-3, drive, robot.home, np.zeros(0))
+            c, cd, stuck, _ = apart.step(c, cd, 1e-3, drive, robot.home, np.zeros(0))
         assert bool(stuck.all()) == sticks
         assert (abs(cd[0]) < 1e-9) == sticks
 

@@ -80,7 +80,7 @@ def test_both_paths_go_the_same_way(name, efforts, sticks, driven):
     scheme = scheme_of(robot, robot.close(c[None], 0 * c[None], 0 * c[None]), 1e-3)
     scheme = replace(scheme, steps=1, sticking=sticking(robot) if sticks else None)
     kernel, plain = (gone(scheme, path, cd, driven) for path in ("kernel", "pinocchio"))
-    for field in ("c", "cd", "q", "stretch"):
+    for field in ("c", "cd", "q", "stretch", "taken"):
         assert getattr(kernel, field) == pytest.approx(getattr(plain, field), rel=1e-9, abs=1e-10), field
     assert np.abs(robot.loops.evaluate(kernel.q[None]).phi).max(initial=0.0) < 1e-12
 

@@ -6,15 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.dynamics.equations import mass_matrix
 from robodyn_pin.errors import BadFile
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.simulation.believed import Knowledge
 from robodyn_pin.simulation.closed_loop import Tracking, prepare, track_motion
 from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSpec
-from robodyn_pin.simulation.model_torques import parts, skew_efforts
+from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.stability import stability
 
+compiled = pytest.mark.skipif(not kernel_choice.installed(), reason="needs the extra 'fast'")
 INERTIA, MASS, ARM = 0.3, 2.0, 0.25  # [kg m^2] about the joint, [kg], [m] to the centre of mass
 RUBS = 1.5  # [N m] Coulomb friction, its change of sign within 0.002 rad/s
 PENDULUM = f"""<robot name="pendulum"><link name="base"/>
@@ -51,16 +55,18 @@ def run(
     return track_motion(*prepare(robot, model or robot, motion, ControllerFile.model_validate(settings)), bits)
 
 
+@pytest.mark.parametrize("path", ["pinocchio", pytest.param("kernel", marks=compiled)])
 @pytest.mark.parametrize("name", ["dualv", "irb360", "irb2400"])
-def test_the_matrix_of_the_law_is_skew_against_the_change_of_mass(name):
+def test_the_matrix_of_the_law_is_skew_against_the_change_of_mass(name, path):
     """z'(dM/dt - 2 C) y = -y'(dM/dt - 2 C) z, with dM/dt by central differences of the mass matrix."""
     robot, rng = load(name), np.random.default_rng(3)
     d = len(robot.coordinates.names)
     c = (robot.coordinates.S @ robot.home + robot.coordinates.offset)[None] + 0.05 * rng.normal(size=(1, d))
     cd, h, none = rng.normal(size=(1, d)), 1e-6, np.zeros((1, d))
-    q, known = robot.close(c, cd, none).q, parts(robot, None).smooth
-    still = skew_efforts(known, q, none, none, none)
-    C = np.stack([(skew_efforts(known, q, cd, u[None], none) - still)[0] for u in np.eye(d)], axis=1)
+    q, known = robot.close(c, cd, none).q[0], Knowledge(robot, parts(robot, None))
+    with forced(path):
+        still = known.skew(c[0], none[0], none[0], none[0], q)[0]
+        C = np.stack([known.skew(c[0], cd[0], u, none[0], q)[0] - still for u in np.eye(d)], axis=1)
     rate = (mass_matrix(robot, c + h * cd) - mass_matrix(robot, c - h * cd))[0] / (2 * h)
     N = rate - 2 * C
     assert np.abs(N + N.T).max() < 1e-6 * np.abs(C).max()

@@ -4,13 +4,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mujoco_runs import dry
 from scipy.integrate import solve_ivp
+from standstills import apart, stops
 
 import robodyn_pin as rp
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.sticking import slowed, sticking
 
 MASS, LENGTH = 2.0, 0.5  # [kg], [m]
+STEPS = (1e-3, 5e-4, 2.5e-4)  # [s]
 URDF = """<robot name="one"><link name="base"/>
   <link name="body"><inertial><origin xyz="0 0 {low}"/><mass value="{mass}"/><inertia ixx="1e-9" ixy="0" ixz="0" iyy="1e-9" iyz="0" izz="1e-9"/></inertial></link>
   <joint name="x" type="{kind}"><parent link="base"/><child link="body"/><axis xyz="{axis}"/>
@@ -56,6 +59,16 @@ def test_stick_slip_of_a_mass_drawn_by_a_spring(tmp_path, step):
     ends = found.c[1:, 0][~still[:-1] & still[1:]]
     assert np.diff(ends) == pytest.approx(V * period, rel=0.005 * step / 5e-4)
     assert np.mean(~still[(t > starts[0]) & (t < starts[-1])]) == pytest.approx(slides / period, abs=0.01)
+
+
+@pytest.mark.parametrize(("name", "wide"), [("scara", 0.3), ("irb360", 0.1)])
+def test_the_same_stops_with_any_step_at_times_within_a_step(name, wide):
+    robot = dry(load(name))
+    *coarse, fine = (stops(robot, wide, step, 1.2) for step in STEPS)
+    for step, found in zip(STEPS, coarse, strict=False):
+        count, off = apart(found, fine, step)
+        assert count >= 2 * len(fine)
+        assert off <= step * (1 + 1e-9)
 
 
 def swing(friction: float, viscous: float, angle: float) -> tuple[float, float]:
@@ -118,7 +131,7 @@ def test_sliding_is_of_second_order(tmp_path):
     for steps in (20, 40, 80):
         c, cd = at(1.0), at(-0.5)
         for _ in range(steps):
-            c, cd, stuck = one_step(c, cd, 0.4 / steps, lambda state, rate: np.zeros(1), robot.home, np.zeros(0))
+            c, cd, stuck, _ = one_step(c, cd, 0.4 / steps, lambda state, rate: np.zeros(1), robot.home, np.zeros(0))
             assert not stuck.any()
         errors.append(abs(c[0] - right))
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.15)

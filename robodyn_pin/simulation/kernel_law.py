@@ -1,0 +1,26 @@
+"""What a law asks of its model at the measured state, compiled: one pose, several motions through it."""
+
+import numpy as np
+
+from robodyn_pin.closures.kernel import compiled
+from robodyn_pin.simulation.kernel_forces import asked, new_desk, onto_loops, pose, rates
+from robodyn_pin.simulation.machine import Machine
+
+
+@compiled
+def needs(m: Machine, q, c, cd, cdd, out, B):
+    """What the coordinates need at c (d,) for motions c', c'' (k, d) through it.
+
+    Args:
+        q: (nv,) near, becomes the joints at c. out: (k, d) what they need. B: (n, d) becomes the motors' rates per coordinate rate.
+
+    Returns: whether the loops close there.
+    """
+    desk = new_desk(m)
+    if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
+        return False
+    for i in range(len(cd)):
+        rates(m, desk, cd[i])
+        asked(m, desk, q, cdd[i], True, out[i])
+    B[:] = desk.B
+    return np.isfinite(out).all()
