@@ -140,19 +140,27 @@ class Trace:
             self.chunks.popitem(last=False)
 
 
-def trace_of(robot: Robot, log: AnyLog, efforts: Sequence[Effort]) -> Trace:
-    """The stops of efforts with memory along a log; the same object each time."""
+def trace_of(robot: Robot, log: AnyLog, efforts: Sequence[Effort], starts: tuple[float, ...] = (0.0,)) -> Trace:
+    """The stops of efforts with memory along a log; the same object each time.
+
+    Args:
+        starts: stretches at the log's first sample, in parts of the radius; every stop is followed from each, the first ones first.
+    """
     known = _TRACES.setdefault(log, {})
-    key = robot.loops, tuple(effort.memory for effort in efforts)
+    key = robot.loops, tuple(effort.memory for effort in efforts), starts
     if key not in known:
         rows = np.concatenate([np.repeat(e.rows, len(e.radii), axis=0) for e in efforts])
         radii = np.concatenate([np.tile(e.radii, len(e.rows)) for e in efforts])
-        known[key] = Trace(robot, _alone(log), rows, radii, [(np.zeros(len(rows)), np.zeros(len(rows)))])
+        first = np.outer(starts, radii).ravel()
+        rows, radii = np.tile(rows, (len(starts), 1)), np.tile(radii, len(starts))
+        known[key] = Trace(robot, _alone(log), rows, radii, [(first, 0 * first)])
     return known[key]
 
 
 # Logs do not change, and an identification reads them many times.
-_TRACES: WeakKeyDictionary[AnyLog, dict[tuple[Loops, tuple[bytes, ...]], Trace]] = WeakKeyDictionary()
+_TRACES: WeakKeyDictionary[AnyLog, dict[tuple[Loops, tuple[bytes, ...], tuple[float, ...]], Trace]] = (
+    WeakKeyDictionary()
+)
 
 
 def _alone(log: AnyLog) -> AnyLog:

@@ -43,7 +43,7 @@ def with_used_stops(robot: Robot, logs: Sequence[AnyLog], segments: int) -> tupl
 
 def with_places(robot: Robot, logs: Sequence[AnyLog]) -> Robot:
     """The robot whose friction over position has places, evenly over the travel of its axes in the logs, where its file names none."""
-    open_ones = [e for e in robot.efforts if e.spec.model == "position" and e.spec.places is None]
+    open_ones = [e for e in robot.efforts if e.spec.model == "position" and not e.spec.places and not e.spec.waves]
     if not open_ones:
         return robot
     ends = _travel(robot, logs, np.concatenate([e.rows for e in open_ones]))
