@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robodyn_pin.dynamics.memory import CHUNK, Trace, positions, trace_of
+from robodyn_pin.dynamics.memory import CHUNK, Trace, chunks_of, trace_of
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.efforts import Effort
@@ -39,7 +39,7 @@ class UnknownStart:
     @cached_property
     def forgotten(self) -> int:
         """The first sample from which on no stretch depends on where it began; the log's size if there is none."""
-        size = self.relaxed.log.size
+        size = self.relaxed.places.log.size
         for begin in range(0, size, CHUNK):
             end = min(begin + CHUNK, size)
             if not self._off(begin, end)[-1].any():
@@ -72,7 +72,7 @@ def start_counts(robot: Robot, log: AnyLog) -> int:
 
 def _moving(robot: Robot, log: AnyLog, effort: Effort) -> Effort | None:
     """The effort on those of its axes that are in motion where the log begins."""
-    x = positions(robot, log, 0, min(CHUNK, log.size)) @ effort.rows.T
+    x = next(chunks_of(robot, log)) @ effort.rows.T
     n = max(FEWEST, round(SHORTLY * log.rate) + 1)
     if len(x) < n:
         return None

@@ -96,8 +96,12 @@ def fold_blocks(
     size = start.size if start else 0
     begun = [[[empty(len(f.R) - 1 + size) for f in each] for each in of_job] for of_job in folded]
     for block in blocks:
+        rows: dict[tuple[Lowpass | None, bytes], Rows] = {}  # jobs that differ in what they keep alone have the same
         for job, factors in zip(jobs, begun if block.in_front else folded, strict=True):
-            add_rows(factors, job, block, filtered(block, job.filter, log, job.noise))
+            way = job.filter, b"" if job.noise is None else job.noise.tobytes()
+            if way not in rows:
+                rows[way] = filtered(block, job.filter, log, job.noise)
+            add_rows(factors, job, block, rows[way])
     if not start:
         return folded
     first = [[without_start(each, size) for each in of_job] for of_job in begun]

@@ -1,5 +1,6 @@
 """Every model of friction in every command that reads a robot: each knows it, or refuses it in a sentence; none ignores it."""
 
+import csv
 import json
 import os
 import shutil
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import forked
 import numpy as np
-import polars as pl
 import yaml
 from campaign import ALONE, prepare
 
@@ -65,6 +65,13 @@ def write(folder: Path, model: str) -> None:
     (folder / "robot_choose.yaml").write_text(yaml.safe_dump(choose))
 
 
+def torques_of(text: str) -> list[list[float]]:
+    """The torques of a table; not by a library with threads, as this process forks."""
+    header, *lines = csv.reader(line for line in text.splitlines() if not line.startswith("#"))
+    columns = [k for k, name in enumerate(header) if name.startswith("tau_")]
+    return [[float(line[k]) for k in columns] for line in lines]
+
+
 def answers(corpus: Path, model: str, commands: list[str]) -> list[dict]:
     found = []
     for name in commands:
@@ -75,8 +82,7 @@ def answers(corpus: Path, model: str, commands: list[str]) -> list[dict]:
             answer = forked.answer(forked.Case(0, tuple(COMMANDS[name].split()), model), folder, SECONDS)
             torques = None
             if name in WRITES_TORQUES and answer.code == 0:
-                table = pl.read_csv(folder / "out.csv", comment_prefix="#")
-                torques = table.select([c for c in table.columns if c.startswith("tau_")]).to_numpy().tolist()
+                torques = torques_of((folder / "out.csv").read_text())
             found.append({"model": model, "command": name, "wrong": answer.wrong, "code": answer.code, "shown": answer.shown,
                           "seconds": answer.seconds, "torques": torques})  # fmt: skip
     return found
@@ -95,7 +101,7 @@ def every_friction(models: list[str], commands: list[str]) -> list[dict]:
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:  # a table of all of them
-        for row in every_friction(["", *MODELS], list(COMMANDS)):
+        for row in every_friction(sys.argv[1].split(",") if sys.argv[1] != "all" else ["", *MODELS], list(COMMANDS)):
             base = np.array(row.pop("torques") or [])
             print(json.dumps(row | {"torque": float(np.abs(base).mean()) if base.size else None}), flush=True)
     else:

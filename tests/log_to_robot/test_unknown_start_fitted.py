@@ -13,7 +13,6 @@ from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot import rows, turned_rows
 from robodyn_pin.log_to_robot.fit_data import all_rows
 from robodyn_pin.logs.log import Log
-from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 BEGAN = (-0.9, -0.7, -1.0, -0.3)  # of the radii
