@@ -108,7 +108,7 @@ def _with(robot: Robot, state: State, stops: Callable[[Effort], np.ndarray]) -> 
 class Trace:
     """The stops of one log: their stretches where chunks begin, and the chunks that were looked at last."""
 
-    places: "Places"
+    places: "KeptPositions"
     rows: np.ndarray  # (m, nv) axis of each stop
     radii: np.ndarray  # (m,)
     begins: list[tuple[np.ndarray, np.ndarray]]  # stretch and position one sample before each chunk
@@ -156,7 +156,7 @@ def trace_of(robot: Robot, log: AnyLog, efforts: Sequence[Effort], starts: tuple
 
 
 @dataclass
-class Places:
+class KeptPositions:
     """Positions of all joints along a log, chunk by chunk; the chunks that were looked at last are kept."""
 
     robot: Robot
@@ -174,9 +174,9 @@ class Places:
         return self.chunks[number]
 
 
-def _places_of(robot: Robot, log: AnyLog) -> Places:
+def _places_of(robot: Robot, log: AnyLog) -> KeptPositions:
     known = _PLACES.setdefault(log, {})
-    return known.setdefault(robot.loops, Places(robot, _alone(log)))
+    return known.setdefault(robot.loops, KeptPositions(robot, _alone(log)))
 
 
 def chunks_of(robot: Robot, log: AnyLog) -> Iterator[np.ndarray]:
@@ -187,7 +187,7 @@ def chunks_of(robot: Robot, log: AnyLog) -> Iterator[np.ndarray]:
 
 
 # Logs do not change, and an identification reads them many times.
-_PLACES: WeakKeyDictionary[AnyLog, dict[Loops, Places]] = WeakKeyDictionary()
+_PLACES: WeakKeyDictionary[AnyLog, dict[Loops, KeptPositions]] = WeakKeyDictionary()
 _TRACES: WeakKeyDictionary[AnyLog, dict[tuple[Loops, tuple[bytes, ...], tuple[float, ...]], Trace]] = (
     WeakKeyDictionary()
 )
