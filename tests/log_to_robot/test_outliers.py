@@ -102,7 +102,7 @@ def test_moved_torques_are_read_piece_by_piece_and_by_other_processes(robot, cle
     log = spoiled(clean, "single")
     stored = StoredLog("log", RATE, clean.quality, True, 100, 2100, log.section)
     window, x = log.section(100, 2100), columns(robot).values
-    fair = outliers.Fair(robot, Preparation(differentiation="filter"), x, np.full(4, 0.1), 0.9, "student")
+    fair = outliers.Fair(robot, Preparation(differentiation="filter"), x, np.full(4, 0.1), 0.9, "student", True)
     in_memory, in_file = (outliers._moved(given, fair) for given in (window, stored))
     # Filters see the margins of a window alike, whether the rest is in the file or not.
     for begin, end in ((0, 2000), (5, 17), (299, 301), (1990, 2000)):
