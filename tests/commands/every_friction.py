@@ -22,7 +22,7 @@ MODELS = {
     "position in splines": {"initial": [0.2, 0.5, 0.3, 0.4, 0.3], "places": [-0.4, 0.1, 0.3], "degree": 3},
     "position in waves": {"initial": [0.5, 0.1, 0.2], "waves": [2.0]}, "cogging": {"initial": [0.2, 0.1], "waves": [5.0]},
     "maxwell_slip": {"stops": [0.01, 0.05], "initial": [0.3, 0.2]}, "load": {"initial": 0.3},
-    "coulomb that grows with a strut's force": {"of": ["ball_1a", "ball_1b"], "name": "balls", "model": "load", "strut": "strut_1a",
+    "coulomb that grows with a strut's force": {"of": ["ball_1a", "ball_1b"], "name": "balls", "model": "load", "strut": "rod_1a",
                                                 "initial": 0.01},
     "viscous in the cold": {"initial": 0.3, "warmth": {"time": 2.0}},
 }  # fmt: skip
