@@ -108,8 +108,7 @@ def _with(robot: Robot, state: State, stops: Callable[[Effort], np.ndarray]) -> 
 class Trace:
     """The stops of one log: their stretches where chunks begin, and the chunks that were looked at last."""
 
-    robot: Robot
-    log: AnyLog
+    places: "KeptPositions"
     rows: np.ndarray  # (m, nv) axis of each stop
     radii: np.ndarray  # (m,)
     begins: list[tuple[np.ndarray, np.ndarray]]  # stretch and position one sample before each chunk
@@ -129,8 +128,7 @@ class Trace:
         return self.chunks[number]
 
     def _run(self, number: int) -> None:
-        begin = number * CHUNK
-        x = positions(self.robot, self.log, begin, min(begin + CHUNK, self.log.size)) @ self.rows.T
+        x = self.places.chunk(number) @ self.rows.T
         z0, x0 = self.begins[number]
         z = run_stops(x, self.radii, z0, x[0] if number == 0 else x0)
         if number + 1 == len(self.begins):
@@ -140,19 +138,59 @@ class Trace:
             self.chunks.popitem(last=False)
 
 
-def trace_of(robot: Robot, log: AnyLog, efforts: Sequence[Effort]) -> Trace:
-    """The stops of efforts with memory along a log; the same object each time."""
+def trace_of(robot: Robot, log: AnyLog, efforts: Sequence[Effort], starts: tuple[float, ...] = (0.0,)) -> Trace:
+    """The stops of efforts with memory along a log; the same object each time.
+
+    Args:
+        starts: stretches at the log's first sample, in parts of the radius; every stop is followed from each, the first ones first.
+    """
     known = _TRACES.setdefault(log, {})
-    key = robot.loops, tuple(effort.memory for effort in efforts)
+    key = robot.loops, tuple(effort.memory for effort in efforts), starts
     if key not in known:
         rows = np.concatenate([np.repeat(e.rows, len(e.radii), axis=0) for e in efforts])
         radii = np.concatenate([np.tile(e.radii, len(e.rows)) for e in efforts])
-        known[key] = Trace(robot, _alone(log), rows, radii, [(np.zeros(len(rows)), np.zeros(len(rows)))])
+        first = np.outer(starts, radii).ravel()
+        rows, radii = np.tile(rows, (len(starts), 1)), np.tile(radii, len(starts))
+        known[key] = Trace(_places_of(robot, log), rows, radii, [(first, 0 * first)])
     return known[key]
 
 
+@dataclass
+class KeptPositions:
+    """Positions of all joints along a log, chunk by chunk; the chunks that were looked at last are kept."""
+
+    robot: Robot
+    log: AnyLog
+    chunks: OrderedDict[int, np.ndarray] = field(default_factory=OrderedDict)
+
+    def chunk(self, number: int) -> np.ndarray:
+        """Positions (n, nv) of a chunk [rad or m], as measured."""
+        if number not in self.chunks:
+            begin = number * CHUNK
+            self.chunks[number] = positions(self.robot, self.log, begin, min(begin + CHUNK, self.log.size))
+            if len(self.chunks) > KEPT:
+                self.chunks.popitem(last=False)
+        self.chunks.move_to_end(number)
+        return self.chunks[number]
+
+
+def _places_of(robot: Robot, log: AnyLog) -> KeptPositions:
+    known = _PLACES.setdefault(log, {})
+    return known.setdefault(robot.loops, KeptPositions(robot, _alone(log)))
+
+
+def chunks_of(robot: Robot, log: AnyLog) -> Iterator[np.ndarray]:
+    """Positions (n, nv) of all joints along a log, chunk after chunk [rad or m], as measured."""
+    places = _places_of(robot, log)
+    for number in range(-(-log.size // CHUNK)):
+        yield places.chunk(number)
+
+
 # Logs do not change, and an identification reads them many times.
-_TRACES: WeakKeyDictionary[AnyLog, dict[tuple[Loops, tuple[bytes, ...]], Trace]] = WeakKeyDictionary()
+_PLACES: WeakKeyDictionary[AnyLog, dict[Loops, KeptPositions]] = WeakKeyDictionary()
+_TRACES: WeakKeyDictionary[AnyLog, dict[tuple[Loops, tuple[bytes, ...], tuple[float, ...]], Trace]] = (
+    WeakKeyDictionary()
+)
 
 
 def _alone(log: AnyLog) -> AnyLog:

@@ -14,7 +14,7 @@ from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.simple_bodies import in_other_frame
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import FREE_SIGN, RUBBING
+from robodyn_pin.robot.friction_models import RUBBING, not_negative
 from robodyn_pin.robot.masses import any_parameter, check_known
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
@@ -68,7 +68,7 @@ def columns(robot: Robot) -> Columns:
     layout = Layout(
         bodies=tuple(group_name(group) for group in robot.body_groups),
         scalars=distinct([label for e in unknown for label in e.labels]),
-        nonnegative=tuple(e.spec.model not in FREE_SIGN and not e.spec.warmth for e in unknown for _ in e.labels),
+        nonnegative=tuple(each for e in unknown for each in not_negative(e.spec)),
         copies=tuple(tuple(place[name] for name in group) for group in separate),
     )
     return Columns(layout, np.concatenate([np.zeros(0), *inertial, *(e.initial for e in unknown)]))

@@ -1,6 +1,6 @@
 """Friction, rotor inertia, springs and cables as expressions: what robot/friction_models.py says, at the coefficients of a robot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.exporting.symbols import X, applied, constant, dot, objects, total
 from robodyn_pin.exporting.twin import Places
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, coefficient_names
+from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, coefficient_names, over_position
+from robodyn_pin.robot.over_position import OverPosition
 from robodyn_pin.robot.robot import Robot
 
 TINY = 1e-30  # under a root, so that nothing is divided by zero, in single precision neither
@@ -110,8 +111,8 @@ def model_columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
         case "directional":
             return [way(f) for f in (sign, xd) for way in ways]
         case "position":
-            hats = _hats(x, spec.places or [])
-            return [part * hat for part in ([way(sign) for way in ways] if spec.each_way else [sign]) for hat in hats]
+            shapes = _over_position(x, over_position(spec))
+            return [part * f for part in ([way(sign) for way in ways] if spec.each_way else [sign]) for f in shapes]
         case "cogging":
             return [applied(wave, x * n) for n in spec.waves or [] for wave in ("sin", "cos")]
         case "offset":
@@ -130,7 +131,25 @@ def model_columns(spec: EffortSpec, x: X, xd: X, xdd: X) -> list[X]:
     raise RobodynError(f"effort {spec.model!r} has no form in C yet")
 
 
-def _hats(x: X, places: list[float]) -> list[X]:
+def _over_position(x: X, over: OverPosition) -> list[X]:
+    """The shape functions of friction over position."""
+    if over.waves:
+        return [constant(1.0), *(applied(wave, x * n) for n in over.waves for wave in ("sin", "cos"))]
+    if over.degree == 1:
+        return _hats(x, over.places)
+    first, last = over.places[0], over.places[-1]
+    inside = applied("fmax", applied("fmin", x, last), first)
+    beyond = [inside - first, *(applied("fmax", inside - place, 0.0) for place in over.places[1:-1])]
+    powers = [constant(1.0)]
+    for k, base in enumerate(beyond):
+        raised = [base]
+        while len(raised) < over.degree:
+            raised.append(raised[-1] * base)
+        powers += raised if k == 0 else raised[-1:]
+    return [total(float(c) * power for c, power in zip(row, powers, strict=True) if c) for row in over.in_powers]
+
+
+def _hats(x: X, places: Sequence[float]) -> list[X]:
     """One at their place, zero at the others, straight between them; the outer ones are one beyond them."""
     found = []
     for k, place in enumerate(places):

@@ -10,7 +10,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.log_to_robot.missing_structure import AT_BOUND, as_good_as_zero
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import MEMORY
+from robodyn_pin.robot.friction_models import MEMORY, over_position
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import unit_along
 
@@ -63,10 +63,15 @@ def _at_zero(effort: Effort, zeros: Sequence[int], length: str) -> list[str]:
     if effort.spec.model == MEMORY:
         return [_sentence("stop", [f"{effort.radii[k]:.3g}" for k in zeros], f"of radius {{}} {length}", effort.name)]
     if effort.spec.model == "position":
-        count, told = len(effort.spec.places or []), []
+        over, told = over_position(effort.spec), []
+        count, where = (
+            len(over.names),
+            "on average" if over.waves else f"{'at' if over.degree == 1 else 'around'} {{}} {length}",
+        )
         for way, first in (("forward ", 0), ("backward ", count)) if effort.spec.each_way else (("", 0),):
-            places = [f"{(effort.spec.places or [])[k - first]:.3g}" for k in zeros if first <= k < first + count]
-            told += [_sentence(f"{way}Coulomb friction", places, f"at {{}} {length}", effort.name)] if places else []
+            own = [k - first for k in zeros if first <= k < first + count]
+            places = [] if over.waves else [f"{over.middles[k]:.3g}" for k in own]
+            told += [_sentence(f"{way}Coulomb friction", places, where, effort.name)] if own else []
         return told
     names = [effort.labels[k].partition("(")[0] for k in zeros]
     return [f"the {WORDS.get(name, name)} of {effort.name} is at its bound 0" for name in names]

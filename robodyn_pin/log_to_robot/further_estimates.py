@@ -6,6 +6,7 @@ from functools import partial, reduce
 
 import numpy as np
 
+from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
@@ -132,11 +133,11 @@ def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
 
 
 def _samples_of(robot: Robot, run: RunFile, log: AnyLog) -> JointFactor:
-    factor, job = None, fitted_rows(robot, run, log)
+    factor, job, first = None, fitted_rows(robot, run, log), start_counts(robot, log)
     for block in observe(robot, log, run.preparation, [job.filter]):
         W, known, measured = filtered(block, job.filter, log, job.noise)
-        label = job.label(block.begin + np.arange(len(W)), block.rates[block.keep])
-        kept = label[:, 0] >= 0
+        index = block.begin + np.arange(len(W))
+        kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
         factor = fold_joint(factor, W[kept], (measured - known)[kept])
     assert factor is not None
     return factor

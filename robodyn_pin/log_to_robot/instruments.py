@@ -10,6 +10,7 @@ from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.memory import with_memory
 from robodyn_pin.dynamics.regressor import known_efforts, state_regressor
 from robodyn_pin.dynamics.rigid_loads import with_loads
+from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.whitening import whitened
@@ -57,6 +58,7 @@ def _rows_of(robot: Robot, run: RunFile, base: np.ndarray, smooth: Preparation, 
     end, lowpass = min(log.size, LOOKED_AT), run.rows.filter
     dropped = left_out(robot, log, lowpass, run.rows.saturated == "drop")
     ways = [rates_of(log, preparation) for preparation in (run.preparation, smooth)]
+    known = max(run.rows.cut, start_counts(robot, log))
     margin = lowpass.reach(log.rate, log.name) if lowpass else 0
     for low, first, stop, high in blocks(log, max(ways, key=lambda way: way.reach), [lowpass], 0, end, BLOCK):
         part, begin, after = log.section(low, high), max(low, first - margin), min(high, stop + margin)
@@ -70,7 +72,7 @@ def _rows_of(robot: Robot, run: RunFile, base: np.ndarray, smooth: Preparation, 
         rows = whitened(np.concatenate([*parts, y[:, :, None]], axis=2), B, noise)
         rows = lowpass.apply(rows, log.rate, log.name) if lowpass else rows
         index = np.arange(begin, after)
-        kept = (index >= max(first, run.rows.cut)) & (index < min(stop, log.size - run.rows.cut))
+        kept = (index >= max(first, known)) & (index < min(stop, log.size - run.rows.cut))
         kept &= (index % run.rows.every == 0) & ~dropped(index)
         factors = [fold_rows(f, rows[kept, j, :-1], rows[kept, j, -1]) for j, f in enumerate(factors)]
     return factors

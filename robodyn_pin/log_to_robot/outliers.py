@@ -3,6 +3,8 @@
 Weights of rows do not pass filters; torques do. Huber's modified residuals leave the rows as they are and move the torques
 instead: least squares with tau = model + psi(r) / mean psi'(r), over and over, ends where the weighted estimate does, and its
 residuals have the variance that its standard deviations need. Huber & Ronchetti, Robust Statistics (2009), sections 7.8 and 7.6.
+Many far ones in a row and to one side would still pull, a little each: once the estimate has come near, what is farther off than noise
+ever is does not count at all (a redescending third part, as Hampel's; section 4.8).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +27,9 @@ from robodyn_pin.robot.robot import Robot
 Robust = Literal["huber", "student"]
 HUBER = 1.345  # standard deviations from which residuals count no more than this: 95 % efficient with normal noise
 FREEDOM = 4.0  # of Student's t: 93 % efficient
-ROUNDS = 12
-SETTLED = 1e-3  # of the predicted torques: a change of the estimate after which another round is useless
+NEARLY, FAR = 4.0, 8.0  # standard deviations from which residuals fade, and from which they count for nothing
+ROUNDS, FIRST = 30, 2  # of them, those in which the scale is found and all residuals count
+SETTLED = 0.03  # standard deviations of the estimate: a change after which another round is useless
 LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is found
 SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
 
@@ -41,12 +44,13 @@ class Fair:
     scale: np.ndarray  # (n_motors,) standard deviation of each motor's residuals
     slope: float  # mean derivative of what counts
     robust: Robust
+    fading: bool  # far residuals count for nothing
 
     def moved(self, log: AnyLog, begin: int, end: int) -> np.ndarray:
         """Torques (n, n_motors) of samples begin..end: the model's, and what counts of the residuals."""
         left = _residuals(self.robot, self.preparation, log, self.x, begin, end)
         given = log.section(begin, end).efforts
-        return given + left * (_share(self.robust, left / self.scale) / self.slope - 1)
+        return given + left * (_share(self.robust, left / self.scale, self.fading) / self.slope - 1)
 
 
 def tempered(
@@ -58,7 +62,7 @@ def tempered(
     torques are moved whenever a section is read.
     """
     robot, preparation = fitted.settings.robot, fitted.settings.run.preparation
-    now, x, scale = list(logs), _estimate(fitted, logs), np.zeros(0)
+    now, (x, sigma), scale = list(logs), _estimate(fitted, logs), np.zeros(0)
 
     def looked_at(log: AnyLog) -> np.ndarray:
         return _residuals(robot, preparation, log, x, 0, min(LOOKED_AT, log.size))
@@ -66,15 +70,16 @@ def tempered(
     for k in range(ROUNDS):
         progress(f"robust residuals, round {k + 1}")
         some = [looked_at(log) for log in logs]
-        scale = _scale(some) if k < 2 else scale  # then fixed, lest the rounds chase it
-        slope = float(np.mean([_slope(robust, left / scale) for left in some]))
-        fair = Fair(robot, preparation, x, scale, slope, robust)
+        fading = k >= FIRST
+        scale = scale if fading else _scale(some)  # then fixed, lest the rounds chase it
+        slope = float(np.mean([_slope(robust, left / scale, fading) for left in some]))
+        fair = Fair(robot, preparation, x, scale, slope, robust, fading)
         now = [_moved(log, fair) for log in logs]
-        before, x = x, _estimate(fitted, now)
-        if k > 1 and _change(fitted, before, x) < SETTLED:
+        before, (x, sigma) = x, _estimate(fitted, now)
+        if fading and _change(fitted, sigma, x - before) < SETTLED:
             break
     few = [looked_at(log) / scale for log in logs]
-    low = sum(int((_share(robust, r) < SHARE).any(axis=1).sum()) for r in few)
+    low = sum(int((_share(robust, r, True) < SHARE).any(axis=1).sum()) for r in few)
     many = sum(len(r) for r in few)
     return (
         now,
@@ -82,17 +87,17 @@ def tempered(
     )
 
 
-def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> np.ndarray:
-    """Least squares (p,) over the rows as they are fitted."""
+def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares (p,) over the rows as they are fitted, and the deviations (d,) of these."""
     settings = fitted.settings
-    return fitted.weigh(all_rows(settings.robot, settings.run, logs), None, 1.0).full(settings.layout.size)
+    found = fitted.weigh(all_rows(settings.robot, settings.run, logs), None, 1.0)
+    return found.full(settings.layout.size), found.sigma
 
 
-def _change(fitted: Fitted, before: np.ndarray, after: np.ndarray) -> float:
-    """Rms change of the fitted torques over their rms."""
-    off = sum(float(np.sum((g.R[:, :-1] @ (after - before)) ** 2)) for g in pooled(fitted.rows))
-    size = sum(float(np.sum((g.R[:, :-1] @ after) ** 2)) for g in pooled(fitted.rows))
-    return float(np.sqrt(off / size))
+def _change(fitted: Fitted, sigma: np.ndarray, step: np.ndarray) -> float:
+    """How far a step (p,) is in standard deviations of the estimate, all parameters together."""
+    off = [np.sum((g.R[:, :-1] @ step) ** 2) / s**2 for g, s in zip(pooled(fitted.rows), sigma, strict=True)]
+    return float(np.sqrt(np.sum(off) * fitted.independent))
 
 
 def _residuals(robot: Robot, preparation: Preparation, log: AnyLog, x: np.ndarray, begin: int, end: int) -> np.ndarray:
@@ -110,14 +115,20 @@ def _scale(residuals: Sequence[np.ndarray]) -> np.ndarray:
     return np.maximum(np.median(sizes, axis=0) / 0.6745, 1e-12)
 
 
-def _share(robust: Robust, r: np.ndarray) -> np.ndarray:
+def _share(robust: Robust, r: np.ndarray, fading: bool) -> np.ndarray:
     """The share of residuals r, in standard deviations, that counts."""
-    return np.minimum(1, HUBER / np.maximum(np.abs(r), 1e-300)) if robust == "huber" else 1 / (1 + r**2 / FREEDOM)
+    share = np.minimum(1, HUBER / np.maximum(np.abs(r), 1e-300)) if robust == "huber" else 1 / (1 + r**2 / FREEDOM)
+    if not fading:
+        return np.asarray(share)
+    far = np.clip((np.abs(r) - NEARLY) / (FAR - NEARLY), 0, 1)
+    return np.asarray(share * (1 - far**2 * (3 - 2 * far)))
 
 
-def _slope(robust: Robust, r: np.ndarray) -> float:
-    """Mean derivative of what counts."""
-    return float(np.mean(np.abs(r) < HUBER if robust == "huber" else (1 - r**2 / FREEDOM) / (1 + r**2 / FREEDOM) ** 2))
+def _slope(robust: Robust, r: np.ndarray, fading: bool) -> float:
+    """Mean derivative of what counts, by differences."""
+    step = 1e-4
+    ends = [(r + each) * _share(robust, r + each, fading) for each in (step, -step)]
+    return float(np.mean(ends[0] - ends[1]) / (2 * step))
 
 
 def _moved(log: AnyLog, fair: Fair) -> AnyLog:
@@ -132,6 +143,7 @@ def _moved(log: AnyLog, fair: Fair) -> AnyLog:
             fair.scale.tobytes(),
             fair.slope,
             fair.robust,
+            fair.fading,
         )
         found = replace(
             log, read=_Moved(log, fair), source=f"{log.source}, moved by {sha256(repr(said).encode()).hexdigest()}"

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.identification.block_jackknife import likeness, spread, without_each
 from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.least_squares import BaseEstimate
@@ -75,10 +76,11 @@ def _pieces_of(
     still = np.zeros(len(robot.coordinates.names))
     job = fitted_rows(robot, run, log)
     piece_of, seconds = cut_up(log, period, run.rows.cut)
+    first = start_counts(robot, log)
     for block in observe(robot, log, run.preparation, [job.filter]):
         W, known, measured = filtered(block, job.filter, log, job.noise)
         index = block.begin + np.arange(len(W))
-        kept = job.label(index, block.rates[block.keep])[:, 0] >= 0
+        kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
         piece = piece_of(index)
         still += (np.abs(block.rates[block.keep][kept]) < run.score.still).sum(axis=0)
         rows_of = np.concatenate([W[:, :, base], (measured - known)[:, :, None]], axis=2)

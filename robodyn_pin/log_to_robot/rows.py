@@ -4,7 +4,7 @@ Parallel filtering: W and B'tau pass the same zero-phase filter, so that noise g
 overlap by as much as the filters remember; the result does not depend on the block size, memory not on the log.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from robodyn_pin.dynamics.along_log import along_log
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
+from robodyn_pin.dynamics.unknown_start import UnknownStart, unknown_start, without_start
 from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
 from robodyn_pin.identification.whitening import whitened
 from robodyn_pin.logs.differentiation import Preparation
@@ -37,6 +38,7 @@ class Block:
     W: np.ndarray  # (n, d, p) not filtered
     known: np.ndarray  # (n, d) efforts that the robot file declares as known
     measured: np.ndarray  # (n, d) B'tau
+    in_front: int = 0  # how many columns in front of W's own stand for where the log's stops began
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,12 @@ class Job:
 
 def observe(
     robot: Robot, log: AnyLog, preparation: Preparation, filters: Sequence[Lowpass | None], begin: int = 0,
-    end: int | None = None,
+    end: int | None = None, start: UnknownStart | None = None,
 ) -> Iterator[Block]:  # fmt: skip
     """Blocks of W over samples begin..end of a log on a uniform clock, with margins as long as the filters remember.
+
+    Args:
+        start: of the log's stops, which has columns of its own in blocks in which it counts.
 
     Raises:
         BadLog: no torques in the log; too short for a filter.
@@ -67,7 +72,10 @@ def observe(
         B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
         W = state_regressor(robot, state, log.loaded)
         known, measured = known_efforts(robot, state), along(B, part.log.efforts)
-        yield Block(part.begin, part.keep, state, B, speeds, W, known, measured)
+        low, count = part.begin - part.keep.start, 0
+        if start and low < start.forgotten:
+            W, count = np.concatenate([start.columns(low, state), W], axis=2), start.size
+        yield Block(part.begin, part.keep, state, B, speeds, W, known, measured, count)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
@@ -76,11 +84,28 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # W (n, d, p), known and measu
 
 def fold_log(robot: Robot, log: AnyLog, preparation: Preparation, jobs: Sequence[Job]) -> list[Folded]:
     """Fold a log as each job says, in one pass; raises as `observe`."""
-    folded = [nothing(robot, job) for job in jobs]
-    for block in observe(robot, log, preparation, [job.filter for job in jobs]):
-        for job, factors in zip(jobs, folded, strict=True):
-            add_rows(factors, job, block, filtered(block, job.filter, log, job.noise))
-    return folded
+    start = unknown_start(robot, log)
+    seen = observe(robot, log, preparation, [job.filter for job in jobs], start=start)
+    return fold_blocks(seen, jobs, log, [nothing(robot, job) for job in jobs], start)
+
+
+def fold_blocks(
+    blocks: Iterable[Block], jobs: Sequence[Job], log: AnyLog, folded: list[Folded], start: UnknownStart | None
+) -> list[Folded]:
+    """Fold a log's blocks as each job says, and take out the columns of where its stops began; `folded`: no rows yet, for each job."""
+    size = start.size if start else 0
+    begun = [[[empty(len(f.R) - 1 + size) for f in each] for each in of_job] for of_job in folded]
+    for block in blocks:
+        rows: dict[tuple[Lowpass | None, bytes], Rows] = {}  # jobs that differ in what they keep alone have the same
+        for job, factors in zip(jobs, begun if block.in_front else folded, strict=True):
+            way = job.filter, b"" if job.noise is None else job.noise.tobytes()
+            if way not in rows:
+                rows[way] = filtered(block, job.filter, log, job.noise)
+            add_rows(factors, job, block, rows[way])
+    if not start:
+        return folded
+    first = [[without_start(each, size) for each in of_job] for of_job in begun]
+    return [add(rest, known) for rest, known in zip(folded, first, strict=True)]
 
 
 def nothing(robot: Robot, job: Job) -> Folded:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robodyn_pin.dynamics.memory import CHUNK, positions, trace_of
+from robodyn_pin.dynamics.memory import CHUNK, chunks_of, trace_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import PLACES
@@ -43,7 +43,7 @@ def with_used_stops(robot: Robot, logs: Sequence[AnyLog], segments: int) -> tupl
 
 def with_places(robot: Robot, logs: Sequence[AnyLog]) -> Robot:
     """The robot whose friction over position has places, evenly over the travel of its axes in the logs, where its file names none."""
-    open_ones = [e for e in robot.efforts if e.spec.model == "position" and e.spec.places is None]
+    open_ones = [e for e in robot.efforts if e.spec.model == "position" and not e.spec.places and not e.spec.waves]
     if not open_ones:
         return robot
     ends = _travel(robot, logs, np.concatenate([e.rows for e in open_ones]))
@@ -63,8 +63,8 @@ def _travel(robot: Robot, logs: Sequence[AnyLog], rows: np.ndarray) -> np.ndarra
     """Lowest and highest position (2, k) of axes (k, nv) in the logs, without their shifts [rad or m]."""
     ends = np.array([[np.inf], [-np.inf]]) * np.ones(len(rows))
     for log in logs:
-        for begin in range(0, log.size, CHUNK):
-            x = positions(robot, log, begin, min(begin + CHUNK, log.size)) @ rows.T
+        for q in chunks_of(robot, log):
+            x = q @ rows.T
             ends = np.array([np.minimum(ends[0], x.min(axis=0)), np.maximum(ends[1], x.max(axis=0))])
     return ends
 
@@ -93,8 +93,8 @@ def _spreads(robot: Robot, logs: Sequence[AnyLog], efforts: Sequence[Effort]) ->
     variance, count = np.zeros(len(rows)), 0
     for log in logs:
         total, squares, first = np.zeros(len(rows)), np.zeros(len(rows)), None
-        for begin in range(0, log.size, CHUNK):
-            x = positions(robot, log, begin, min(begin + CHUNK, log.size)) @ rows.T
+        for q in chunks_of(robot, log):
+            x = q @ rows.T
             first = x[0] if first is None else first  # squares of differences keep their digits
             total, squares = total + (x - first).sum(axis=0), squares + ((x - first) ** 2).sum(axis=0)
         variance, count = variance + squares - total**2 / log.size, count + log.size

@@ -11,9 +11,10 @@ from functools import partial, reduce
 import numpy as np
 
 from robodyn_pin.dynamics.regressor import columns, state_regressor
+from robodyn_pin.dynamics.unknown_start import unknown_start
 from robodyn_pin.identification.fold import Factor, empty, triangle
 from robodyn_pin.log_to_robot.lean import leaning
-from robodyn_pin.log_to_robot.rows import Block, Folded, add, add_rows, filtered, observe
+from robodyn_pin.log_to_robot.rows import Block, Folded, add, fold_blocks, observe
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
 from robodyn_pin.logs.fourier_series import period_of
@@ -65,14 +66,15 @@ def _of_log(robot: Robot, run: RunFile, log: AnyLog) -> tuple[Folded, Folded]:
     folded: list[Folded] = [[[empty(width)] * len(robot.coordinates.names) for _ in range(job.groups)] for job in jobs]
     g = np.array(robot.model.gravity.linear)
     others = [leaning(robot, g + turn) for turn in np.linalg.norm(g) * np.eye(3)]
-    for block in observe(robot, log, run.preparation, [job.filter for job in jobs]):
-        wide = _widened(block, others, _moved(robot), log.loaded)
-        for job, factors in zip(jobs, folded, strict=True):
-            add_rows(factors, job, wide, filtered(wide, job.filter, log, job.noise))
-    return folded[0], folded[1]
+    start = unknown_start(robot, log)
+    seen = observe(robot, log, run.preparation, [job.filter for job in jobs], start=start)
+    wide = (_widened(block, others, _moved(robot), log.loaded) for block in seen)
+    fitted, scored = fold_blocks(wide, jobs, log, folded, start)
+    return fitted, scored
 
 
 def _widened(block: Block, others: Sequence[Robot], moved: np.ndarray, loaded: bool) -> Block:
     """The block with what three other directions of gravity change behind W."""
-    changes = [(state_regressor(other, block.state, loaded) - block.W)[:, :, moved] for other in others]
+    own = block.W[:, :, block.in_front :]
+    changes = [(state_regressor(other, block.state, loaded) - own)[:, :, moved] for other in others]
     return Block(**(vars(block) | {"W": np.concatenate([block.W, *changes], axis=2)}))

@@ -14,7 +14,10 @@ from robodyn_pin.robot.friction_models import (
     SHAPES,
     EffortSpec,
     coefficient_names,
+    not_negative,
 )
+
+HIGHEST = 5  # degree of splines over position
 
 
 def check_effort(spec: EffortSpec, where: str) -> None:
@@ -27,9 +30,15 @@ def check_effort(spec: EffortSpec, where: str) -> None:
         )
     if spec.stops is not None and spec.model != MEMORY:
         raise BadFile(f"{where}: {what} has no stops; 'stops' goes with the model {MEMORY!r}")
-    for key, model in (("places", "position"), ("waves", "cogging")):
-        if getattr(spec, key) is not None and spec.model != model:
-            raise BadFile(f"{where}: {what} has no {key}; {key!r} goes with the model {model!r}")
+    for key, models in (("places", ("position",)), ("waves", ("cogging", "position"))):
+        if getattr(spec, key) is not None and spec.model not in models:
+            raise BadFile(f"{where}: {what} has no {key}; {key!r} goes with the model {' or '.join(map(repr, models))}")
+    if spec.model == "position" and spec.waves and (spec.places or spec.degree is not None):
+        raise BadFile(
+            f"{where}: {what} has 'waves' beside {'places' if spec.places else 'degree'!r}; give 'waves', or the 'places' of hats or splines"
+        )
+    if spec.model == "position" and spec.degree is not None and not 1 <= spec.degree <= HIGHEST:
+        raise BadFile(f"{where}: {what} has splines of degree {spec.degree}; expected 1 (hats) to {HIGHEST}")
     for key in ("strut", "bearing"):
         if (named := getattr(spec, key)) is None:
             continue
@@ -47,7 +56,8 @@ def check_effort(spec: EffortSpec, where: str) -> None:
             )
     if spec.places and (np.diff(spec.places) <= 0).any():
         raise BadFile(f"{where}: {what} has the places {spec.places}; name them in ascending order, each once")
-    if spec.model == "position" and spec.places is None and (spec.known or spec.initial is not None):
+    unplaced = spec.model == "position" and spec.places is None and spec.waves is None
+    if unplaced and (spec.known or spec.initial is not None):
         raise BadFile(f"{where}: {what} needs its 'places: [...]', for its coefficients to count")
     if spec.model == MEMORY and spec.stops is None and (spec.known or spec.initial is not None):
         raise BadFile(f"{where}: {what} needs the radii of its stops, 'stops: [...]', for its coefficients to count")
@@ -81,8 +91,9 @@ def check_efforts(specs: Sequence[EffortSpec]) -> None:
     for spec in specs:
         given = spec.initial if isinstance(spec.initial, list) else [spec.initial or 0.0]
         axes = [spec.of] if isinstance(spec.of, str) else spec.of if isinstance(spec.of, list) else [repr(spec.of)]
-        for name, value in zip(coefficient_names(spec), given, strict=False):
-            if value < 0 and (name in DISSIPATIVE or (spec.model in (MEMORY, "position") and not spec.warmth)):
+        brakes = [spec.model == "position" and each for each in not_negative(spec)]
+        for name, value, each in zip(coefficient_names(spec), given, brakes, strict=False):
+            if value < 0 and (name in DISSIPATIVE or each or (spec.model == MEMORY and not spec.warmth)):
                 raise ValueError(
                     f"effort {spec.model!r} on {' and '.join(axes)} has {name!r} of {value:g} under 'initial', expected 0 or more: "
                     "it would drive itself"

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import Positive, Strict
+from robodyn_pin.robot.over_position import OverPosition
 
 Model = Literal[
     "viscous", "coulomb", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "maxwell_slip", "load",
@@ -51,19 +52,18 @@ class EffortSpec(Strict):
     speed: float | None = Field(None, gt=0)  # stribeck: exp(-(x' / speed)^2); saturating: tanh(x' / speed) [likewise]
     # maxwell_slip: radii of its stops, [rad or m]; default: identification takes some in parts of the axis' spread of position
     stops: list[Positive] | None = Field(None, min_length=1)
-    # position: where its hats stand, ascending [rad or m]; default: identification takes PLACES of them over the axis' travel
+    # position: where its hats or the knots of its splines stand, ascending [rad or m]; default: identification takes PLACES over the travel
     places: list[float] | None = Field(None, min_length=2)
     each_way: bool = False  # position: other coefficients each way, which over a travel look much like gravity
     # load, instead of what the bodies ask of the axis; a list has one for each under `of`
     strut: str | list[str] | None = None  # load: the strut along which it grows with the force
     bearing: str | list[str] | None = None  # load: the joint, which turns, along whose axis it grows with the force
-    waves: list[Positive] | None = Field(
-        None, min_length=1
-    )  # cogging: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
+    # cogging, position: sin(n x) and cos(n x), n waves a turn of x [1/rad or 1/m]
+    waves: list[Positive] | None = Field(None, min_length=1)
     fit: list[Shape] = []  # shape parameters to be identified as well; their values above are the start
     rest: float = 0.0  # spring: x without force
     coefficients: list[float] | None = None  # polynomial, ascending powers of x; with known: true
-    degree: int | None = Field(None, ge=0)  # polynomial with unknown coefficients
+    degree: int | None = Field(None, ge=0)  # polynomial with unknown coefficients; position: of its splines, 1 are hats
     radii: tuple[float, float] | None = None  # lever spring: distances of its ends from the joint axis [m]
     free_length: float = 0.0  # lever spring [m]
     angle: float = 0.0  # lever spring: angle between the two radii at x = 0 [rad]
@@ -123,15 +123,27 @@ def coefficient_names(spec: EffortSpec) -> Sequence[str]:
     if spec.model == MEMORY:
         return [f"stop_{k + 1}" for k in range(len(spec.stops or []))]
     if spec.model == "position":
-        return [
-            f"{way}_{k + 1}"
-            for way in (("forward", "back") if spec.each_way else ("place",))
-            for k in range(len(spec.places or []))
-        ]
+        alone = "coulomb" if spec.waves else "place" if (spec.degree or 1) == 1 else "spline"
+        ways = ("forward", "back") if spec.each_way else (alone,)
+        return [f"{way}_{name}" for way in ways for name in over_position(spec).names]
     if spec.model == "cogging":
         return [f"{wave}_{n:g}" for n in spec.waves or [] for wave in ("sin", "cos")]
     powers = len(spec.coefficients or []) or (spec.degree or 0) + 1
     return COEFFICIENTS.get(spec.model, [f"x^{k}" for k in range(powers)])
+
+
+def not_negative(spec: EffortSpec) -> list[bool]:
+    """Return which of a model's coefficients take energy or store it, so that none of them is negative."""
+    if spec.warmth or spec.model in FREE_SIGN:
+        return [False] * len(coefficient_names(spec))
+    if spec.model == "position":
+        return over_position(spec).positive * (1 + spec.each_way)
+    return [True] * len(coefficient_names(spec))
+
+
+def over_position(spec: EffortSpec) -> OverPosition:
+    """Return the shape functions of friction over position; none where its places are not known yet."""
+    return OverPosition(tuple(spec.places or ()), spec.degree or 1, tuple(spec.waves or ()))
 
 
 def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> np.ndarray:
@@ -139,7 +151,7 @@ def basis(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, xdd: np.ndarray) -> n
 
     stribeck:   Obal & Gierlak (IRB 2400), eq. (54), its sign a tanh; coefficients: Coulomb level, static above it, viscous.
     directional: Coulomb and viscous friction with other coefficients each way.
-    position: Coulomb friction over the position, linear between its places and constant beyond them.
+    position: Coulomb friction over the position, in hats, splines or waves (robot/over_position.py).
     load: for a load of one.
     saturating: Gnad et al. (IRB 360), eq. (48), its width there 0.01 rad/s; coefficients A_C, A_v.
     """
@@ -202,15 +214,14 @@ def slopes(spec: EffortSpec, shape: Shape, x: np.ndarray, xd: np.ndarray) -> np.
 
 
 def _over_places(spec: EffortSpec, x: np.ndarray, xd: np.ndarray, f: np.ndarray) -> list[np.ndarray]:
-    """Return f (...) times hat functions of x: one at their place, zero at the others; outside all, the outer ones are one."""
-    if spec.places is None:
+    """Return f (...) times the shape functions of x, those of each way where the coefficients differ."""
+    if not (over := over_position(spec)).names:
         raise BadFile(
             f"effort 'position' on {spec.of!r} has no places: give 'places: [...]' [rad or m], or identify the robot, whose file "
             "then says them"
         )
-    hats = [np.interp(x, spec.places, one) for one in np.eye(len(spec.places))]
     ways = [np.where(xd > 0, f, 0.0), np.where(xd < 0, f, 0.0)] if spec.each_way else [f]
-    return [way * hat for way in ways for hat in hats]
+    return [way * shape for way in ways for shape in np.moveaxis(over.at(np.asarray(x)), -1, 0)]
 
 
 def faded(ratio: np.ndarray) -> np.ndarray:

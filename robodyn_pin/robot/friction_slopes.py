@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, basis, coefficient_names, faded
+from robodyn_pin.robot.friction_models import WIDTH, EffortSpec, basis, coefficient_names, faded, over_position
 
 SMALLEST = 1e-12  # [rad/s or m/s] the cube root has no slope at rest: it is taken here
 
@@ -63,17 +63,12 @@ def _over_places(
     by_x: np.ndarray,
     by_xd: np.ndarray,
 ) -> None:
-    places = np.array(spec.places or [])
-    hats = np.stack([np.interp(x, places, one) for one in np.eye(len(places))], axis=-1)
-    piece = np.clip(np.searchsorted(places, x, side="right") - 1, 0, len(places) - 2)
-    inside = ((x > places[0]) & (x < places[-1])) / np.diff(places)[piece]
-    steep = np.zeros(hats.shape)
-    np.put_along_axis(steep, piece[..., None], -inside[..., None], axis=-1)
-    np.put_along_axis(steep, piece[..., None] + 1, inside[..., None], axis=-1)
+    over = over_position(spec)
+    levels, steep, m = over.at(x), over.slopes(x), len(over.names)
     ways = [(xd > 0), (xd < 0)] if spec.each_way else [np.ones_like(xd)]
     for k, way in enumerate(ways):
-        columns = slice(k * len(places), (k + 1) * len(places))
-        by_x[..., columns], by_xd[..., columns] = (way * sign)[..., None] * steep, (way * rise)[..., None] * hats
+        columns = slice(k * m, (k + 1) * m)
+        by_x[..., columns], by_xd[..., columns] = (way * sign)[..., None] * steep, (way * rise)[..., None] * levels
 
 
 def _lever_spring(spec: EffortSpec, x: np.ndarray) -> np.ndarray:

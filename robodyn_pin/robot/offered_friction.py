@@ -72,5 +72,7 @@ def _with_model(own: Sequence[Effort], model: str) -> Effort:
         given = [x for e in own if (x := getattr(e.spec, shape)) is not None]
         shapes |= {shape: given[0]} if given else {}
     open_ones = ["speed"] if model == "stribeck" and "speed" not in shapes else []
-    found = {"of": spec.of, "name": spec.name, "model": model, "fit": open_ones, **shapes}
+    same = next((e.spec for e in own if e.spec.model == model == "position"), None)  # its form over the position stays
+    form = same.model_dump(include={"places", "degree", "waves", "each_way"}, exclude_defaults=True) if same else {}
+    found = {"of": spec.of, "name": spec.name, "model": model, "fit": open_ones, **shapes, **form}
     return replace(own[0], spec=EffortSpec.model_validate(found))

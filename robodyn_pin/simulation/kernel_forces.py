@@ -12,7 +12,7 @@ from robodyn_pin.robot.friction_models import FADED
 from robodyn_pin.simulation.machine import CODES, NO_LOAD, OF_MOTOR, Curves, Machine
 
 (VISCOUS, COULOMB, LOAD, STRIBECK, SATURATING, QUADRATIC, CBRT, DIRECTIONAL, POSITION, OFFSET, ARMATURE, SPRING, LEVER_SPRING,
- POLYNOMIAL, COGGING) = range(len(CODES))  # fmt: skip
+ POLYNOMIAL, COGGING, POSITION_SPLINES, POSITION_WAVES) = range(len(CODES))  # fmt: skip
 
 
 class Desk(NamedTuple):
@@ -246,6 +246,17 @@ def pushed(m: Machine, desk: Desk, out):
 
 
 @compiled
+def splines(x, places, n, degree, factors, first):
+    """A spline at x between its n places as a sum of powers, their factors from `first` on: OverPosition.in_powers."""
+    level = 0.0
+    for k in range(degree, -1, -1):
+        level = level * (x - places[0]) + factors[first + k]
+    for k in range(1, n - 1):
+        level += factors[first + degree + k] * max(x - places[k], 0.0) ** degree
+    return level
+
+
+@compiled
 def curve(c: Curves, e, x, xd, sign):
     """Effort number e at x, x', `sign` the change of sign of its friction: what friction_models.basis does."""
     model, v, points, n = c.model[e], c.values[e], c.points[e], c.points_used[e]
@@ -266,6 +277,17 @@ def curve(c: Curves, e, x, xd, sign):
         return v[0] * max(sign, 0.0) + v[1] * min(sign, 0.0) + v[2] * max(xd, 0.0) + v[3] * min(xd, 0.0)
     if model == POSITION:
         return sign * np.interp(x, points[:n], v[n : 2 * n] if c.each_way[e] and xd <= 0 else v[:n])
+    if model == POSITION_SPLINES:
+        d = c.degree[e]
+        return sign * splines(
+            min(max(x, points[0]), points[n - 1]), points, n, d, v, n + d - 1 if c.each_way[e] and xd <= 0 else 0
+        )
+    if model == POSITION_WAVES:
+        first = 2 * n + 1 if c.each_way[e] and xd <= 0 else 0
+        level = v[first]
+        for k in range(n):
+            level += v[first + 2 * k + 1] * np.sin(points[k] * x) + v[first + 2 * k + 2] * np.cos(points[k] * x)
+        return sign * level
     if model == OFFSET:
         return v[0]
     if model == SPRING:

@@ -10,12 +10,12 @@ from robodyn_pin.dynamics.equations import Wrench
 from robodyn_pin.dynamics.rigid_loads import body_parameters, borne_bodies
 from robodyn_pin.robot.bearing_axes import bearer
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import MEMORY, RUBBING, WIDTH
+from robodyn_pin.robot.friction_models import MEMORY, RUBBING, WIDTH, over_position
 from robodyn_pin.robot.robot import Robot
 
 CODES = (
     "viscous", "coulomb", "load", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "offset", "armature",
-    "spring", "lever_spring", "polynomial", "cogging",
+    "spring", "lever_spring", "polynomial", "cogging", "position_splines", "position_waves",
 )  # fmt: skip
 NO_LOAD, OF_MOTOR, OF_JOINT = 0, 1, 2  # what a friction grows with
 
@@ -35,6 +35,7 @@ class Curves(NamedTuple):
     each_way: np.ndarray  # (E,)
     load: np.ndarray  # (E, 2) NO_LOAD, OF_MOTOR or OF_JOINT, and which
     gear: np.ndarray  # (E,) of the axis against that
+    degree: np.ndarray  # (E,) of splines
 
 
 class Balls(NamedTuple):
@@ -136,17 +137,18 @@ def _curves(
     robot: Robot, rows: np.ndarray, efforts: list[Effort], places: list[int], shifts: list[float], rubbing: int
 ) -> Curves:
     points = [_points(e) for e in efforts]
-    longest = max([5, *(len(e.initial) for e in efforts), *(len(p) for p in points)])
+    values = [_values(e) for e in efforts]
+    longest = max([5, *map(len, values), *map(len, points)])
     E = len(efforts)
     table = Curves(
-        rubbing=rubbing, model=np.array([CODES.index(e.spec.model) for e in efforts], np.int64), axis=np.array(places, np.int64),
+        rubbing=rubbing, model=np.array([CODES.index(_form(e)) for e in efforts], np.int64), axis=np.array(places, np.int64),
         shift=np.array(shifts, float), width=np.array([e.spec.width or WIDTH for e in efforts], float),
         speed=np.array([e.spec.speed or 1.0 for e in efforts], float), values=np.zeros((E, longest)), points=np.zeros((E, longest)),
         points_used=np.zeros(E, np.int64), each_way=np.array([e.spec.each_way for e in efforts], bool),
-        load=np.zeros((E, 2), np.int64), gear=np.ones(E),
+        load=np.zeros((E, 2), np.int64), gear=np.ones(E), degree=np.array([e.spec.degree or 1 for e in efforts], np.int64),
     )  # fmt: skip
     for i, (effort, own) in enumerate(zip(efforts, points, strict=True)):
-        table.values[i, : len(effort.initial)], table.points[i, : len(own)] = effort.initial, own
+        table.values[i, : len(values[i])], table.points[i, : len(own)] = values[i], own
         table.points_used[i] = len(effort.initial) if effort.spec.model == "polynomial" else len(own)
         if effort.bears:
             said = bearer(rows[places[i]], robot.motors, len(robot.coordinates.names), robot.loops)
@@ -155,11 +157,26 @@ def _curves(
     return table
 
 
+def _form(effort: Effort) -> str:
+    spec = effort.spec
+    if spec.model == "position" and (spec.waves or (spec.degree or 1) > 1):
+        return "position_waves" if spec.waves else "position_splines"
+    return spec.model
+
+
+def _values(effort: Effort) -> np.ndarray:
+    """Coefficients; those of splines as coefficients of powers."""
+    if _form(effort) != "position_splines":
+        return effort.initial
+    powers = over_position(effort.spec).in_powers
+    return (effort.initial.reshape(-1, len(powers)) @ powers).ravel()
+
+
 def _points(effort: Effort) -> list[float]:
     spec = effort.spec
     match spec.model:
         case "position":
-            return list(spec.places or [])
+            return list(spec.waves or spec.places or [])
         case "cogging":
             return list(spec.waves or [])
         case "spring":

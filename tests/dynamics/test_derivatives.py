@@ -302,6 +302,7 @@ SPECS = [
     {"model": "viscous"}, {"model": "coulomb", "width": 0.1}, {"model": "stribeck", "speed": 0.5, "width": 0.1},
     {"model": "saturating", "speed": 0.5}, {"model": "quadratic"}, {"model": "cbrt"}, {"model": "directional"},
     {"model": "position", "places": [-0.4, 0.1, 0.35]}, {"model": "position", "places": [-0.4, 0.1, 0.35], "each_way": True},
+    {"model": "position", "places": [-0.4, 0.1, 0.35], "degree": 3}, {"model": "position", "waves": [1.0, 7.0], "each_way": True},
     {"model": "cogging", "waves": [3.0, 7.0]}, {"model": "offset"}, {"model": "armature"}, {"model": "spring", "rest": 0.1},
     {"model": "lever_spring", "radii": [0.3, 0.2], "free_length": 0.1, "angle": 1.0, "turn": -1}, {"model": "polynomial", "degree": 3},
 ]  # fmt: skip

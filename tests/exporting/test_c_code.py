@@ -367,6 +367,8 @@ EFFORTS = {
     "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5, "width": 0.05},
     "saturating": {"initial": [0.5, 0.3], "speed": 0.5, "width": 0.05}, "directional": {"initial": [0.5, 0.4, 0.3, 0.2]},
     "position": {"initial": [0.2, 0.5, 0.3, 0.1, 0.4, 0.6], "places": [-0.4, 0.1, 0.3], "each_way": True},
+    "position in splines": {"initial": [0.2, 0.5, 0.3, 0.1, 0.4, 0.6], "places": [-0.4, 0.1, 0.15, 0.3], "degree": 3},
+    "position in waves": {"initial": [0.5, 0.1, -0.2, 0.7, 0.1, 0.3], "waves": [3.0], "each_way": True},
     "cogging": {"initial": [0.1, 0.2], "waves": [7.0]}, "offset": {"initial": 0.7}, "armature": {"initial": 0.05},
     "spring": {"initial": 12.0, "rest": 0.1}, "polynomial": {"coefficients": [0.1, 0.2, 0.3], "known": True},
     "lever_spring": {"initial": 40.0, "radii": [0.3, 0.2], "free_length": 0.1, "angle": 1.0},
@@ -375,7 +377,7 @@ EFFORTS = {
 
 @pytest.mark.parametrize("model", EFFORTS)
 def test_every_effort_has_its_form(model, tmp_path):
-    spec = {"urdf": "p.urdf", "efforts": [{"of": "j", "model": model} | EFFORTS[model]]}
+    spec = {"urdf": "p.urdf", "efforts": [{"of": "j", "model": model.partition(" ")[0]} | EFFORTS[model]]}
     robot = build("pendulum", RobotFile.model_validate(spec), PROBE, Path("p.urdf"))
     code, rng = Code(robot, tmp_path, ["inverse_dynamics"]), np.random.default_rng(0)
     c, cd, cdd = 0.8 * rng.uniform(-1, 1, (300, 1)), rng.normal(size=(300, 1)), rng.normal(size=(300, 1))

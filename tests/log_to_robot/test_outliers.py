@@ -76,6 +76,14 @@ def test_outliers_move_no_base_parameter_by_a_standard_deviation(robot, clean, b
     assert any("robust: student" in said and "count less than a quarter" in said for said in found.verdict.cautions)
 
 
+@pytest.mark.parametrize("robust", ["student", "huber"])
+def test_a_burst_moves_little_more_than_if_it_were_left_out(robot, clean, before, robust):
+    """From the robust estimate of the clean log: 1 % of the samples hold about 1 % of the information."""
+    own, found = identified(robot, clean, robust), identified(robot, spoiled(clean, "burst"), robust)
+    deviations = np.sqrt(np.diag(before.estimates.wls.covariance))
+    assert (np.abs(found.estimates.wls.values - own.estimates.wls.values) / deviations).max() < 0.35
+
+
 def test_a_clean_log_gives_nearly_the_same_and_honest_deviations(robot, clean, before):
     """Three standard deviations of the difference between estimates that are 93 to 95 % efficient and least squares, of 16 parameters."""
     for robust in ("huber", "student"):
@@ -102,7 +110,7 @@ def test_moved_torques_are_read_piece_by_piece_and_by_other_processes(robot, cle
     log = spoiled(clean, "single")
     stored = StoredLog("log", RATE, clean.quality, True, 100, 2100, log.section)
     window, x = log.section(100, 2100), columns(robot).values
-    fair = outliers.Fair(robot, Preparation(differentiation="filter"), x, np.full(4, 0.1), 0.9, "student")
+    fair = outliers.Fair(robot, Preparation(differentiation="filter"), x, np.full(4, 0.1), 0.9, "student", True)
     in_memory, in_file = (outliers._moved(given, fair) for given in (window, stored))
     # Filters see the margins of a window alike, whether the rest is in the file or not.
     for begin, end in ((0, 2000), (5, 17), (299, 301), (1990, 2000)):

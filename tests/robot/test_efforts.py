@@ -82,6 +82,10 @@ def test_cbrt_position_and_cogging_are_their_formulas():
     ({"model": "position", "places": [0.1, 0.1]}, "name them in ascending order"),
     ({"model": "position", "initial": 1.0}, "needs its 'places"),
     ({"model": "viscous", "places": [0, 1]}, "'places' goes with the model 'position'"),
+    ({"model": "viscous", "waves": [1]}, "'waves' goes with the model 'cogging' or 'position'"),
+    ({"model": "position", "waves": [1], "places": [0, 1]}, "has 'waves' beside 'places'"),
+    ({"model": "position", "places": [0, 1], "degree": 9}, "splines of degree 9; expected 1"),
+    ({"model": "position", "places": [0, 1], "degree": 3, "initial": [1, 2]}, "has 4 coefficients, 'initial' gives 2"),
     ({"model": "cbrt", "waves": [3]}, "'waves' goes with the model 'cogging'"),
     ({"of": "ball_1a", "model": "position", "places": [0, 1]}, "cannot act in closure"),
 ])  # fmt: skip
