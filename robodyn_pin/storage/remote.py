@@ -51,12 +51,17 @@ def opened(path: Path, onwards: bool = True) -> BinaryIO:
         settings = {"block_size": 0} if web else {"block_size": 4 * READ_AHEAD} if onwards else {"cache_type": "none"}
         file = system.open(name, "rb", **settings)
         if web and not onwards:
-            copy = TemporaryFile()  # it has no name, and goes with the process
+            copy = _unnamed()
             shutil.copyfileobj(file, copy)
             copy.seek(0)
             file = copy
     found: Any = _RemoteBytes(path, file)
     return BufferedReader(found, READ_AHEAD) if onwards else found
+
+
+def _unnamed() -> Any:
+    """An empty file of this machine without a name, which goes with the process."""
+    return TemporaryFile()
 
 
 class _RemoteBytes(RawIOBase):
