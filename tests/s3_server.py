@@ -101,4 +101,8 @@ def failing(port: int, share: float, seed: int = 0) -> Iterator[tuple[int, list[
 
 def settings(port: int) -> dict[str, str]:
     """Variables of the environment that lead to a server."""
-    return KEYS | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}", "AWS_EC2_METADATA_DISABLED": "true", "HOME": os.devnull}
+    return KEYS | {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "HOME": os.devnull,
+    }

@@ -79,7 +79,9 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
             paths = [log for found_path in matching(path) for log in _logs_at(found_path)]
             expected = "files that fit the pattern"
         else:
-            found.append(_Meant(spec.model_copy(update={"file": path}) if isinstance(path, RemotePath) else spec, named=True))
+            found.append(
+                _Meant(spec.model_copy(update={"file": path}) if isinstance(path, RemotePath) else spec, named=True)
+            )
             continue
         if not paths:
             raise BadFile(f"{path}: found no log, expected {expected}")

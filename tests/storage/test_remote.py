@@ -28,7 +28,11 @@ from robodyn_pin.storage.remote import placed
 
 s3fs = pytest.importorskip("s3fs", reason="the extra 'remote' is not installed")
 
-NAMES = ("robot=7/day=2026-11-03/part-0.parquet", "robot=7/day=2026-11-04/part-0.parquet", "robot=9/day=2026-11-03/part-0.parquet")
+NAMES = (
+    "robot=7/day=2026-11-03/part-0.parquet",
+    "robot=7/day=2026-11-04/part-0.parquet",
+    "robot=9/day=2026-11-03/part-0.parquet",
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +79,9 @@ def _lead_to(monkeypatch, port):
 
 
 def _run(files):
-    return RunFile.model_validate(SETTINGS | {"robot": "dualv", "fit": [{"file": file} for file in files], "instruments": False})
+    return RunFile.model_validate(
+        SETTINGS | {"robot": "dualv", "fit": [{"file": file} for file in files], "instruments": False}
+    )
 
 
 def _bits(found):
