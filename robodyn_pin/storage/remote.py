@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from robodyn_pin.errors import BadFile, RobodynError
 
-SCHEME = re.compile(r"[a-z][a-z0-9+]+:/")
+SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+]+:/")
 WEB = ("http:", "https:")  # there are no folders there
 READ_AHEAD = 1 << 20  # [bytes] of a file that is read from its begin to its end
 
@@ -160,8 +160,13 @@ def store_bytes(path: Path, content: bytes) -> None:
             system.pipe_file(name, content)
         return
     with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        file.write(content)
-    os.replace(file.name, path)
+        try:
+            file.write(content)
+            file.flush()
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
+            raise
 
 
 def make_folder(folder: Path) -> None:
