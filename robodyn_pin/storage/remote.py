@@ -13,7 +13,7 @@ from glob import glob
 from io import BufferedReader, RawIOBase
 from pathlib import Path, PosixPath
 from tempfile import NamedTemporaryFile, TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any
 
 from robodyn_pin.errors import BadFile, RobodynError
 
@@ -37,8 +37,8 @@ def placed(path: Path) -> Path:
     return RemotePath(path) if SCHEME.match(path.as_posix()) else path
 
 
-def opened(path: Path, onwards: bool = True) -> BinaryIO:
-    """The bytes of a file, from the begin to the end; where not only `onwards`, at any place.
+def opened(path: Path) -> BufferedReader:
+    """The bytes of a file, to be read from the begin to the end.
 
     Raises:
         BadFile: another machine does not give them, now or when they are read. OSError: this one does not.
@@ -47,16 +47,21 @@ def opened(path: Path, onwards: bool = True) -> BinaryIO:
         return path.open("rb")
     with _asked(path):
         system, name = _there(path)
-        web = path.parts[0] in WEB  # some of whose servers send nothing but whole files
-        settings = {"block_size": 0} if web else {"block_size": 4 * READ_AHEAD} if onwards else {"cache_type": "none"}
-        file = system.open(name, "rb", **settings)
-        if web and not onwards:
-            copy = _unnamed()
+        block = 0 if path.parts[0] in WEB else 4 * READ_AHEAD  # some web servers send nothing but whole files
+        return BufferedReader(_RemoteBytes(path, system.open(name, "rb", block_size=block)), READ_AHEAD)
+
+
+def opened_anywhere(path: RemotePath) -> RawIOBase:
+    """The bytes of a file, of which only those that are asked for are fetched; of the web, first all of them. Raises as `opened`."""
+    with _asked(path):
+        system, name = _there(path)
+        if path.parts[0] not in WEB:
+            return _RemoteBytes(path, system.open(name, "rb", cache_type="none"))
+        copy = _unnamed()
+        with system.open(name, "rb", block_size=0) as file:
             shutil.copyfileobj(file, copy)
-            copy.seek(0)
-            file = copy
-    found: Any = _RemoteBytes(path, file)
-    return BufferedReader(found, READ_AHEAD) if onwards else found
+        copy.seek(0)
+        return _RemoteBytes(path, copy)
 
 
 def _unnamed() -> Any:
