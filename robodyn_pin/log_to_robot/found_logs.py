@@ -73,7 +73,7 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
     for spec in specs:
         path = resolve(folder, spec.file)
         if not is_bag(path) and is_folder(path):
-            paths = list(logs_of(path))
+            paths = list(_logs_in(path))
             expected = f"logs ({', '.join(SUFFIXES)}) in that folder"
         elif has_magic(str(path)) and not path.exists():
             paths = [log for found_path in matching(path) for log in _logs_at(found_path)]
@@ -90,7 +90,7 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
     return found
 
 
-def logs_of(folder: Path) -> Iterator[Path]:
+def _logs_in(folder: Path) -> Iterator[Path]:
     """The logs of a folder, and those of the partitions in it (`robot=7/day=2026-11-03/...`)."""
     if isinstance(folder, RemotePath):
         for path in files_below(folder):
@@ -101,12 +101,12 @@ def logs_of(folder: Path) -> Iterator[Path]:
         if is_bag(path) or (path.suffix in SUFFIXES and path.is_file()):
             yield path
         elif "=" in path.name and path.is_dir():
-            yield from logs_of(path)
+            yield from _logs_in(path)
 
 
 def _logs_at(path: Path) -> Iterator[Path]:
     """What a pattern found: a log, or a partition of a dataset with logs in it."""
-    yield from logs_of(path) if "=" in path.name and is_folder(path) else [path]
+    yield from _logs_in(path) if "=" in path.name and is_folder(path) else [path]
 
 
 def natural_order(path: Path) -> list[tuple[int, str]]:
