@@ -18,6 +18,7 @@ from pydantic_core import CoreSchema
 from robodyn_pin.errors import BadFile, quoted
 from robodyn_pin.numbers import NOT_A_NUMBER, gated
 from robodyn_pin.storage import staging
+from robodyn_pin.storage.remote import RemotePath, placed
 from robodyn_pin.yaml_text import yaml_tree
 
 NotNegative = Annotated[float, Field(ge=0)]
@@ -53,7 +54,7 @@ def read_yaml(path: Path, schema: type[Schema]) -> Schema:
 
 
 def resolve(folder: Path, path: str | Path) -> Path:
-    """A path from a user's file: relative to that file's folder, $VARIABLES replaced.
+    """A path from a user's file: relative to that file's folder or of another machine (s3://...), $VARIABLES replaced.
 
     Raises:
         BadFile: a variable that is not set.
@@ -61,7 +62,8 @@ def resolve(folder: Path, path: str | Path) -> Path:
     text = os.path.expandvars(str(path))
     if "$" in text:
         raise BadFile(f"path {str(path)!r} names an environment variable that is not set")
-    return folder / text
+    found = placed(Path(text))
+    return found if isinstance(found, RemotePath) else folder / found
 
 
 def read_text(path: Path) -> str:

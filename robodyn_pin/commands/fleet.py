@@ -25,7 +25,9 @@ def fleet_command(
     scheduler: SchedulerOption = None,
     cache: Annotated[
         Path | None,
-        typer.Option(help="Folder in which what is folded of each log stays: the next run folds new logs only."),
+        typer.Option(
+            help="Folder, also s3://..., in which what is folded of each log stays: the next run folds new logs only."
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a log that cannot be used.")] = False,
     watch: Annotated[

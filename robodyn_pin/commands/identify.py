@@ -51,7 +51,9 @@ def identify_command(
     scheduler: SchedulerOption = None,
     cache: Annotated[
         Path | None,
-        typer.Option(help="Folder in which what is folded of each log stays: an interrupted run goes on from there."),
+        typer.Option(
+            help="Folder, also s3://..., in which what is folded of each log stays: an interrupted run goes on from there."
+        ),
     ] = None,
     strict: Annotated[
         bool,

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from glob import glob
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.storage.remote import files_below, is_folder, matching
 
 DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[T_ -]?([0-2]\d)[-:]?([0-5]\d)(?:[-:]?([0-5]\d))?)?(?!\d)")
 
@@ -46,18 +46,23 @@ class Fold:
 def robots_of(file: FleetFile, folder: Path) -> dict[str, list[LogSpec]]:
     """Names and logs of the robots; a pattern's folders in the order of the numbers and words in their names.
 
+    Folders of one name are one robot's (day=2026-11-03/robot=7, day=2026-11-04/robot=7), and robot=7 is robot 7.
+
     Raises:
         BadFile: a pattern that finds no folder.
     """
     if not isinstance(file.robots, str):
         return file.robots
-    found = [path for path in map(Path, glob(str(resolve(folder, Path(file.robots))))) if path.is_dir()]
+    found = [path for path in matching(resolve(folder, Path(file.robots))) if is_folder(path)]
     if not found:
         raise BadFile(
             f"robots: {file.robots} in {folder}: found no folder, expected one with logs for each robot; or name robots and logs, "
             "'robots: {cell_1: [{file: logs/cell_1}]}'"
         )
-    return {path.name: [LogSpec(file=path.absolute())] for path in sorted(found, key=natural_order)}
+    robots: dict[str, list[LogSpec]] = {}
+    for path in sorted(found, key=natural_order):
+        robots.setdefault(path.name.rpartition("=")[2], []).append(LogSpec(file=path.absolute()))
+    return robots
 
 
 def fold_fleet(
@@ -97,11 +102,11 @@ def fold_fleet(
     return Fold(tuple(dated), "day", tuple(left_out))
 
 
-def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, int, int]]:
-    """Names, sizes and times of the files of all robots: another set means new logs."""
+def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, str]]:
+    """Names and states of the files of all robots: another set means new logs."""
     named = [resolve(folder, spec.file) for specs in robots_of(file, folder).values() for spec in specs]
-    paths = [p for path in named for p in (path.rglob("*") if path.is_dir() else map(Path, glob(str(path))))]
-    return {(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in paths if p.is_file()}
+    found = [item for path in named for item in (files_below(path) if is_folder(path) else matching(path)).items()]
+    return {(str(path), state) for path, state in found}
 
 
 def _date(path: str) -> datetime | None:

@@ -1,9 +1,9 @@
 """The logs that a run file means by a pattern or a folder, and which of them cannot be used."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 
 from robodyn_pin.errors import BadFile, RobodynError
@@ -12,6 +12,7 @@ from robodyn_pin.log_to_robot.held_out import Selected
 from robodyn_pin.logs.bag_table import is_bag
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.table import SUFFIXES
+from robodyn_pin.storage.remote import RemotePath, files_below, is_folder, matching
 from robodyn_pin.workers import tried
 
 
@@ -71,20 +72,41 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
     found: list[_Meant] = []
     for spec in specs:
         path = resolve(folder, spec.file)
-        if path.is_dir() and not is_bag(path):
-            paths = [p for p in path.iterdir() if is_bag(p) or (p.suffix in SUFFIXES and p.is_file())]
+        if not is_bag(path) and is_folder(path):
+            paths = list(_logs_in(path))
             expected = f"logs ({', '.join(SUFFIXES)}) in that folder"
         elif has_magic(str(path)) and not path.exists():
-            paths = [Path(p) for p in glob(str(path), recursive=True)]
+            paths = [log for found_path in matching(path) for log in _logs_at(found_path)]
             expected = "files that fit the pattern"
         else:
-            found.append(_Meant(spec, named=True))
+            found.append(
+                _Meant(spec.model_copy(update={"file": path}) if isinstance(path, RemotePath) else spec, named=True)
+            )
             continue
         if not paths:
             raise BadFile(f"{path}: found no log, expected {expected}")
         ordered = sorted((p.absolute() for p in paths), key=natural_order)
         found += [_Meant(spec.model_copy(update={"file": p}), named=False) for p in ordered]
     return found
+
+
+def _logs_in(folder: Path) -> Iterator[Path]:
+    """The logs of a folder, and those of the partitions in it (`robot=7/day=2026-11-03/...`)."""
+    if isinstance(folder, RemotePath):
+        for path in files_below(folder):
+            if path.suffix in SUFFIXES and all("=" in name for name in path.relative_to(folder).parts[:-1]):
+                yield path
+        return
+    for path in folder.iterdir():
+        if is_bag(path) or (path.suffix in SUFFIXES and path.is_file()):
+            yield path
+        elif "=" in path.name and path.is_dir():
+            yield from _logs_in(path)
+
+
+def _logs_at(path: Path) -> Iterator[Path]:
+    """What a pattern found: a log, or a partition of a dataset with logs in it."""
+    yield from _logs_in(path) if "=" in path.name and is_folder(path) else [path]
 
 
 def natural_order(path: Path) -> list[tuple[int, str]]:

@@ -1,14 +1,13 @@
 """What one log says of the parameters, and a folder in which finished ones stay."""
 
 import hashlib
-import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from zipfile import BadZipFile
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from robodyn_pin.errors import BadFile
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.log_to_robot.rows import Folded
+from robodyn_pin.storage.remote import make_folder, placed, store_bytes, stored_bytes
 
 PARTS = ("rows", "scored", "whole")
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
@@ -38,14 +38,16 @@ class Leaf:
 
 @contextmanager
 def keeping(folder: Path | None) -> Iterator[None]:
-    """Keep finished leaves in a folder, and take from there what is ready, within a `with` block.
+    """Keep finished leaves in a folder, of another machine where it starts like s3://, and take from there what is ready,
+    within a `with` block.
 
     Raises:
-        BadFile: the folder cannot be made.
+        BadFile: the folder cannot be made, or written.
     """
     if folder is not None:
+        folder = placed(folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         except OSError as error:
             raise BadFile(f"cannot keep what is folded in {folder}: {error.strerror}; name another folder") from None
     before = _folder.set(folder)
@@ -79,10 +81,10 @@ def keep(path: Path, leaf: Leaf) -> None:
         factors = [factor for segment in getattr(leaf, part) or [] for factor in segment]
         arrays[part] = np.array([f.R[np.triu_indices(len(f.R))] for f in factors])
         arrays[f"{part}_counts"] = np.array([(f.rows, f.energy) for f in factors])
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
     try:
-        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        os.replace(file.name, path)
+        store_bytes(path, content.getvalue())
     except OSError as error:
         raise BadFile(
             f"cannot keep what is folded of {leaf.log} in {path.parent}: {error.strerror}; make room there, or leave 'cache' out"
@@ -91,7 +93,10 @@ def keep(path: Path, leaf: Leaf) -> None:
 
 def kept(path: Path) -> Leaf | None:
     """A leaf from its file; None: there is none, or it cannot be read, so that it is made again."""
-    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error), np.load(path) as found:
+    content = stored_bytes(path)
+    if content is None:
+        return None
+    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error), np.load(BytesIO(content)) as found:
         segments, d, size = found["shape"].tolist()
         folded = {}
         for part in PARTS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_pin.errors import BadLog, RobodynError, quoted
+from robodyn_pin.storage.remote import RemotePath, opened_anywhere
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +34,8 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         with _readable(self.path):
-            return pq.ParquetFile(self.path, pre_buffer=False, page_checksum_verification=True)
+            source = opened_anywhere(self.path) if isinstance(self.path, RemotePath) else self.path
+            return pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
 
     @cached_property
     def headers(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
-from robodyn_pin.logs.table import Table, check_header, open_table
+from robodyn_pin.logs.table import Table, check_header, log_name, open_table
 from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.logs.units import FACTORS, LogKeys, Scale, Units, factors
 from robodyn_pin.robot.limits import speed_limits
@@ -145,7 +145,7 @@ class LogColumns:
         q = block("q_", position)
         assert q is not None
         return Log(
-            self.table.path.name, t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
+            log_name(self.table.path), t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
             simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
             stamps=self.keys.clock == "stamps", delay=self.keys.known_delay,
             quality=replace(UNSEEN, unused=self.unused),

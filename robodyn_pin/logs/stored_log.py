@@ -14,7 +14,7 @@ from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_as
 from robodyn_pin.logs.repeats import CONTEXT
-from robodyn_pin.logs.table import content_hash, open_table
+from robodyn_pin.logs.table import content_hash, log_name, open_table
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.limits import torque_limits
@@ -79,7 +79,8 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
     layout = layout.counted_from(table.part(0, 1, wanted))
     read = _Rows(layout, table, tuple(wanted))
     start, last = (float(read(i, i + 1).t[0]) for i in (0, rows - 1))
-    check_rate(path.name, rows - 1, last - start)
+    name = log_name(path)
+    check_rate(name, rows - 1, last - start)
     mean = (rows - 1) / (last - start)
     clock = find_clock(read(0, HEAD), mean)
     size = max(1, PIECE // span_of(mean)) * span_of(mean)
@@ -102,7 +103,7 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
         section = _Evened(read, clock, at, np.concatenate(marks), rows)
     simulated = "simulated" in table.notes.lower()
     source = f"{content_hash(path)} {keys.model_dump(include=set(LogKeys.model_fields))}"
-    found = StoredLog(path.name, mean, whole, simulated, 0, rows, section, apart=not whole.regular, source=source)
+    found = StoredLog(name, mean, whole, simulated, 0, rows, section, apart=not whole.regular, source=source)
     return late(found, keys.known_delay)
 
 

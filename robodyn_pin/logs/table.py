@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.numbers_of_cells import column
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.text_table import TextTable
+from robodyn_pin.storage.remote import RemotePath, opened, placed, state_of
 from robodyn_pin.storage.staging import reads
 
 Table = TextTable | ParquetTable | BagTable
@@ -20,12 +22,15 @@ SUFFIXES = (".csv", ".tsv", ".gz", ".zst", ".parquet", ".mcap", ".bag")
 
 
 def open_table(path: Path) -> Table:
-    """The table in a file; its cells are not read yet.
+    """The table in a file, of another machine where its path starts like s3://; its cells are not read yet.
 
     Raises:
-        BadLog: neither text, Parquet nor a bag by its name.
+        BadLog: neither text, Parquet nor a bag by its name; a bag of another machine.
     """
+    path = placed(path)
     if is_bag(path):
+        if isinstance(path, RemotePath):
+            raise BadLog(f"{path}: bags are read on this machine only; copy it, or write it as .parquet")
         return BagTable(reads(path))
     if path.suffix not in SUFFIXES:
         raise BadLog(f"{path}: expected a .csv, .parquet, .mcap or .bag log, found {path.suffix or 'no suffix'}")
@@ -33,18 +38,24 @@ def open_table(path: Path) -> Table:
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)
 
 
+def log_name(path: Path) -> str:
+    """What a log is called: the name of its file, after those of the partitions that it is in (robot=7/day=2026-11-03)."""
+    partitions = list(takewhile(lambda name: "=" in name, reversed(path.parts[:-1])))
+    return "/".join([*reversed(partitions), path.name])
+
+
 def content_hash(path: Path) -> str:
     """SHA-256 of a log's file; of a folder, that of the hashes of its files in the order of their names."""
-    if path.is_dir():
+    path = placed(path)
+    if not isinstance(path, RemotePath) and path.is_dir():
         return hashlib.sha256("".join(content_hash(part) for part in sorted(path.iterdir())).encode()).hexdigest()
-    found = path.stat()
-    return _file_hash(path, found.st_size, found.st_mtime_ns)
+    return _file_hash(path, state_of(path))
 
 
 @lru_cache(maxsize=1000)
-def _file_hash(path: Path, size: int, changed: int) -> str:
-    """Of a file as it is at this size and time: one of gigabytes is read once."""
-    with path.open("rb") as file:
+def _file_hash(path: Path, state: str) -> str:
+    """Of a file as it is now: one of gigabytes is read once."""
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from robodyn_pin.errors import BadLog
+from robodyn_pin.storage.remote import RemotePath, opened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,18 +136,19 @@ class TextTable:
 
     def _opened(self) -> BinaryIO:
         """Its bytes, unpacked, after a byte order mark."""
-        file: Any = self.path.open("rb")
+        file: Any = opened(self.path)
         if packed := _packing(file.peek(4)):
             import pyarrow as pa
 
-            file.close()
-            file = io.BufferedReader(pa.input_stream(self.path, compression=packed))
+            file = io.BufferedReader(pa.input_stream(file, compression=packed))
         if file.peek(3).startswith(BYTE_ORDER):
             file.read(len(BYTE_ORDER))
         return file
 
     def _has_holes(self) -> bool:
-        """Whether bytes that are no text stand at one of some places all over the file, as in one that was never filled."""
+        """Whether bytes that are no text stand at one of some places all over the file, as in one of this machine that was never filled."""
+        if isinstance(self.path, RemotePath):
+            return False
         with self.path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if _packing(file.read(4)) or size <= HEAD:

@@ -15,6 +15,7 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
+from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.leaf import keeping
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.workers import each
@@ -162,6 +163,7 @@ import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]
 from pathlib import Path
 import robodyn_pin as rp
 from test_evidence import SETTINGS, _log
+from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.leaf import keeping
 robot = rp.load("dualv")
 with keeping(Path({str(tmp_path)!r})):
@@ -179,6 +181,26 @@ with keeping(Path({str(tmp_path)!r})):
     assert len(ready) >= 2
     assert {path: path.stat().st_mtime_ns for path in ready} == ready
     assert _said(rp.merge(*again)) == _said(rp.merge(*(rp.fold(robot, SETTINGS, log) for log in logs)))
+
+
+class _Deadly:
+    """What ends the process that it comes to."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+def test_what_is_ready_outlives_a_killed_worker(robot, logs, tmp_path):
+    """The last log ends the worker that takes it; whoever takes it has finished another one, which is not folded again."""
+    run = RunFile.model_validate(SETTINGS | {"robot": "dualv", "fit": [{"file": "unused"}]})
+    with rp.working(2), keeping(tmp_path), pytest.raises(RobodynError, match="killed or out of memory; run again"):
+        evidence_of(robot, run, [*logs[:4], replace(logs[4], line=_Deadly())])
+    ready = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.npz")}
+    assert 1 <= len(ready) <= 4
+    with rp.working(2), keeping(tmp_path):
+        again = evidence_of(robot, run, logs)
+    assert {path: path.stat().st_mtime_ns for path in ready} == ready
+    assert _said(again) == _said(evidence_of(robot, run, logs[::-1]))
 
 
 @pytest.mark.parametrize("key", ["delay", "gravity", "robust", "choose"])
@@ -231,9 +253,10 @@ def test_a_folder_that_is_full_is_named(robot, logs, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(os, "replace", full)
     with keeping(tmp_path), pytest.raises(BadFile, match="No space left on device; make room there"):
         rp.fold(robot, SETTINGS, logs[0])
+    assert not list(tmp_path.iterdir())
 
 
 def test_logs_of_a_pattern_are_found_counted_and_left_out_where_they_cannot_be_used(robot, logs, tmp_path):
