@@ -15,6 +15,7 @@ from robodyn_pin.friction_tests.strokes import Unit, check_motors, unit_of
 from robodyn_pin.identification.breakaway import Break, breaks
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.telling import tell
 
 SIDES = {1: "breakaway +", -1: "breakaway -"}
 

@@ -137,9 +137,9 @@ def choose_friction(
     for axis in axes:
         taken, tried = [entries[0]], [Tried("+".join(chosen[axis]), float(best.mean()))]
 
-        def error(models: tuple[str, ...], axis: str = axis) -> np.ndarray | None:
+        def error(models: tuple[str, ...], axis: str = axis, seen: list[Tried] = tried) -> np.ndarray | None:
             """Errors (parts,); None: no solver fits it to every part of the data, so it is none to take."""
-            done = (len(choices) + (len(tried) - 1) / (2 * len(entries))) / len(axes)
+            done = (axes.index(axis) + (len(seen) - 1) / (2 * len(entries))) / len(axes)
             progress(Stage(f"choosing friction of {axis}: {'+'.join(models)}", "friction", done))
             try:
                 return _errors(folded, _robot_with(robot, chosen | {axis: models}))
