@@ -132,8 +132,9 @@ def calibration_summary(found: Calibration) -> dict[str, object]:
 
 
 def calibration_page(found: Calibration, folder: Path) -> str:
-    """The text of calibration.html; writes its figure, held_out.svg, too."""
-    from robodyn_pin.viz.calibration import deviations_figure
+    """The text of calibration.html; writes its figures, held_out.svg and held_out_sizes.svg, too."""
+    from robodyn_pin.viz.calibration import deviations_figure, sizes_figure
+    from robodyn_pin.viz.plot_data import with_numbers
     from robodyn_pin.viz.plots import svg, svg_document
     from robodyn_pin.viz.sheet import Section, section_page
 
@@ -147,11 +148,18 @@ def calibration_page(found: Calibration, folder: Path) -> str:
             for of in (found.before, found.after)
         )
         if before:
-            figures.append(svg(deviations_figure(places, before, after), "held_out"))
-            write_text(folder / "held_out.svg", svg_document(figures[0], SIMULATED_POINTS if found.simulated else ""))
+            drawn = {
+                "held_out": deviations_figure(places, before, after),
+                "held_out_sizes": sizes_figure(found.held_out.rows, before, after),
+            }
+            for name, figure in drawn.items():
+                element = svg(figure, name)
+                figures.append(with_numbers(element, figure))
+                note = SIMULATED_POINTS if found.simulated else ""
+                write_text(folder / f"{name}.svg", svg_document(element, note))
     texts = [
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
-        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Arrows show predicted minus measured, each picture with its own scale."
+        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Strokes go from the measured place towards the predicted one, enlarged, each column with its own scale."
     ]
     sections = [
         Section("Held-out poses", texts, held_out_rows(found), figures),
