@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from robodyn_pin.errors import INTERRUPTED
 from robodyn_pin.files import write_text
+from robodyn_pin.output.console import status
+from robodyn_pin.telling import Stage
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -72,8 +75,19 @@ def main() -> None:
     tests = ROOT / "tests"
     shared = [tests, *tests.glob("[a-z]*/"), ROOT / "benchmarks"]  # samplers of the tests, comparisons
     sys.path[:0] = [str(HERE), *map(str, shared)]
-    for study in sys.argv[1:] or STUDIES:
-        write(study, importlib.import_module(study).study())
+    written: list[str] = []
+    try:
+        with status() as say:
+            for study in (studies := sys.argv[1:] or STUDIES):
+                say(Stage(f"study {study}", "studies", len(written) / len(studies)))
+                write(study, importlib.import_module(study).study())
+                written.append(study)
+    except KeyboardInterrupt:
+        print(
+            f"interrupted; written to {PAGE.name}: {', '.join(written) or 'nothing'}; the rest is as before",
+            file=sys.stderr,
+        )
+        raise SystemExit(INTERRUPTED) from None
 
 
 if __name__ == "__main__":

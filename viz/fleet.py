@@ -5,6 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from robodyn_pin.fleets.fleet import Fleet, Member
+from robodyn_pin.viz.plot_data import with_numbers
 from robodyn_pin.viz.plots import FEASIBLE, LIMIT, MEASURED, STYLE, svg
 from robodyn_pin.viz.sheet import Section, section_page
 
@@ -21,8 +22,9 @@ def fleet_page(found: Fleet) -> str:
     )
     sections = [Section("Robots, worst first", [EXPLAINED], member_rows(found))]
     sections += [
-        Section(m.logs.name, sentences_on(found, m), (), [svg(departure_figure(found, m), f"robot{k}")])
+        Section(m.logs.name, sentences_on(found, m), (), [with_numbers(svg(figure, f"robot{k}"), figure)])
         for k, m in enumerate(odd[:PICTURES])
+        for figure in [departure_figure(found, m)]
     ]
     left = [*found.left_out, *(text for m in found.members for text in m.logs.left_out)]
     if left:

@@ -72,6 +72,13 @@ def _panel(axes: Axes, all_axes: list[Axes]) -> dict[str, Any]:
 def _axis(axis: Axis) -> dict[str, Any]:
     low, high = (float(v) for v in axis.get_view_interval())
     said: dict[str, Any] = {"label": axis.get_label_text(), "log": axis.get_scale() == "log", "range": [low, high]}
+    if axis.get_scale() == "symlog":  # linear up to the threshold, logarithmic beyond: the page bends the values itself
+        scale = axis.get_transform()
+        said |= {
+            "bend": {"threshold": scale.linthresh, "base": scale.base, "linear": scale.linscale / (1 - 1 / scale.base)}
+        }
+        said["ticks"] = {f"{v:g}": f"{v:g}" for v in axis.get_majorticklocs() if low <= v <= high}
+        return said
     formatter = axis.get_major_formatter()
     if isinstance(formatter, FixedFormatter | FuncFormatter) and not said["log"]:
         at = [float(v) for v in axis.get_majorticklocs()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
-from robodyn_pin.output.console import SIMULATED, print_table
+from robodyn_pin.output.console import SIMULATED, print_table, status
 
 if TYPE_CHECKING:
     from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult
@@ -57,21 +57,24 @@ def friction_command(
     elif protocol:
         from robodyn_pin.friction_tests.sweep_plan import plan_sweeps
 
-        planned = plan_sweeps(settings, robot)
+        with status() as say:
+            planned = plan_sweeps(settings, robot, say)
         planned.write(folder)
         answer(as_json, planned.summary(), _print_protocol, planned, folder)
     elif settings.breakaway:
         from robodyn_pin.friction_tests.breakaway_ramps import measure_breakaway
         from robodyn_pin.output.friction import write_breakaway
 
-        broken = measure_breakaway(settings, run.parent, robot)
+        with status() as say:
+            broken = measure_breakaway(settings, run.parent, robot, say)
         write_breakaway(broken, folder)
         answer(as_json, broken.summary(), _print_breakaway, broken, folder)
     elif settings.sweeps:
         from robodyn_pin.friction_tests.loaded_motor import measure_sweeps
         from robodyn_pin.output.friction import write_sweeps
 
-        swept = measure_sweeps(settings, run.parent, robot)
+        with status() as say:
+            swept = measure_sweeps(settings, run.parent, robot, say)
         write_sweeps(swept, folder)
         title = f"Friction of {swept.robot.name}, half of the difference of both directions"
         files = f"points, curves, pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg\n"
@@ -84,7 +87,8 @@ def friction_command(
         from robodyn_pin.friction_tests.free_motor import measure
         from robodyn_pin.output.friction import write_friction
 
-        result = measure(settings, run.parent, robot)
+        with status() as say:
+            result = measure(settings, run.parent, robot, say)
         write_friction(result, folder)
         files = f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg"
         title = f"Friction of {result.motor}"

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 
 from robodyn_pin.errors import BadFile, BadLog
-from robodyn_pin.friction_tests.free_motor import logs_of
+from robodyn_pin.friction_tests.free_motor import Progress, logs_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import FrictionQuantity
 from robodyn_pin.friction_tests.strokes import Unit, check_motors, unit_of
 from robodyn_pin.identification.breakaway import Break, breaks
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.telling import tell
 
 SIDES = {1: "breakaway +", -1: "breakaway -"}
 
@@ -78,7 +79,7 @@ class BreakawayResult:
         return pl.DataFrame(rows)
 
 
-def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot) -> BreakawayResult:
+def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = tell) -> BreakawayResult:
     """Every place of every motor of a friction file; paths start from `folder`.
 
     Raises:
@@ -92,7 +93,7 @@ def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot) -> Breakawa
     found: dict[str, list[Break]] = {name: [] for name in spec.at}
     shown: dict[str, ShownRamp] = {}
     simulated = False
-    for log, grain in logs_of(run, folder, robot):
+    for log, grain in logs_of(run, folder, robot, progress):
         simulated |= log.simulated
         for name in spec.at:
             k = robot.motors.names.index(name)

@@ -6,7 +6,7 @@ Motors that carry a load, or cannot turn freely, sweep past a reference angle in
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,12 +35,15 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_as, rows_of
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.telling import Stage, tell
 
 ONE_TURN = 2 * np.pi
 CREEPING = 1e-3  # of the fastest speed
 
+Progress = Callable[[str], None]
 
-def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
+
+def measure(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = tell) -> FrictionResult:
     """Points and curves of the logs that a file names; paths start from `folder`.
 
     Raises:
@@ -56,7 +59,7 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
     turn = np.inf if robot.slides(robot.motors.S)[k] else ONE_TURN
     found: list[tuple[tuple[float, float, float, float, int], np.ndarray]] = []
     said, simulated = Counter[str](), False
-    for log, grain in logs_of(run, folder, robot):
+    for log, grain in logs_of(run, folder, robot, progress):
         simulated |= log.simulated
         seen = strokes(log, grain, k, even, robot.motors.names)
         said += seen.left_out
@@ -90,7 +93,9 @@ def measure(run: FrictionFile, folder: Path, robot: Robot) -> FrictionResult:
     return FrictionResult(robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated)
 
 
-def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log, np.ndarray]]:
+def logs_of(
+    run: FrictionFile, folder: Path, robot: Robot, progress: Progress = tell
+) -> Iterator[tuple[Log, np.ndarray]]:
     """The rows of the logs that a file names, on uniform clocks, and the steps of the motors' encoders (n,).
 
     Raises:
@@ -101,7 +106,8 @@ def logs_of(run: FrictionFile, folder: Path, robot: Robot) -> Iterator[tuple[Log
             "the friction file names no 'logs'; record the sweeps (`robodyn friction RUN.yaml --protocol` plans them) and name "
             "their log"
         )
-    for named in run.logs:
+    for done, named in enumerate(run.logs):
+        progress(Stage(f"reading {named.file}", "logs", done / len(run.logs)))
         log = read_as(run, resolve(folder, named.file), robot)
         log = log.section(*rows_of(named, log.size))
         check_travel(robot, log, run.units)

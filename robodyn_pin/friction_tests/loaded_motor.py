@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
-from robodyn_pin.friction_tests.free_motor import logs_of
+from robodyn_pin.friction_tests.free_motor import Progress, logs_of
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.result import FrictionResult, fit_curves, simplest
 from robodyn_pin.friction_tests.strokes import (
@@ -27,6 +27,7 @@ from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.identification.sweep_passages import Passage, PassageSample, pair_up, passages
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.telling import Stage, tell
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class SweepResult:
         return {"robot": self.robot.name, "simulated": self.simulated, "motors": found, "efforts": self.efforts}
 
 
-def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult:
+def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = tell) -> SweepResult:
     """Points and curves of every motor that sweeps; paths start from `folder`.
 
     Raises:
@@ -83,7 +84,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
     said, beside = {name: Counter[str]() for name in at}, dict.fromkeys(at, 0)
     shown: dict[str, Shown] = {}
     simulated = False
-    for log, grain in logs_of(run, folder, robot):
+    for log, grain in logs_of(run, folder, robot, progress):
         simulated |= log.simulated
         for name, angle in at.items():
             k = names.index(name)
@@ -97,7 +98,10 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot) -> SweepResult
     for name, angle in at.items():
         if not samples[name]:
             said[name][f"because they do not pass the reference angle {angle:g}, as far to both sides"] = beside[name]
-    results = {name: _result(run, robot, name, samples[name], even, told(said[name]), simulated) for name in at}
+    results = {}
+    for done, name in enumerate(at):
+        progress(Stage(f"curves of {name}", "curves", done / len(at)))
+        results[name] = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
     return SweepResult(robot, at, results, shown, simulated)
 
 

@@ -3,6 +3,7 @@
 Source: Obal & Gierlak (IRB 2400), section 7.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from robodyn_pin.friction_tests.strokes import check_motors, unit_of
 from robodyn_pin.motions.sweeps import Sweep, SweepMotion, polynomial
 from robodyn_pin.robot.limits import MOTION, limits_of, speed_limits
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.telling import Stage, tell
 
 Course = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 TRIED = 49  # places of each waiting coordinate
@@ -83,7 +85,7 @@ class Protocol:
         return pl.DataFrame(rows, ["motor", "from", "to", "speed", "seconds"], orient="row")
 
 
-def plan_sweeps(run: FrictionFile, robot: Robot) -> Protocol:
+def plan_sweeps(run: FrictionFile, robot: Robot, progress: Callable[[str], None] = tell) -> Protocol:
     """The sweeps that a friction file asks for, posed and checked against the robot's limits.
 
     Raises:
@@ -102,7 +104,10 @@ def plan_sweeps(run: FrictionFile, robot: Robot) -> Protocol:
         if name not in names:
             raise UnknownName("coordinate", name, "the robot's coordinates, along which sweeps go", names)
     _check_speeds(robot, spec)
-    posed = tuple(_posed(robot, spec, name) for name in spec.at)
+    posed = []
+    for done, name in enumerate(spec.at):
+        progress(Stage(f"poses for the sweep of {name}", "poses", done / len(spec.at)))
+        posed.append(_posed(robot, spec, name))
     settings = {key: getattr(spec, key) for key in ("rate", "hold", "travel", "ramp", "approach")}
     note = f"sweeps of {robot.name} past reference angles, one motor at a time, the others where gravity loads it least"
     motion = SweepMotion(sweeps=[p.sweep for p in posed], note=note, **settings)
@@ -110,7 +115,7 @@ def plan_sweeps(run: FrictionFile, robot: Robot) -> Protocol:
         alone = motion.model_copy(update={"sweeps": [p.sweep]})
         _check_limits(robot, alone, f"the sweep of {p.sweep.of!r} at {p.sweep.at:g}")
     _check_limits(robot, motion, "the way between the sweeps")
-    return Protocol(robot.name, motion, posed, float(polynomial(motion, names).x[-1]))
+    return Protocol(robot.name, motion, tuple(posed), float(polynomial(motion, names).x[-1]))
 
 
 def _check_speeds(robot: Robot, spec: SweepsSpec) -> None:

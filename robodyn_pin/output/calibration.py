@@ -162,33 +162,15 @@ def calibration_summary(found: Calibration) -> dict[str, object]:
 
 
 def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | None = None) -> str:
-    """The text of calibration.html; writes its figures, held_out.svg and loaded.svg, too."""
-    from robodyn_pin.viz.calibration import deviations_figure
-    from robodyn_pin.viz.plots import svg, svg_document
+    """The text of calibration.html; writes its figures (held_out.svg, held_out_sizes.svg and those of loaded poses), too."""
     from robodyn_pin.viz.sheet import Section, section_page
 
-    figures = []
-    if found.places:
-        base = found.robot.base_with(found.fit.e).inverse()
-        turn = base.rotation.T
-        places = {name: x @ turn + base.translation for name, x in found.places.items()}
-        before, after = (
-            {name: of[name][:, :3] @ turn for name in places if of[name].shape[1] >= 3}
-            for of in (found.before, found.after)
-        )
-        for name, what, own in _kinds_of_poses(found):
-            if before and own.any():
-                there, drawn, calibrated = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
-                figures.append(svg(deviations_figure(there, drawn, calibrated, what), name))
-                write_text(
-                    folder / f"{name}.svg", svg_document(figures[-1], SIMULATED_POINTS if found.simulated else "")
-                )
     texts = [
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
-        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Arrows show predicted minus measured, each picture with its own scale."
+        "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Strokes go from the measured place towards the predicted one, enlarged, each column with its own scale."
     ]
     sections = [
-        Section("Held-out poses", texts, held_out_rows(found), figures),
+        Section("Held-out poses", texts, held_out_rows(found), _pictures(found, folder)),
         Section("Errors of the geometry", calibration_sentences(found), error_rows(found)),
     ]
     if carried is not None:
@@ -208,6 +190,34 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
         found.complaints,
         sections,
     )
+
+
+def _pictures(found: Calibration, folder: Path) -> list[str]:
+    """Deviations at the held-out poses as elements of a page; written as SVG files, too."""
+    from robodyn_pin.viz.calibration import deviations_figure, sizes_figure
+    from robodyn_pin.viz.plot_data import with_numbers
+    from robodyn_pin.viz.plots import svg, svg_document
+
+    base = found.robot.base_with(found.fit.e).inverse()
+    turn = base.rotation.T
+    places = {name: x @ turn + base.translation for name, x in found.places.items()}
+    before, after = (
+        {name: of[name][:, :3] @ turn for name in places if of[name].shape[1] >= 3}
+        for of in (found.before, found.after)
+    )
+    elements = []
+    for name, what, own in _kinds_of_poses(found):
+        if before and own.any():
+            there, drawn, calibrated = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
+            rows = [row for row, its in zip(found.held_out.rows, own, strict=True) if its]
+            for title, figure in (
+                (name, deviations_figure(there, drawn, calibrated, what)),
+                (f"{name}_sizes", sizes_figure(rows, drawn, calibrated)),
+            ):
+                element = svg(figure, title)
+                elements.append(with_numbers(element, figure))
+                write_text(folder / f"{title}.svg", svg_document(element, SIMULATED_POINTS if found.simulated else ""))
+    return elements
 
 
 def _kinds_of_poses(found: Calibration) -> list[tuple[str, str, np.ndarray]]:

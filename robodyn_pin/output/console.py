@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_pin.telling import LOGGER, tell
+from robodyn_pin.telling import LOGGER, Stage, tell
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from robodyn_pin.excitation.result import Excitation
     from robodyn_pin.identification.identical_bodies import Comparison
     from robodyn_pin.identification.validation import Errors
@@ -252,26 +254,45 @@ def _tenths(title: str) -> Callable[[float], None]:
 
 
 @contextmanager
-def status() -> Iterator[Any]:
-    """A line on a terminal that names the current stage; lines that stay with `-v`, nothing elsewhere."""
+def status() -> Iterator[Callable[[str], None]]:
+    """A line on a terminal that names the current stage, with bar and time left where a `Stage` knows how far the work is; lines
+    that stay with `-v`, nothing elsewhere."""
     if _lines() or not _draws():
         yield tell
         return
-    from rich.console import Console
+    with _progress() as progress:
+        task, part = progress.add_task("starting", total=None), ""
 
-    with Console(stderr=True).status("starting") as line:
-        yield lambda stage: line.update(stage)
+        def say(stage: str) -> None:
+            nonlocal part
+            known = stage if isinstance(stage, Stage) else None
+            if (known.part if known else "") != part or not known:
+                part = known.part if known else ""
+                progress.reset(task, total=1.0 if known else None)
+            progress.update(task, description=stage, completed=known.share if known else 0.0)
+
+        yield say
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Any]:
-    """A progress bar on a terminal; a line each tenth with `-v`, nothing elsewhere."""
+def bar(title: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal, with the time left; a line each tenth with `-v`, nothing elsewhere."""
     if _lines() or not _draws():
         yield _tenths(title)
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as progress:
+    with _progress() as progress:
         task = progress.add_task(title, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+def _progress() -> "Progress":
+    """Spinner, stage, bar, per cent and time left; what does not fit the terminal is cut from the stage."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    stage = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False)
+    return Progress(
+        SpinnerColumn(), stage, BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """From a plan file to a planned motion, its table, and the time that each kind of limit costs."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -23,7 +23,7 @@ from robodyn_pin.planning.table import PlannedMotion, course_at, cycle_times, mo
 from robodyn_pin.robot.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot, load, load_named
-from robodyn_pin.telling import tell
+from robodyn_pin.telling import Stage, tell
 
 SETTLING = 0.02  # [s] after the motion's end that a controller follows too
 ROOM = 0.1  # share of a limit; a limit with more than that left everywhere costs no time
@@ -132,16 +132,20 @@ def plan_task(task: PlanTask, progress: Callable[[str], None] = tell) -> PlanRes
         BadFile: the motion is too long for a table.
     """
     settings, robot, path = task.settings, task.robot, task.path
-    progress("planning")
+    kinds = list(dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position")) if settings.costs else []
+    progress(_round("planning", 0, kinds))
     begin = time.perf_counter()
     plan = fastest_within(task, task.limits)
     seconds = time.perf_counter() - begin
-    progress("table")
     motion = motion_at(robot, path, plan.profile, cycle_times(plan.profile.time, settings.cycle))
-    progress("what each limit costs")
-    costs = _costs(task, plan) if settings.costs else None
+    costs: dict[str, float | None] = {}
+    for done, kind in enumerate(kinds):
+        progress(_round(f"what limits of {kind} cost", 1 + done, kinds))
+        costs[kind] = _cost(task, plan, kind)
     uses, struts = largest_uses(plan, motion), strut_uses(task, motion)
-    return PlanResult(task, plan, motion, plan.curves(), path.length, struts, uses, costs, seconds)
+    return PlanResult(
+        task, plan, motion, plan.curves(), path.length, struts, uses, costs if settings.costs else None, seconds
+    )
 
 
 def fastest_within(task: PlanTask, limits: Limits) -> Plan:
@@ -153,10 +157,9 @@ def fastest_within(task: PlanTask, limits: Limits) -> Plan:
     )  # fmt: skip
 
 
-def _costs(task: PlanTask, plan: Plan) -> dict[str, float | None]:
-    """Return how much shorter [s] the motion would be without each kind of limit."""
-    kinds = dict.fromkeys(b.kind for b in task.limits.bounds if b.kind != "position")
-    return {kind: _cost(task, plan, kind) for kind in kinds}
+def _round(text: str, done: int, kinds: Sequence[str]) -> Stage:
+    """A stage of a task, which is as many plans as there are kinds of limits, and one."""
+    return Stage(text, "plan", done / (1 + len(kinds)))
 
 
 def _cost(task: PlanTask, plan: Plan, kind: str) -> float | None:
