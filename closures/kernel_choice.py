@@ -63,8 +63,11 @@ def forced(path: Literal["kernel", "pinocchio"]) -> Iterator[None]:
 
 
 def preferred() -> AbstractContextManager[None]:
-    """Compiled kernels where numba is installed, for small batches that come often: of single samples they take a tenth of the time."""
-    return forced("kernel") if installed() else nullcontext()
+    """Compiled kernels where numba is installed, for small batches that come often: of single samples they take a tenth of the time.
+
+    A path that is forced around it stays.
+    """
+    return forced("kernel") if _forced.get() is None and installed() else nullcontext()
 
 
 def not_loaded_for_this() -> AbstractContextManager[None]:

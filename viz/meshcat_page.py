@@ -75,8 +75,10 @@ var viewer = new MeshCat.Viewer(document.getElementById("meshcat-pane"));
 function nameControls() {{  // MeshCat's have no labels that a screen reader finds
   for (const control of viewer.gui.domElement.querySelectorAll("input, select"))
     control.ariaLabel ||= control.closest("li")?.querySelector(".property-name")?.textContent || "value";
-  for (const list of viewer.gui.domElement.querySelectorAll("ul"))  // what is folded is no stop of the Tab key
-    list.inert = list.classList.contains("closed");
+  for (const list of viewer.gui.domElement.querySelectorAll("ul")) {{
+    list.inert = list.classList.contains("closed");  // what is folded is no stop of the Tab key
+    list.role = "group";  // its items are buttons and controls
+  }}
   for (const head of viewer.gui.domElement.querySelectorAll("li.title, .close-button")) {{  // nor are MeshCat's buttons any without this
     head.tabIndex = 0;
     head.role = "button";

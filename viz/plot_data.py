@@ -9,7 +9,7 @@ import importlib.util
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.scale import SymmetricalLogTransform
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 DASHES = {"--": "dashed", ":": "dotted", "-.": "dashdot"}
@@ -73,7 +74,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
     low, high = (float(v) for v in axis.get_view_interval())
     said: dict[str, Any] = {"label": axis.get_label_text(), "log": axis.get_scale() == "log", "range": [low, high]}
     if axis.get_scale() == "symlog":  # linear up to the threshold, logarithmic beyond: the page bends the values itself
-        scale = axis.get_transform()
+        scale = cast(SymmetricalLogTransform, axis.get_transform())
         said |= {
             "bend": {"threshold": scale.linthresh, "base": scale.base, "linear": scale.linscale / (1 - 1 / scale.base)}
         }

@@ -163,7 +163,7 @@ def track_motion(
     verdict = stability(moved, controller)
     waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
     near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
-    kept: list[tuple[np.ndarray, ...]] = []
+    kept: list[tuple[np.ndarray | float, ...]] = []
     lost = LOST * np.abs(robot.motors.S).max(axis=1)
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
         stepper = stepper_of(stages[0].scheme)
