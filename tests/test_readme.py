@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import robodyn_pin as rp
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot_file import RobotFile
@@ -129,3 +130,13 @@ def test_links_lead_to_files(name):
 def test_the_front_page_is_short_and_every_page_is_on_the_site():
     assert README.count("\n") <= 120
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} == {"index", *PAGES}
+
+
+def test_snippets_import_public_names_only_and_the_stub_has_them_all():
+    text = "\n".join([README, DOCS])
+    assert not re.findall(r"(?m)^ *(?:from|import) robodyn_pin\.\S+", text)
+    named = {x.strip() for names in re.findall(r"(?m)^ *from robodyn_pin import (.+)$", text) for x in names.split(",")}
+    assert named <= set(rp.__all__)
+    stub = (ROOT / "robodyn_pin/__init__.pyi").read_text(encoding="utf-8")
+    places = {name: place for place, name in re.findall(r"from robodyn_pin\.(\S+) import (\w+) as \2\n", stub)}
+    assert places == rp._PUBLIC

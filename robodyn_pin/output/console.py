@@ -291,8 +291,10 @@ def _progress() -> "Progress":
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
-    stage = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False)
+    stage = TextColumn(
+        "{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1), markup=False
+    )
     return Progress(
         SpinnerColumn(), stage, BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
+        console=Console(stderr=True), transient=True, expand=True,
     )  # fmt: skip

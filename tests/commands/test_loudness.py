@@ -73,3 +73,37 @@ def test_the_shell_completes_commands_and_options():
         asked = {"_ROBODYN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
         run = subprocess.run([program], capture_output=True, text=True, check=False, env=os.environ | asked)
         assert run.stdout.split() == [wanted]
+
+
+BAR = """
+import time
+from robodyn_pin.output.console import status
+from robodyn_pin.telling import Stage
+with status() as say:
+    say("robot and logs")
+    for done in range(4):
+        say(Stage(f"choosing friction of joint {done}, {'long ' * 30}", "friction", done / 4))
+        time.sleep(0.3)
+"""
+
+
+def test_long_work_has_a_bar_with_the_time_left_that_fits_the_terminal():
+    master, slave = os.openpty()
+    settings = os.environ | {"COLUMNS": "70", "TERM": "xterm"}
+    with subprocess.Popen([sys.executable, "-c", BAR], stdout=slave, stderr=slave, env=settings) as program:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # its end closed
+                break
+            if not part:
+                break
+            shown += part
+        os.close(master)
+    assert program.returncode == 0
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown.decode())]
+    assert max(map(len, lines)) <= 70
+    assert any("75%" in line and re.search(r"0:00:0\d", line) for line in lines)
+    assert any(line.lstrip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ").startswith("choosing friction of joint") for line in lines)

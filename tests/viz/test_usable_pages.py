@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import new_page
+from matplotlib.figure import Figure
 from test_report import slider, slider_result
 
 from robodyn_pin.viz.motion_scene import scene_of
@@ -124,3 +125,54 @@ def test_pictures_show_values_and_zoom_by_keyboard_and_go_back(browser, pages):
 )  # fmt: skip
 def test_base_parameters_have_short_names(label, short):
     assert short_name(label) == short
+
+
+STOPS = """() => { let count = 0; return [...document.querySelectorAll("a[href], button, input, select, textarea, summary, iframe, [tabindex]")]
+  .filter(e => e.tabIndex >= 0 && !e.disabled && !e.closest("[inert]") && e.checkVisibility() && e.getClientRects().length)
+  .map(e => e.dataset.stop = String(count++)) }"""
+STOPPED = """() => { const e = document.activeElement, style = getComputedStyle(e);
+  return [e.dataset.stop ?? "", style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0, e.getBoundingClientRect().height] }"""
+
+
+@pytest.mark.parametrize("name", ["report", "home", "motion", "sheet"])
+def test_the_tab_key_reaches_every_control_and_shows_where_it_is(browser, pages, name):
+    page = open_page(browser, pages / f"{name}.html")
+    stops, seen = set(page.evaluate(STOPS)), {}
+    for _ in range(3 * len(stops) + 10):  # a page inside a page has stops of its own
+        page.keyboard.press("Tab")
+        stop, shown, height = page.evaluate(STOPPED)
+        if stop:
+            seen[stop] = shown and height > 0
+    assert set(seen) == stops
+    framed = {page.locator("iframe").first.get_attribute("data-stop")} if page.locator("iframe").count() else set()
+    assert not [stop for stop, shown in seen.items() if not shown and stop not in framed]
+    page.context.close()
+
+
+def test_the_controls_of_the_view_open_and_close_by_keyboard(browser, pages):
+    page = open_page(browser, pages / "home.html")
+    button = page.locator(".close-button").last
+    rows = "() => viewer.gui.domElement.querySelector('ul').inert"
+    assert page.evaluate(rows)
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => !viewer.gui.domElement.querySelector('ul').inert")
+    page.keyboard.press("Enter")
+    page.wait_for_function(rows)
+    page.context.close()
+
+
+def test_an_axis_that_is_bent_shows_the_values_that_were_drawn(browser, tmp_path):
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1, 2, 3], [-300.0, -1.0, 0.5, 20.0])
+    axes.set_yscale("symlog", linthresh=2.0)
+    bent = axes.yaxis.get_transform().transform(np.array([-300.0, -1.0, 0.5, 20.0]))
+    section = Section("Bent", figures=[with_numbers(svg(figure, "bent"), figure)])
+    (tmp_path / "bent.html").write_text(section_page("bent", "", True, "", (), [section]), encoding="utf-8")
+    page = open_page(browser, tmp_path / "bent.html")
+    page.get_by_role("button", name="Values and zoom").click()
+    page.wait_for_function("() => window.Bokeh && Bokeh.documents.length === 1")
+    ((_, y),) = page.evaluate(DRAWN)
+    assert y == pytest.approx(bent)
+    page.context.close()
