@@ -113,8 +113,6 @@ class Placed:
 
     def residual(self) -> np.ndarray:
         """phi (N, m)."""
-        from scipy.spatial.transform import Rotation
-
         loops = self.batch.loops
         phi = np.empty((loops.size, self.q.shape[1]))
         axes, x, y = self.ends
@@ -137,6 +135,8 @@ class Placed:
                 b = _apply_back(axes[k], self.axis_of_b(k, 0))
                 phi[group.rows[:, -2]], phi[group.rows[:, -1]] = -b[:, 2], b[:, 1]
             elif group.turns == 3:
+                from scipy.spatial.transform import Rotation
+
                 B = _product(self.R[loops.b[k]], loops.turn_b[k][..., None])
                 C = _product(axes[k].swapaxes(1, 2), B).transpose(0, 3, 1, 2)
                 turn = Rotation.from_matrix(C.reshape(-1, 3, 3)).as_rotvec()

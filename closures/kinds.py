@@ -124,8 +124,6 @@ class Anchors:
 
 def equations(closure: Closure, at: Anchors) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """phi (N, m), J (N, m, nv) and drift (N, m) of a closure."""
-    from scipy.spatial.transform import Rotation
-
     kind = KINDS[closure.kind]
     if kind.formula == DISTANCE:
         return _distance(closure, at)
@@ -140,6 +138,8 @@ def equations(closure: Closure, at: Anchors) -> tuple[np.ndarray, np.ndarray, np
     elif kind.turns == 2:
         turn = [-at.R[:, 2, :1], at.R[:, 1, :1]]
     else:
+        from scipy.spatial.transform import Rotation
+
         turn = [Rotation.from_matrix(at.R).as_rotvec()]
     return np.concatenate([d, *turn], axis=1), J[:, kind.kept], drift[:, kind.kept]
 

@@ -14,6 +14,8 @@ from robodyn_pin.identification.bounds import Bounds, copies_of
 from robodyn_pin.identification.constraints import INSET, SLACK
 from robodyn_pin.identification.parameters import LENGTH, PSEUDO_INERTIA, Layout
 
+REFINED = 1e-9  # to which each of many programmes solves its linear systems: a quarter of the time less than to Clarabel's 1e-13
+
 
 class Rows(NamedTuple):
     """h - G z lies in a cone of Clarabel's: "Nonnegative", "SecondOrder" or "PSDTriangle", of this size."""
@@ -72,7 +74,9 @@ def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Itera
     G, h = sparse.csc_matrix(np.concatenate([r.G for r in held])), np.concatenate([r.h for r in held])
     settings = clarabel.DefaultSettings()
     settings.verbose, settings.equilibrate_enable = False, scaled
-    settings.presolve_enable = len(goals) == 1  # what is presolved cannot be given another goal
+    if len(goals) > 1:
+        settings.presolve_enable = False  # what is presolved cannot be given another goal
+        settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = REFINED
     solver = clarabel.DefaultSolver(sparse.csc_matrix((G.shape[1],) * 2), goals[0], G, h, cones, settings)
     known = clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved
     for k, goal in enumerate(goals):

@@ -94,6 +94,17 @@ def browser():
         running.close()
 
 
+@pytest.fixture(autouse=True)
+def _pages_left_as_found(request):
+    """A page that a failed test leaves open and that plays a motion would take a core from the others."""
+    running = request.getfixturevalue("browser") if "browser" in request.fixturenames else None
+    found = list(running.contexts) if running else []
+    yield
+    for context in running.contexts if running else []:
+        if context not in found:
+            context.close()
+
+
 def new_page(browser, **options):
     """A page in a context of its own, which waits as long as it takes."""
     context = browser.new_context(**options)

@@ -8,7 +8,9 @@ import numpy as np
 
 from robodyn_pin.log_to_robot.picked_samples import DELAYS, Picked
 from robodyn_pin.robot.limits import torque_limit
+from robodyn_pin.robot.reading import describe
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.robot.sources import find
 from robodyn_pin.urdf import catalogue
 
 GRAMS = 1000.0
@@ -92,6 +94,8 @@ def others(robot: Robot) -> Iterator[Guess]:
     """Robots of the catalogue whose motors have the same names."""
     one = np.eye(len(robot.motors.names))
     for name in catalogue():
+        if describe(find(name))[0].motor_names not in (None, robot.motors.names):
+            continue  # known without building the robot
         other = load(name)
         if other.motors.names == robot.motors.names and other.urdf_path != robot.urdf_path:
             yield Guess(f"the log looks like one of {name!r}, not of {robot.name!r}", (), one, one, robot=other)

@@ -196,6 +196,11 @@ class RobotFile(Strict):
         groups = [[name for name in group if name != body] for group in self.identical]
         return self.model_copy(update={"identical": [group for group in groups if len(group) > 1]})
 
+    @property
+    def motor_names(self) -> tuple[str, ...] | None:
+        """Names of the motors; None: all joints are."""
+        return None if self.motors is None else tuple(m if isinstance(m, str) else m.name for m in self.motors)
+
     @model_validator(mode="after")
     def _efforts_can_be(self) -> "RobotFile":
         check_efforts(self.efforts)
@@ -203,8 +208,8 @@ class RobotFile(Strict):
 
     @model_validator(mode="after")
     def _unique(self) -> "RobotFile":
-        motors = [m if isinstance(m, str) else m.name for m in self.motors or []]
-        named = {"closure": [c.name for c in self.closures], "motor": motors, "coordinate": self.coordinates or []}
+        motors, coordinates = self.motor_names or (), self.coordinates or ()
+        named = {"closure": [c.name for c in self.closures], "motor": motors, "coordinate": coordinates}
         named["identical body"] = [name for group in self.identical for name in group]
         for what, names in named.items():
             for name in names:
