@@ -14,7 +14,7 @@ from pathlib import Path
 from robodyn_pin.errors import INTERRUPTED
 from robodyn_pin.files import write_text
 from robodyn_pin.output.console import status
-from robodyn_pin.telling import Stage
+from robodyn_pin.telling import Milestone
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -79,7 +79,7 @@ def main() -> None:
     try:
         with status() as say:
             for study in (studies := sys.argv[1:] or STUDIES):
-                say(Stage(f"study {study}", "studies", len(written) / len(studies)))
+                say(Milestone(f"study {study}", "studies", len(written) / len(studies)))
                 write(study, importlib.import_module(study).study())
                 written.append(study)
     except KeyboardInterrupt:

@@ -8,13 +8,13 @@ import logging
 LOGGER = logging.getLogger("robodyn_pin")
 
 
-class Stage(str):
+class Milestone(str):
     """A stage of long work that knows how much of its part of the work is done, so that a bar can say how long the rest takes."""
 
     part: str  # stages of one name share a bar
     share: float  # of that part, from 0 to 1
 
-    def __new__(cls, text: str, part: str, share: float) -> "Stage":
+    def __new__(cls, text: str, part: str, share: float) -> "Milestone":
         stage = super().__new__(cls, text)
         stage.part, stage.share = part, share
         return stage

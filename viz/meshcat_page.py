@@ -78,6 +78,7 @@ function nameControls() {{  // MeshCat's have no labels that a screen reader fin
   for (const list of viewer.gui.domElement.querySelectorAll("ul")) {{
     list.inert = list.classList.contains("closed");  // what is folded is no stop of the Tab key
     list.role = "group";  // its items are buttons and controls
+    for (const item of list.children) item.role ||= "none";
   }}
   for (const head of viewer.gui.domElement.querySelectorAll("li.title, .close-button")) {{  // nor are MeshCat's buttons any without this
     head.tabIndex = 0;

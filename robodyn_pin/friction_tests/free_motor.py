@@ -35,7 +35,7 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import read_as, rows_of
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.telling import Stage, tell
+from robodyn_pin.telling import Milestone, tell
 
 ONE_TURN = 2 * np.pi
 CREEPING = 1e-3  # of the fastest speed
@@ -107,7 +107,7 @@ def logs_of(
             "their log"
         )
     for done, named in enumerate(run.logs):
-        progress(Stage(f"reading {named.file}", "logs", done / len(run.logs)))
+        progress(Milestone(f"reading {named.file}", "logs", done / len(run.logs)))
         log = read_as(run, resolve(folder, named.file), robot)
         log = log.section(*rows_of(named, log.size))
         check_travel(robot, log, run.units)

@@ -27,7 +27,7 @@ from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.identification.sweep_passages import Passage, PassageSample, pair_up, passages
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.telling import Stage, tell
+from robodyn_pin.telling import Milestone, tell
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Prog
             said[name][f"because they do not pass the reference angle {angle:g}, as far to both sides"] = beside[name]
     results = {}
     for done, name in enumerate(at):
-        progress(Stage(f"curves of {name}", "curves", done / len(at)))
+        progress(Milestone(f"curves of {name}", "curves", done / len(at)))
         results[name] = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
     return SweepResult(robot, at, results, shown, simulated)
 

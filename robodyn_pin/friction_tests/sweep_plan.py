@@ -21,7 +21,7 @@ from robodyn_pin.friction_tests.strokes import check_motors, unit_of
 from robodyn_pin.motions.sweeps import Sweep, SweepMotion, polynomial
 from robodyn_pin.robot.limits import MOTION, limits_of, speed_limits
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.telling import Stage, tell
+from robodyn_pin.telling import Milestone, tell
 
 Course = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 TRIED = 49  # places of each waiting coordinate
@@ -106,7 +106,7 @@ def plan_sweeps(run: FrictionFile, robot: Robot, progress: Callable[[str], None]
     _check_speeds(robot, spec)
     posed = []
     for done, name in enumerate(spec.at):
-        progress(Stage(f"poses for the sweep of {name}", "poses", done / len(spec.at)))
+        progress(Milestone(f"poses for the sweep of {name}", "poses", done / len(spec.at)))
         posed.append(_posed(robot, spec, name))
     settings = {key: getattr(spec, key) for key in ("rate", "hold", "travel", "ramp", "approach")}
     note = f"sweeps of {robot.name} past reference angles, one motor at a time, the others where gravity loads it least"

@@ -35,7 +35,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.telling import Stage
+from robodyn_pin.telling import Milestone
 
 CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
@@ -66,7 +66,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     for key, values, change in _candidates(run):
         found = []
         for done, value in enumerate(values):
-            progress(Stage(f"choosing {key}: {value:g}", key, done / len(values)))
+            progress(Milestone(f"choosing {key}: {value:g}", key, done / len(values)))
             found.append(refold(change(run, value)))
         scores = [_unseen_error(f, prior_of(f.settings.run, f.settings.robot)) for f in found]
         best = found[int(np.argmin(scores))]
@@ -208,7 +208,7 @@ def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitt
     run = fitted.settings.run
     weights, scores = np.array(run.choose.prior_weight), []
     for done, weight in enumerate(weights):
-        progress(Stage(f"choosing prior_weight: {weight:g}", "prior_weight", done / len(weights)))
+        progress(Milestone(f"choosing prior_weight: {weight:g}", "prior_weight", done / len(weights)))
         scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.settings.robot), weight=float(weight))))
     good = np.array(scores) <= NEXT_TO_NOTHING * min(scores)
     chosen = float(weights[good].max())

@@ -20,7 +20,7 @@ from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import MEMORY, EffortSpec
 from robodyn_pin.robot.offered_friction import models_of, offers
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.telling import Stage
+from robodyn_pin.telling import Milestone
 
 WORTH = 0.995  # a richer model must bring the cross-validated error below this part of the simpler one's
 NOTHING = 1e-20  # of a coordinate's torques, squared: round-off
@@ -140,7 +140,7 @@ def choose_friction(
         def error(models: tuple[str, ...], axis: str = axis, seen: list[Tried] = tried) -> np.ndarray | None:
             """Errors (parts,); None: no solver fits it to every part of the data, so it is none to take."""
             done = (axes.index(axis) + (len(seen) - 1) / (2 * len(entries))) / len(axes)
-            progress(Stage(f"choosing friction of {axis}: {'+'.join(models)}", "friction", done))
+            progress(Milestone(f"choosing friction of {axis}: {'+'.join(models)}", "friction", done))
             try:
                 return _errors(folded, _robot_with(robot, chosen | {axis: models}))
             except SolverFailed:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_pin.telling import LOGGER, Stage, tell
+from robodyn_pin.telling import LOGGER, Milestone, tell
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -255,7 +255,7 @@ def _tenths(title: str) -> Callable[[float], None]:
 
 @contextmanager
 def status() -> Iterator[Callable[[str], None]]:
-    """A line on a terminal that names the current stage, with bar and time left where a `Stage` knows how far the work is; lines
+    """A line on a terminal that names the current stage, with bar and time left where a `Milestone` knows how far the work is; lines
     that stay with `-v`, nothing elsewhere."""
     if _lines() or not _draws():
         yield tell
@@ -265,7 +265,7 @@ def status() -> Iterator[Callable[[str], None]]:
 
         def say(stage: str) -> None:
             nonlocal part
-            known = stage if isinstance(stage, Stage) else None
+            known = stage if isinstance(stage, Milestone) else None
             if (known.part if known else "") != part or not known:
                 part = known.part if known else ""
                 progress.reset(task, total=1.0 if known else None)

@@ -23,7 +23,7 @@ from robodyn_pin.planning.table import PlannedMotion, course_at, cycle_times, mo
 from robodyn_pin.robot.limits import Limits, strut_limits, torque_limits
 from robodyn_pin.robot.payload import loaded
 from robodyn_pin.robot.robot import Robot, load, load_named
-from robodyn_pin.telling import Stage, tell
+from robodyn_pin.telling import Milestone, tell
 
 SETTLING = 0.02  # [s] after the motion's end that a controller follows too
 ROOM = 0.1  # share of a limit; a limit with more than that left everywhere costs no time
@@ -157,9 +157,9 @@ def fastest_within(task: PlanTask, limits: Limits) -> Plan:
     )  # fmt: skip
 
 
-def _round(text: str, done: int, kinds: Sequence[str]) -> Stage:
+def _round(text: str, done: int, kinds: Sequence[str]) -> Milestone:
     """A stage of a task, which is as many plans as there are kinds of limits, and one."""
-    return Stage(text, "plan", done / (1 + len(kinds)))
+    return Milestone(text, "plan", done / (1 + len(kinds)))
 
 
 def _cost(task: PlanTask, plan: Plan, kind: str) -> float | None:

@@ -170,7 +170,7 @@ def test_geometry_and_stiffness_come_out_together(robodyn_here, tmp_path):
     assert result["stiffness"][0]["remaining"] < 0.1
     page = (tmp_path / "calibration.html").read_text()
     assert not re.search(r'(?:src|href)="(?:https?:|//)', page)
-    assert page.count("<svg") == 2  # free and loaded poses
+    assert page.count("<svg") == 4  # where the errors point and their sizes, of free and of loaded poses
     assert "under load" in page
     carried = pl.read_csv(tmp_path / "carried.csv", comment_prefix="#")
     assert (carried["m2_standard_deviation"] > 0).all()

@@ -78,11 +78,11 @@ def test_the_shell_completes_commands_and_options():
 BAR = """
 import time
 from robodyn_pin.output.console import status
-from robodyn_pin.telling import Stage
+from robodyn_pin.telling import Milestone
 with status() as say:
     say("robot and logs")
     for done in range(4):
-        say(Stage(f"choosing friction of joint {done}, {'long ' * 30}", "friction", done / 4))
+        say(Milestone(f"choosing friction of joint {done}, {'long ' * 30}", "friction", done / 4))
         time.sleep(0.3)
 """
 
