@@ -1,4 +1,4 @@
-"""Errors of the tool at poses that no fit saw: from above and from the side, drawn and calibrated robot beside each other, and their sizes."""
+"""Errors of the tool at poses that no fit saw: in space, from above and from the side, drawn and calibrated robot beside each other, and their sizes."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -8,10 +8,15 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.viz.loaded_poses import draw_arrows
 from robodyn_pin.viz.plots import STYLE, plain_powers
+from robodyn_pin.viz.scene import Scene, scene_of_robot
 
 COLOURS_OF_TARGETS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LONGEST_ARROW = 0.2  # of the size of the cloud of points
+THICK = 0.005  # radius of an arrow's shaft, likewise
+DRAWN, CALIBRATED = "#D55E00", "#0072B2"  # arrows in space
 
 
 @matplotlib.rc_context(STYLE)
@@ -62,3 +67,26 @@ def sizes_figure(rows: Sequence[int], before: Mapping[str, np.ndarray], after: M
     axes.set_ylabel("error [mm]")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6, borderaxespad=0.1, handletextpad=0.1)
     return figure
+
+
+def deviations_scene(
+    robot: Robot, places: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]
+) -> Scene:
+    """The robot at home in MeshCat, arrows at places (N, 3) [m] of its targets along errors (N, 3) [m], all of them enlarged alike."""
+    at = np.concatenate([places[name] for name in before])
+    seen = ~np.isnan(at[:, 0])
+    at, drawn, calibrated = at[seen], *(np.concatenate([of[name] for name in before])[seen] for of in (before, after))
+    size = max(float(np.ptp(at, axis=0).max()), 1e-9)
+    longest = max(float(np.linalg.norm(drawn, axis=1).max()), 1e-12)
+    enlarged = LONGEST_ARROW * size / longest
+    scene = scene_of_robot(robot, f"{robot.name}: errors at held-out poses, enlarged {enlarged:.3g} times", pale=True)
+    scene.contain(np.concatenate([at, at + enlarged * drawn]))
+    scene.display(robot.home)
+    for name, errors, colour in (("drawn", drawn, DRAWN), ("calibrated", calibrated, CALIBRATED)):
+        colours = np.full(len(at), int(colour[1:], 16))
+        draw_arrows(scene, name, at, enlarged * errors, colours, THICK * size)
+    scene.marks = [
+        (DRAWN, f"drawn geometry: from measured to predicted, the longest {1e3 * longest:.3g} mm"),
+        (CALIBRATED, f"calibrated geometry; all arrows are enlarged {enlarged:.3g} times"),
+    ]
+    return scene

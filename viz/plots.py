@@ -116,7 +116,12 @@ def plain_powers(*axes: Axis) -> None:
     for axis in axes:
         axis.set_major_formatter(lambda x, _: f"{x:g}")
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
-        axis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 1)))
+        axis.set_minor_formatter(_Plain(minor_thresholds=(2, 1)))
+
+
+class _Plain(LogFormatter):
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 def thinned(t: np.ndarray, x: np.ndarray, bins: int = DRAWN) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,7 @@ OF_CARRIED = (
     "calibrated one where its springs let it settle. Intervals hold what geometry and stiffness leave unknown together; each row is the pose "
     "that changes most, carried.csv has all."
 )
+Deviations = dict[str, np.ndarray]  # (N, 3) of each target that is a point
 WHOLE = {"": slice(None)}
 PARTS = {"pose": {"position": slice(3), "orientation": slice(3, 6)}}  # lengths and angles do not add up
 
@@ -169,8 +170,9 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
         f"{len(found.held_out.c)} of {len(found.held_out.c) + len(found.fitted.c)} poses of {found.fitted.name} were held out: no fit saw "
         "them. 'Drawn' is the robot of the files, its base and the targets laid over the fitted measurements as well as it goes. Strokes go from the measured place towards the predicted one, enlarged, each column with its own scale."
     ]
+    shown = _in_base(found)
     sections = [
-        Section("Held-out poses", texts, held_out_rows(found), _pictures(found, folder)),
+        Section("Held-out poses", texts, held_out_rows(found), _pictures(found, *shown, folder), _scene(found, *shown)),
         Section("Errors of the geometry", calibration_sentences(found), error_rows(found)),
     ]
     if carried is not None:
@@ -192,22 +194,35 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
     )
 
 
-def _pictures(found: Calibration, folder: Path) -> list[str]:
+def _in_base(found: Calibration) -> tuple[Deviations, Deviations, Deviations]:
+    """Places of the targets that are points at the held-out poses, their errors on the drawn and on the calibrated geometry; axes of the base [m]."""
+    base = found.robot.base_with(found.fit.e).inverse()
+    turn = base.rotation.T
+    points = [name for name in found.places if found.before[name].shape[1] >= 3]
+    places = {name: found.places[name] @ turn + base.translation for name in points}
+    before, after = ({name: of[name][:, :3] @ turn for name in points} for of in (found.before, found.after))
+    return places, before, after
+
+
+def _scene(found: Calibration, places: Deviations, before: Deviations, after: Deviations) -> str:
+    """The page of a robot with its errors as arrows; empty where no target is a point."""
+    from robodyn_pin.viz.calibration import deviations_scene
+
+    if not places:
+        return ""
+    with deviations_scene(found.robot.robot, places, before, after) as scene:
+        return scene.html()
+
+
+def _pictures(found: Calibration, places: Deviations, before: Deviations, after: Deviations, folder: Path) -> list[str]:
     """Deviations at the held-out poses as elements of a page; written as SVG files, too."""
     from robodyn_pin.viz.calibration import deviations_figure, sizes_figure
     from robodyn_pin.viz.plot_data import with_numbers
     from robodyn_pin.viz.plots import svg, svg_document
 
-    base = found.robot.base_with(found.fit.e).inverse()
-    turn = base.rotation.T
-    places = {name: x @ turn + base.translation for name, x in found.places.items()}
-    before, after = (
-        {name: of[name][:, :3] @ turn for name in places if of[name].shape[1] >= 3}
-        for of in (found.before, found.after)
-    )
     elements = []
     for name, what, own in _kinds_of_poses(found):
-        if before and own.any():
+        if places and own.any():
             there, drawn, calibrated = ({key: x[own] for key, x in of.items()} for of in (places, before, after))
             rows = [row for row, its in zip(found.held_out.rows, own, strict=True) if its]
             for title, figure in (

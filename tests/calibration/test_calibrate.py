@@ -64,6 +64,7 @@ def test_the_example_reaches_the_noise_and_writes_a_robot_that_loads(robodyn, tm
     assert not re.search(r'(?:src|href)="(?:https?:|//)', page)
     assert "SIMULATED" in page
     assert page.count("<svg") == 2  # where the errors point, and their sizes
+    assert page.count("<iframe") == 1  # the same in space, beside the robot
     robot, drawn = rp.load(tmp_path / "irb360_calibrated.yaml"), rp.load("irb360")
     c = np.array([[0.1, 0.2, -0.1, 0.0]])
     moved = rp.forward_kinematics(robot, c, "end_effector") - rp.forward_kinematics(drawn, c, "end_effector")
