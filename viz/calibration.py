@@ -73,9 +73,9 @@ def deviations_scene(
     robot: Robot, places: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]
 ) -> Scene:
     """The robot at home in MeshCat, arrows at places (N, 3) [m] of its targets along errors (N, 3) [m], all of them enlarged alike."""
-    at = np.concatenate([places[name] for name in before])
-    seen = ~np.isnan(at[:, 0])
-    at, drawn, calibrated = at[seen], *(np.concatenate([of[name] for name in before])[seen] for of in (before, after))
+    at, drawn, calibrated = (np.concatenate([of[name] for name in before]) for of in (places, before, after))
+    seen = ~np.isnan(drawn[:, 0])
+    at, drawn, calibrated = at[seen], drawn[seen], calibrated[seen]
     size = max(float(np.ptp(at, axis=0).max()), 1e-9)
     longest = max(float(np.linalg.norm(drawn, axis=1).max()), 1e-12)
     enlarged = LONGEST_ARROW * size / longest

@@ -15,7 +15,7 @@ from robodyn_pin.calibration.loaded_correction import correct_for_load
 from robodyn_pin.calibration.measured_loads import check_scale, read_loads, yielding_drives
 from robodyn_pin.calibration.points_file import Observations, laid_over, read_observations
 from robodyn_pin.calibration.shown_errors import ShownErrors, shown
-from robodyn_pin.errors import BadFile, BadLog
+from robodyn_pin.errors import BadFile, BadLog, ClosureFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.telling import tell
@@ -23,6 +23,7 @@ from robodyn_pin.telling import tell
 LEAST = 4  # poses to fit
 IMPLAUSIBLE = 1e-4  # probability of a misfit that chance does not explain
 MOST_OUTLIERS = 0.1  # share of the numbers
+FAR_ROUND = 4 * np.pi  # [rad] angles beyond are hardly radians
 OPENS = 1e-7  # [m or rad per unit] an error that opens loops by more is not one that they allow
 
 
@@ -111,7 +112,7 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     errors = possible_errors(robot, robot.coordinates.names, run.targets, run.calibrate, run.tolerances, springs)
     bare = ErringRobot(robot, (), run.targets)
     tell(f"closing the loops at {len(seen.c)} poses")
-    q = bare.nominal(seen.c, seen.label)
+    q = _closed(bare, seen, seen.c[:, ~slides], angle)
     drives = None
     if run.drives is not None and run.load is not None:
         drives = yielding_drives(run.drives, run.load, robot)
@@ -149,6 +150,20 @@ def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
         _probability(fit.misfit, len(fit.residuals) - fit.outliers), _held_out_probability(sought, unseen, fit, there),
         urdf, text, calibrated, corrected,
     )  # fmt: skip
+
+
+def _closed(bare: ErringRobot, seen: Observations, angles: np.ndarray, unit: float) -> np.ndarray:
+    """Closed positions (N, joints) of the drawn robot; where they do not close and angles (N, k) go far beyond a turn, these are in degrees."""
+    try:
+        return bare.nominal(seen.c, seen.label)
+    except ClosureFailed as failed:
+        reached = np.abs(angles).max(initial=0.0)
+        if unit != 1.0 or reached < FAR_ROUND:
+            raise
+        raise BadLog(
+            f"{seen.name}: angles of the coordinates reach {reached:.3g}, and there the loops do not close: they are in degrees, expected rad; add "
+            "'units: {angle: deg}' to the run file"
+        ) from failed
 
 
 def _coordinates(run: CalibrationFile, robot: Robot) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def laid_over(
         drawn: values (N, rows) of each target for a base at zero. free: whether the base is sought; else it stays at zero.
 
     Raises:
-        BadLog: millimetres for metres, two reflectors swapped, or nothing like this robot.
+        BadLog: millimetres for metres, two reflectors swapped, one pose that is wrong, or nothing like this robot.
     """
     points = {name for name, spec in targets.items() if spec.kind in ("point", "pose")}
     if not points:
@@ -115,6 +115,7 @@ def laid_over(
                 f"exchanged {1e3 * left:.3g} mm; exchange their columns, or their places in the run file"
             )
     if off > MISFITTING:
+        _check_lone(seen, points, a, b, base, free)
         raise BadLog(
             f"{seen.name}: the points lie {1e3 * off:.3g} mm (rms) off where the drawing of the robot puts them, expected a few; check the "
             f"order and units of the coordinates, the places of the targets{'' if free else ', and add base to calibrate'}"
@@ -127,6 +128,21 @@ def _together(
 ) -> np.ndarray:
     """Points (k, 3) of all targets where they were measured."""
     return np.concatenate([values[name][:, :3][~np.isnan(seen.values[name][:, 0])] for name in sorted(points)])
+
+
+def _check_lone(seen: Observations, points: set[str], a: np.ndarray, b: np.ndarray, base: pin.SE3, free: bool) -> None:
+    """See that it is not one pose alone that lies off the drawing."""
+    pose = np.concatenate([np.flatnonzero(~np.isnan(seen.values[name][:, 0])) for name in sorted(points)])
+    worst = pose[np.linalg.norm(a @ base.rotation.T + base.translation - b, axis=1).argmax()]
+    here, others = pose == worst, pose != worst
+    if not others.any():
+        return
+    there = _rigid(a[others], b[others]) if free else base
+    if (left := _rms(a[others], b[others], there)) <= MISFITTING:
+        raise BadLog(
+            f"{seen.label(int(worst))} lies {1e3 * _rms(a[here], b[here], there):.3g} mm off where the drawing of the robot puts it, the others "
+            f"{1e3 * left:.3g} mm (rms); correct its row, or take it out"
+        )
 
 
 def _check_size(seen: Observations, a: np.ndarray, b: np.ndarray) -> None:

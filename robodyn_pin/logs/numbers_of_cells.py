@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PER_DAY = 86400.0  # [s]
+EMPTY = ("", "nan", "na", "n/a", "null", "none", "-")  # what a cell says that has no number
 TICKS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # [s]
 
 
@@ -45,7 +46,9 @@ def column(
         numbers = cells.to_physical() if kind.is_temporal() else cells
         numbers = numbers.cast(pl.String) if kind in (pl.Categorical, pl.Enum) else numbers
         values = numbers.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(np.abs(values) > LARGEST if gaps else ~(np.abs(values) <= LARGEST))
+    bad = np.flatnonzero(
+        (np.abs(values) > LARGEST) | (np.isnan(values) & ~_empty(cells)) if gaps else ~(np.abs(values) <= LARGEST)
+    )
     if len(bad) and not (clock and kind.is_temporal() and np.isfinite(values[bad]).all()):
         size = "" if np.isnan(values[bad[0]]) else f"; expected one from {-LARGEST:g} to {LARGEST:g}"
         raise BadLog(
@@ -53,6 +56,17 @@ def column(
             f"({quoted(cells[int(bad[0])])}){size}"
         )
     return np.asarray(values * unit, float)
+
+
+def _empty(cells: "pl.Series") -> np.ndarray:
+    """Which cells (N,) say that there is no number; text that is none says nothing of the kind."""
+    import polars as pl
+
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype != pl.String:
+        return np.ones(len(cells), bool)
+    return cells.str.strip_chars().str.to_lowercase().fill_null("").is_in(EMPTY).to_numpy()
 
 
 def first_tick(cells: "pl.Series") -> int | None:

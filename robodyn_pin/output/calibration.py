@@ -195,10 +195,10 @@ def calibration_page(found: Calibration, folder: Path, carried: CarriedLoads | N
 
 
 def _in_base(found: Calibration) -> tuple[Deviations, Deviations, Deviations]:
-    """Places of the targets that are points at the held-out poses, their errors on the drawn and on the calibrated geometry; axes of the base [m]."""
+    """Places of the targets that are points, and were measured, at the held-out poses, their errors on the drawn and on the calibrated geometry; axes of the base [m]."""
     base = found.robot.base_with(found.fit.e).inverse()
     turn = base.rotation.T
-    points = [name for name in found.places if found.before[name].shape[1] >= 3]
+    points = [name for name in found.places if (x := found.before[name]).shape[1] >= 3 and not np.isnan(x).all()]
     places = {name: found.places[name] @ turn + base.translation for name in points}
     before, after = ({name: of[name][:, :3] @ turn for name in points} for of in (found.before, found.after))
     return places, before, after
