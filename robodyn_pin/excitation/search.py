@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
@@ -47,6 +48,9 @@ TRIMS = 5  # how often a motion that breaks a limit between the samples of the s
 Progress = Callable[[float], None]
 
 
+@threadpool_limits.wrap(
+    limits=1
+)  # BLAS would share out products that are too small for that, and take four times as long
 def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lambda share: None) -> Excitation:
     """Find the motion; paths start from `folder`.
 
