@@ -81,9 +81,13 @@ class Knowledge:
             Underactuated: no torques do that.
         """
         n, d = B.shape
-        back = np.linalg.inv(B) if n == d and np.linalg.det(B) else np.linalg.pinv(B)
-        tau = efforts @ back
-        if np.abs(efforts - tau @ B).max(initial=0.0) > GIVEN * np.abs(efforts).max(initial=1e-3):
+        try:  # squares are good enough where what is missing says so
+            back = np.linalg.solve(B.T @ B, B.T) if n > d else None
+            tau = np.linalg.solve(B.T, efforts) if back is None else efforts @ back
+        except np.linalg.LinAlgError:
+            back, tau = None, np.full(n, np.nan)
+        missing = np.abs(efforts - tau @ B).max(initial=0.0)
+        if not missing <= GIVEN * np.abs(efforts).max(initial=1e-3):
             still = np.zeros((1, d))
             return motor_torques(self.model, self.model.state(q[None], still, still), efforts[None], inner)[0]
-        return tau if n == d else tau + inner - B @ (back @ inner)
+        return np.asarray(tau if back is None else tau + inner - B @ (back @ inner))
