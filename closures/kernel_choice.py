@@ -1,14 +1,16 @@
 """Which of two paths computes: compiled kernels where numba is installed (the extra `fast`), else Pinocchio and NumPy."""
 
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from robodyn_pin.storage.caches import kernels_can_be_kept
 from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
+PACKAGE = "robodyn_pin"
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -79,15 +82,35 @@ def not_loaded_for_this() -> AbstractContextManager[None]:
 def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
     """A module of compiled kernels, imported when first used."""
     module = import_module(name)
-    functions = [f for f in vars(module).values() if getattr(f, "__module__", "") == name and hasattr(f, "stats")]
-    if functions and not any(_on_disk(Path(f.stats.cache_path), Path(module.__file__ or "")) for f in functions):
+    drop_outdated()
+    if _compiled(module) and not any(_indexes(module)):
         _say_once()
     return module
 
 
-def _on_disk(folder: Path, source: Path) -> bool:
-    """Whether numba's index of a module's compiled functions is there, and not older than the module."""
-    return any(x.stat().st_mtime >= source.stat().st_mtime for x in folder.glob(f"{source.stem}.*.nbi"))
+def drop_outdated() -> None:
+    """Forget what numba keeps of kernels that is older than any file that kernels are made of: numba itself looks at a function's own file
+    alone, and fails where a table's class is no longer there."""
+    modules = [module for name, module in sys.modules.items() if name.startswith(PACKAGE) and "kernel" in name]
+    tables = {x.__module__ for m in modules for x in vars(m).values() if isinstance(x, type) and issubclass(x, tuple)}
+    sources = [m.__file__ for m in (*modules, *(sys.modules[name] for name in tables)) if m.__file__]
+    newest = max(os.stat(source).st_mtime for source in sources)
+    for module in modules:
+        for index in _indexes(module):
+            with suppress(FileNotFoundError):  # another process was here first
+                if index.stat().st_mtime < newest:
+                    index.unlink()
+
+
+def _compiled(module: ModuleType) -> list[Any]:
+    """Its compiled functions."""
+    return [f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__ and hasattr(f, "stats")]
+
+
+def _indexes(module: ModuleType) -> Iterator[Path]:
+    """Files in which numba lists what it keeps of a module's compiled functions."""
+    for folder in {f.stats.cache_path for f in _compiled(module)}:
+        yield from Path(folder).glob(f"{Path(module.__file__ or '').stem}.*.nbi")
 
 
 @cache

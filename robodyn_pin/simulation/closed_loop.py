@@ -18,13 +18,15 @@ from robodyn_pin.simulation.controller_file import ControllerFile, DisturbanceSp
 from robodyn_pin.simulation.controllers import Controller, by_motor, filtered_rate, follow_motion
 from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
 from robodyn_pin.simulation.model_torques import parts
-from robodyn_pin.simulation.simulated_log import encoded
+from robodyn_pin.simulation.sampled_loop import Kept, Remembered, Sampling, compiled_loop
+from robodyn_pin.simulation.simulated_log import encoder_steps, rounded
 from robodyn_pin.simulation.stability import Stability, stability
 from robodyn_pin.simulation.stages import Stage, stages_of, started
-from robodyn_pin.simulation.stepping import stepper_of
+from robodyn_pin.simulation.stepping import Moment, Stepper, stepper_of
 
 LOST = 1.0  # [rad or m] of a motor's joint from its reference: no controller is meant to come back from there
 SINES = 12  # of a disturbance
+CHUNK = 100  # samples after which progress is told
 
 
 @dataclass(frozen=True)
@@ -161,41 +163,68 @@ def track_motion(
     stages = stages_of(robot, controller, drives)
     moved = stages[0].robot
     verdict = stability(moved, controller)
-    waiting = [ref.nominal[0]] * spec.delay  # until the first command arrives
-    near, rate, last = ref.start, np.zeros(len(limits)), np.zeros(len(limits))
-    kept: list[tuple[np.ndarray | float, ...]] = []
-    lost = LOST * np.abs(robot.motors.S).max(axis=1)
+    lost, size = LOST * np.abs(robot.motors.S).max(axis=1), len(limits)
+    held = Remembered(ref.start.copy(), np.zeros(size), np.zeros(size), np.tile(ref.nominal[0], (spec.delay, 1)))
+    motors, bits = moved.motors, encoder_steps(robot, encoder_bits)
+    by = Sampling(
+        np.ascontiguousarray(motors.S),
+        motors.offset,
+        bits,
+        controller.step,
+        spec.derivative_filter or 0.0,
+        limits,
+        lost,
+        pushes,
+    )
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
-        stepper = stepper_of(stages[0].scheme)
         begin = started(robot, ref, drives, spec.start)
-        at = stepper.begin(*begin, moved.home, lambda _: "the start of the controlled motion")
-        for k in range(n):
-            for stage in stages[1:]:
-                if stage.begin == k:
-                    stepper = stepper_of(stage.scheme)
-            q = encoded(robot, moved.motors.S @ at.q + moved.motors.offset, encoder_bits)
-            e = ref.q[k] - q
-            if (off := ~(np.abs(e) < lost)).any():  # not a number counts
-                where = f"motor {robot.motors.names[off.argmax()]} is more than {lost[off.argmax()]:g} rad or m off"
-                raise Diverged(_lost(k, where, spec, verdict))
-            rate = filtered_rate(rate, e - (last if k else e), controller.step, spec.derivative_filter)
-            last = e
-            try:
-                command, near = controller.torque(k, e, rate, near)
-                waiting.append(command)
-                wanted = waiting.pop(0)
-                tau = np.clip(wanted, -limits, limits)
-                controller.hear(k, q, tau)
-                kept.append((q, tau, wanted, at.q, at.cd, at.taken))
-                at = at if k == n - 1 else stepper.held(at, controller.step, tau + pushes[k])
-            except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
-                raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
-            if k % 100 == 0:
-                progress(k / n)
-        q, tau, commanded, joints, cd, taken = (np.array(x) for x in zip(*kept, strict=True))
-        rates = project(moved.loops, moved.coordinates.S, joints, cd)[1]
+        at = stepper_of(stages[0].scheme).begin(*begin, moved.home, lambda _: "the start of the controlled motion")
+        kept = Kept(*(np.empty((n, x)) for x in (size, size, size, len(at.q), len(at.cd))), np.empty(n))
+        for stage, until in zip(stages, [*(other.begin for other in stages[1:]), n], strict=True):
+            stepper, k = stepper_of(stage.scheme), stage.begin
+            compiled = compiled_loop(stepper, controller, by)
+            while k < until:
+                end = min(until, k + CHUNK)
+                if compiled is not None:
+                    k, at = compiled.run(k, end, at, held, kept)
+                if k < end:  # what the compiled loop does not master, or says no reason for
+                    at = _sample(k, at, held, by, kept, stepper, controller, verdict)
+                    k += 1
+                if k % CHUNK == 0:
+                    progress(k / n)
+        rates = project(moved.loops, moved.coordinates.S, kept.joints, kept.cd)[1]
     t, why = np.arange(n) / spec.rate, stages[-1].scheme.why
-    return Tracking(t, ref.q, q, tau, commanded, pushes, joints, rates, taken, stages, verdict, why)
+    return Tracking(
+        t, ref.q, kept.q, kept.tau, kept.commanded, pushes, kept.joints, rates, kept.taken, stages, verdict, why
+    )
+
+
+def _sample(
+    k: int, at: Moment, held: Remembered, by: Sampling, kept: Kept, stepper: Stepper, controller: Controller, verdict: Stability
+) -> Moment:  # fmt: skip
+    """Go on from sample k, in `held` and `kept`, too; where the robot is then."""
+    spec, ref = controller.spec, controller.reference
+    q = rounded(by.S @ at.q + by.offset, by.resolution)
+    e = ref.q[k] - q
+    if (off := ~(np.abs(e) < by.lost)).any():  # not a number counts
+        where = (
+            f"motor {controller.model.motors.names[off.argmax()]} is more than {by.lost[off.argmax()]:g} rad or m off"
+        )
+        raise Diverged(_lost(k, where, spec, verdict))
+    rate = filtered_rate(held.rate, e - (held.last if k else e), controller.step, spec.derivative_filter)
+    try:
+        command, near = controller.torque(k, e, rate, held.near)
+        waiting = np.concatenate([held.waiting, command[None]])
+        tau = np.clip(waiting[0], -by.limits, by.limits)
+        controller.hear(k, q, tau)
+        for rows, row in zip(kept, (q, tau, waiting[0], at.q, at.cd, at.taken), strict=True):
+            rows[k] = row
+        if k < len(ref.c) - 1:
+            at = stepper.held(at, controller.step, tau + by.pushes[k])
+    except (ClosureFailed, ShapeMismatch):  # the latter where numbers overflow
+        raise Diverged(_lost(k, "the loops no longer close", spec, verdict)) from None
+    held.near[:], held.rate[:], held.last[:], held.waiting[:] = near, rate, e, waiting[1:]
+    return at
 
 
 def saturation(robot: Robot, spec: ControllerFile) -> np.ndarray:

@@ -90,10 +90,17 @@ def check_noise(robot: Robot, noise: Noise) -> None:
             raise RobodynError(f"{given.size} torque {what} figures for {len(motors)} motors ({', '.join(motors)})")
 
 
+def encoder_steps(robot: Robot, bits: int | None) -> np.ndarray:
+    """Smallest steps (n,) of the motors' positions that encoders on the motor side of the gears read; zeros where they are exact."""
+    gear = np.array([robot.file.gear.get(m, 1.0) for m in robot.motors.names])
+    return np.zeros(len(gear)) if bits is None else 2 * np.pi / 2**bits / np.abs(gear)
+
+
 def encoded(robot: Robot, q: np.ndarray, bits: int | None) -> np.ndarray:
     """Motor positions (N, n) as encoders on the motor side of the gears read them."""
-    if bits is None:
-        return q
-    gear = np.array([robot.file.gear.get(m, 1.0) for m in robot.motors.names])
-    step = 2 * np.pi / 2**bits / gear
-    return np.round(q / step) * step
+    return rounded(q, encoder_steps(robot, bits))
+
+
+def rounded(q: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Positions (..., n) at the nearest multiple of their steps (n,); zero: as they are."""
+    return np.where(steps > 0, np.round(q / np.where(steps > 0, steps, 1.0)) * steps, q)
