@@ -16,8 +16,11 @@ from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 # "nogil": Ctrl-C is heard meanwhile.
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
 compiled = njit(**OPTIONS)
+# Of kernels alone: what Python would hand over in tables takes long to compile.
+WITHIN = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner = njit(**WITHIN)
 # Called many times a sample: without inlining, handing over the tables costs more than the work.
-inlined = njit(forceinline=True, **OPTIONS)
+inlined = njit(forceinline=True, **WITHIN)
 
 
 class Posture(NamedTuple):
@@ -31,7 +34,7 @@ class Posture(NamedTuple):
     E: np.ndarray  # (3, 3) scratch
 
 
-@compiled
+@inner
 def new_posture(joints):
     posture = Posture(
         np.zeros((joints, 3, 3)),
@@ -230,7 +233,7 @@ def ends(loops: LoopTable, k, at: Posture):
     return axes, origin_a, origin_b
 
 
-@compiled
+@inner
 def rotation_vector(C):
     """The rotation C (3, 3) as a vector along its axis; from the largest quaternion component, exact near zero and a half turn."""
     t, a, b, c = C[0, 0] + C[1, 1] + C[2, 2], C[0, 0], C[1, 1], C[2, 2]
@@ -329,7 +332,7 @@ def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
         loop_drift(loops, at, drift[i])
 
 
-@compiled
+@inner
 def new_blocks(loops: LoopTable):
     """Room for the rows of every closure over its joints, and for the shared system as last block."""
     rows, columns = loops.n_left, len(loops.shared)

@@ -12,6 +12,7 @@ from robodyn_pin.closures.kernel import (
     ends,
     held,
     inlined,
+    inner,
     jacobian,
     move,
     new_posture,
@@ -34,7 +35,7 @@ class Changes(NamedTuple):
     x: np.ndarray  # (nv, d (d + 1) / 2) solutions
 
 
-@compiled
+@inner
 def new_changes(joints, d, loops: LoopTable, legs: Legs):
     n, zero = d * (d + 1) // 2, np.zeros
     blocks, rows = legs.y.shape

@@ -9,6 +9,7 @@ from robodyn_pin.closures.kernel import (
     Posture,
     compiled,
     inlined,
+    inner,
     jacobian,
     loop_drift,
     move,
@@ -124,7 +125,7 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
 WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, -1.0, 0.0, 0.0], [3.0, -3.0, 1.0, 0.0], [4.0, -6.0, 4.0, -1.0]])
 
 
-@compiled
+@inner
 def first_guess(c, q, i, known):
     """First guess of q[i]: the extrapolation of the samples before that foretells the coordinates best."""
     best, least = 0, np.inf

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inlined, jacobian, loop_drift, move, new_posture, place
+from robodyn_pin.closures.kernel import compiled, inner, jacobian, loop_drift, move, new_posture, place
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, solve_reduced, tangent
 from robodyn_pin.closures.kernel_solve import Newton, newton_steps
 from robodyn_pin.dynamics.kernel import ask, body_motions
@@ -35,7 +35,7 @@ class Desk(NamedTuple):
     loads: np.ndarray  # (E,) of friction that grows with them, else one
 
 
-@compiled
+@inner
 def new_desk(m: Machine):
     joints, (d, nv), size = len(m.tree.parent), m.S.shape, m.loops.size
     newton = Newton(new_posture(joints), new_legs(m.loops), np.zeros(size), np.zeros(d), np.zeros(nv))
@@ -46,7 +46,7 @@ def new_desk(m: Machine):
     )  # fmt: skip
 
 
-@compiled
+@inner
 def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
@@ -58,7 +58,7 @@ def onto_loops(m: Machine, desk: Desk, c, q):
     return np.isfinite(q).all()
 
 
-@compiled
+@inner
 def pose(m: Machine, desk: Desk, q):
     """T, J, B and M of the desk at closed q (nv,); False where the loops are singular."""
     at, legs, T, M = desk.newton.at, desk.newton.legs, desk.T, desk.M
@@ -83,7 +83,7 @@ def pose(m: Machine, desk: Desk, q):
     return np.isfinite(M).all()
 
 
-@inlined
+@inner
 def along_rows(rows, T, out):
     """out = rows T, most of which is zero."""
     for i in range(len(rows)):
@@ -95,14 +95,14 @@ def along_rows(rows, T, out):
                     out[i, k] += w * T[j, k]
 
 
-@inlined
+@inner
 def add_outer(weight, row, M):
     for i in range(len(row)):
         for k in range(len(row)):
             M[i, k] += weight * row[i] * row[k]
 
 
-@inlined
+@inner
 def add_mass(at, j, parameters, X, M):
     """Add X' I X of the body of joint j, of X (d, 6) its motion at the world's origin."""
     R, p0, p1, p2 = at.R[j], at.p[j, 0], at.p[j, 1], at.p[j, 2]
@@ -132,7 +132,7 @@ def add_mass(at, j, parameters, X, M):
                 M[k, i] += value
 
 
-@compiled
+@inner
 def rates(m: Machine, desk: Desk, cd):
     """v, g of the desk's pose at rates c' (d,), the bodies' velocities, and the rates of the axes."""
     at, v, g = desk.newton.at, desk.v, desk.g
@@ -153,7 +153,7 @@ def rates(m: Machine, desk: Desk, cd):
             desk.xd[i] += desk.J[i, k] * cd[k]
 
 
-@compiled
+@inner
 def asked(m: Machine, desk: Desk, q, cdd, tanh, out):
     """What the coordinates need (d,) for accelerations c'' (d,) after `rates`, with friction's change of sign (`tanh`) or without friction."""
     T, J, curves = desk.T, desk.J, m.curves
@@ -186,7 +186,7 @@ def asked(m: Machine, desk: Desk, q, cdd, tanh, out):
     pushed(m, desk, out)
 
 
-@inlined
+@inner
 def accelerate(desk: Desk, cdd):
     for j in range(len(desk.a)):
         desk.a[j] = desk.g[j]
@@ -194,7 +194,7 @@ def accelerate(desk: Desk, cdd):
             desk.a[j] += desk.T[j, k] * cdd[k]
 
 
-@compiled
+@inner
 def take_loads(m: Machine, desk: Desk):
     """What friction grows with, after `move` with the accelerations of the desk."""
     curves, bearing = m.curves, False
@@ -215,7 +215,7 @@ def take_loads(m: Machine, desk: Desk):
             desk.loads[e] = abs((torque[i] if curves.load[e, 0] == OF_MOTOR else desk.tau[i]) / curves.gear[e])
 
 
-@inlined
+@inner
 def rub_inside(m: Machine, desk: Desk, out):
     """Add friction in closures to out (d,)."""
     at, X = desk.newton.at, desk.X
@@ -232,7 +232,7 @@ def rub_inside(m: Machine, desk: Desk, out):
                 )
 
 
-@inlined
+@inner
 def pushed(m: Machine, desk: Desk, out):
     """Take the load from outside from out (d,)."""
     j, f = m.push.joint, m.push.values
@@ -245,7 +245,7 @@ def pushed(m: Machine, desk: Desk, out):
         out[k] -= x[0] * f[0] + x[1] * f[1] + x[2] * f[2] + x[3] * n0 + x[4] * n1 + x[5] * n2
 
 
-@compiled
+@inner
 def splines(x, places, n, degree, factors, first):
     """A spline at x between its n places as a sum of powers, their factors from `first` on: OverPosition.in_powers."""
     level = 0.0

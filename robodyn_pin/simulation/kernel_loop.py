@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inlined
+from robodyn_pin.closures.kernel import compiled, inner
 from robodyn_pin.simulation.believed import GIVEN
 from robodyn_pin.simulation.kernel_law import needs
 from robodyn_pin.simulation.kernel_step import backward, forward, hold, hold_smooth
@@ -79,7 +79,7 @@ def run_samples(
     return end, taken
 
 
-@inlined
+@inner
 def read_encoders(by: Sampling, reference, q, read, e):
     """What the encoders read at joints q (nv,), and the errors e (n,)."""
     for i in range(len(e)):
@@ -91,7 +91,7 @@ def read_encoders(by: Sampling, reference, q, read, e):
         read[i], e[i] = x, reference[i] - x
 
 
-@inlined
+@inner
 def torque_of_errors(law: Law, k, e, ed, command):
     """Torques at no error and P e + D e', as Briot et al. (DualV), eq. (50), at the reference's pose."""
     n, d = law.B.shape[1:]
@@ -109,7 +109,7 @@ def torque_of_errors(law: Law, k, e, ed, command):
                 command[i] += law.B[k, i, r] * law.back[k, r, j] * tau
 
 
-@inlined
+@inner
 def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command):
     """Torques that the model needs at the measured pose for what makes errors fall; whether it can be there and the motors do that."""
     n, d = law.B.shape[1:]
@@ -128,7 +128,7 @@ def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command)
     return of_motors(B, efforts[0], law.inner, command)
 
 
-@inlined
+@inner
 def of_motors(B, efforts, inner, command):
     """Fill torques (n,) of least norm that give efforts (d,), and the part of `inner` (n,) that moves nothing; whether there are such."""
     n, d = B.shape

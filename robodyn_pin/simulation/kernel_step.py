@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inlined
+from robodyn_pin.closures.kernel import compiled, inner
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
 from robodyn_pin.simulation.kernel_forces import (
     SPRING,
@@ -37,13 +37,13 @@ def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
     return strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
 
 
-@inlined
+@inner
 def middle(m: Machine, desk: Desk, q, c, cd, h):
     goal = c + h / 2 * cd
     return onto_loops(m, desk, goal, q) and pose(m, desk, q)
 
 
-@compiled
+@inner
 def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, turns):
     """Fill `after` (d,); whether that went well, and what friction along axes and stops took [J]."""
     d, stops, curves, J = len(cd), len(m.stops.axis), m.curves, desk.J
@@ -112,7 +112,7 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
     return np.isfinite(after).all(), (mean * taken).sum()
 
 
-@inlined
+@inner
 def rub(m: Machine, desk: Desk, q, cdd, h, low, high, D):
     """Ends of Coulomb friction h low, h high of the axes, and D with the rest of friction."""
     curves = m.curves
@@ -134,7 +134,7 @@ def rub(m: Machine, desk: Desk, q, cdd, h, low, high, D):
         add_outer(h / 2 * (-back if desk.xd[i] < 0 else ahead) / rate, desk.J[i], D)
 
 
-@inlined
+@inner
 def forward(L, x):
     for k in range(len(x)):
         for j in range(k):
@@ -142,7 +142,7 @@ def forward(L, x):
         x[k] /= L[k, k]
 
 
-@inlined
+@inner
 def backward(L, x):
     for k in range(len(x) - 1, -1, -1):
         for j in range(k + 1, len(x)):
@@ -150,7 +150,7 @@ def backward(L, x):
         x[k] /= L[k, k]
 
 
-@inlined
+@inner
 def slide(m: Machine, before, q, stretch):
     """Let the stops follow the joints from `before` to q (nv,)."""
     for s in range(len(stretch)):
@@ -160,7 +160,7 @@ def slide(m: Machine, before, q, stretch):
         stretch[s] = min(max(x, -radius), radius)
 
 
-@inlined
+@inner
 def ahead(desk: Desk, h, q):
     """Move joints q (nv,) on for h [s] at the rates of the desk: a guess that closing is close to."""
     for j in range(len(q)):
@@ -185,7 +185,7 @@ def hold(m: Machine, axes, q, c, cd, stretch, h, steps, tau, turns):
     return True, taken
 
 
-@inlined
+@inner
 def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
     """From the middle `at` (nv,) to the end of the step: q, c, c', stretch in place."""
     for k in range(len(c)):
@@ -217,7 +217,7 @@ def falling_sample(m: Machine, q, c, cd, tau, cdd):
     return fall(m, desk, q, c, cd, tau, cdd)
 
 
-@compiled
+@inner
 def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
     if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
