@@ -8,6 +8,8 @@ from robodyn_pin.commands.options import JsonOption, answer
 def compile_command(as_json: JsonOption = False) -> None:
     """Compile the kernels of the extra 'fast' now, so that the first identification need not wait: half a minute, once on a machine.
 
+    Those of `simulate --controller` are not among them: its first run compiles them, for about two minutes.
+
     Example: robodyn compile
     """
     start = time.perf_counter()
@@ -18,4 +20,6 @@ def compile_command(as_json: JsonOption = False) -> None:
 
 
 def _print_compiled(seconds: float) -> None:
-    print(f"all kernels are compiled, in {seconds:.0f} s; commands and scripts load them from now on")
+    print(
+        f"compiled in {seconds:.0f} s; commands and scripts load these kernels from now on (the first run of 'simulate --controller' compiles its own)"
+    )

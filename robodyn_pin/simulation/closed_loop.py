@@ -179,7 +179,8 @@ def track_motion(
     with kernel_choice.preferred(), np.errstate(all="ignore"):  # a diverging robot may overflow before it is lost
         begin = started(robot, ref, drives, spec.start)
         at = stepper_of(stages[0].scheme).begin(*begin, moved.home, lambda _: "the start of the controlled motion")
-        kept = Kept(*(np.empty((n, x)) for x in (size, size, size, len(at.q), len(at.cd))), np.empty(n))
+        q, tau, commanded = np.empty((3, n, size))
+        kept = Kept(q, tau, commanded, np.empty((n, len(at.q))), np.empty((n, len(at.cd))), np.empty(n))
         for stage, until in zip(stages, [*(other.begin for other in stages[1:]), n], strict=True):
             stepper, k = stepper_of(stage.scheme), stage.begin
             compiled = compiled_loop(stepper, controller, by)

@@ -99,5 +99,5 @@ def compiled_loop(stepper: Stepper, controller: Controller, by: Sampling) -> Com
     rubbing = ref.friction * (asks and spec.friction_at == "desired")
     gains, settings = controller.feedback, (controller.stiffness, controller.drag)
     rows = (ref.c, ref.cd, ref.cdd, ref.q, ref.B, controller.to_coordinates, ref.nominal, rubbing, controller.inner)
-    P, D, *rows = (np.ascontiguousarray(x, float) for x in (gains.P, gains.D, *rows))
-    return CompiledLoop(stepper, known, Law(asks, spec.projection, P, D, *settings, *rows), by)
+    P, D, *arrays = (np.ascontiguousarray(x, float) for x in (gains.P, gains.D, *rows))
+    return CompiledLoop(stepper, known, Law(asks, spec.projection, P, D, *settings, *arrays), by)
