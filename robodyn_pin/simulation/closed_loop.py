@@ -19,7 +19,7 @@ from robodyn_pin.simulation.controllers import Controller, by_motor, filtered_ra
 from robodyn_pin.simulation.learning import Learner, desired_rows, tracked_of
 from robodyn_pin.simulation.model_torques import parts
 from robodyn_pin.simulation.sampled_loop import Kept, Remembered, Sampling, compiled_loop
-from robodyn_pin.simulation.simulated_log import encoder_steps, rounded
+from robodyn_pin.simulation.simulated_log import rounded, steps_of_encoders
 from robodyn_pin.simulation.stability import Stability, stability
 from robodyn_pin.simulation.stages import Stage, stages_of, started
 from robodyn_pin.simulation.stepping import Moment, Stepper, stepper_of
@@ -165,7 +165,7 @@ def track_motion(
     verdict = stability(moved, controller)
     lost, size = LOST * np.abs(robot.motors.S).max(axis=1), len(limits)
     held = Remembered(ref.start.copy(), np.zeros(size), np.zeros(size), np.tile(ref.nominal[0], (spec.delay, 1)))
-    motors, bits = moved.motors, encoder_steps(robot, encoder_bits)
+    motors, bits = moved.motors, steps_of_encoders(robot, encoder_bits)
     by = Sampling(
         np.ascontiguousarray(motors.S),
         motors.offset,

@@ -90,7 +90,7 @@ def check_noise(robot: Robot, noise: Noise) -> None:
             raise RobodynError(f"{given.size} torque {what} figures for {len(motors)} motors ({', '.join(motors)})")
 
 
-def encoder_steps(robot: Robot, bits: int | None) -> np.ndarray:
+def steps_of_encoders(robot: Robot, bits: int | None) -> np.ndarray:
     """Smallest steps (n,) of the motors' positions that encoders on the motor side of the gears read; zeros where they are exact."""
     gear = np.array([robot.file.gear.get(m, 1.0) for m in robot.motors.names])
     return np.zeros(len(gear)) if bits is None else 2 * np.pi / 2**bits / np.abs(gear)
@@ -98,7 +98,7 @@ def encoder_steps(robot: Robot, bits: int | None) -> np.ndarray:
 
 def encoded(robot: Robot, q: np.ndarray, bits: int | None) -> np.ndarray:
     """Motor positions (N, n) as encoders on the motor side of the gears read them."""
-    return rounded(q, encoder_steps(robot, bits))
+    return rounded(q, steps_of_encoders(robot, bits))
 
 
 def rounded(q: np.ndarray, steps: np.ndarray) -> np.ndarray:
