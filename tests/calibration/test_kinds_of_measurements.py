@@ -103,7 +103,7 @@ def test_a_robot_of_another_size_has_the_same_angles(tmp_path):
     for origin in root.iter("origin"):
         origin.set("xyz", " ".join(str(1.1 * float(x)) for x in origin.get("xyz", "0 0 0").split()))
     (tmp_path / "dualv.urdf").write_text(ET.tostring(root, encoding="unicode"))
-    (tmp_path / "large.yaml").write_text((Path(rp.__file__).parents[1] / "urdf" / "dualv.yaml").read_text())
+    (tmp_path / "large.yaml").write_text((Path(__file__).parents[2] / "urdf" / "dualv.yaml").read_text())
     small, large = (one.with_coordinates(["m1", "m2", "m3"]) for one in (small, rp.load(tmp_path / "large.yaml")))
     at = rp.load("dualv").at_rest(np.linspace(-1, 1, 5)[:, None] * [0.05, -0.05, 0.2])
     c = at.q @ small.coordinates.S.T + small.coordinates.offset
