@@ -174,6 +174,10 @@ def _motors(
         notes.beside["coordinates"] = (
             f"{len(motors)} motors for {freedom} degrees of freedom: joints that determine the motion"
         )
+        if len(motors) < freedom and not closures:
+            notes.assumed.append(
+                f"no loops, so that {len(motors)} motors move {freedom} degrees of freedom (if loops were cut, name their closures and drop coordinates)"
+            )
 
 
 def _independent(model: pin.Model, closures: list[Any], home: np.ndarray, first: list[str]) -> list[str]:
