@@ -29,6 +29,7 @@ from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
 
 AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
@@ -118,6 +119,8 @@ def _best(
         for guess, judgement, tried in judged
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
         if guess.time == 1 or _only_there(robot, samples, plain, guess, judgement.of_files)
+        if (guess.time == 1 and not guess.gear)
+        or _not_by_friction(robot, samples, guess, tried, judgement.of_files, SURELY if calm else CLEARLY)
     )
 
 
@@ -137,6 +140,21 @@ def _only_there(robot: Robot, samples: Picked, plain: Explained, guess: Guess, o
         return here is not None
     before, there, beyond = (x.own if of_files else x.free for x in (plain.asis, here, further))
     return gain_of(before, beyond) > gain_of(before, there) + AS_GOOD
+
+
+def _not_by_friction(
+    robot: Robot, samples: Picked, guess: Guess, tried: TriedErrors, of_files: bool, enough: float
+) -> bool:
+    """Whether a gear or a clock is clearly better than friction that changes its sign as much slower: a filtered log likes that, whatever they are."""
+    slower = guess.time * float(np.diag(guess.torques).max())
+    efforts = [
+        replace(e, spec=e.spec.model_copy(update={"width": slower * (e.spec.width or WIDTH)})) for e in robot.efforts
+    ]
+    wide = closed_with(replace(robot, efforts=tuple(efforts)), samples)
+    if wide is None:
+        return True
+    before, after = (x.own if of_files else x.free for x in (wide.asis, tried))
+    return gain_of(before, after) < enough
 
 
 def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
@@ -215,7 +233,7 @@ def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Gu
             position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
             position[k, k], torque[k, k] = np.exp(-log), np.exp(log)
             said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times that gear fits"
-            return Guess(said, (k,), position, torque)
+            return Guess(said, (k,), position, torque, gear=True)
 
         def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
             closed = closed_with(robot, undone(few, guess(log)))

@@ -30,6 +30,7 @@ class Guess:
     body: int | None = None  # group of identical bodies whose values in the robot's files are divided by GRAMS
     robot: Robot | None = None  # another one, that the log may be of
     delay: int | None = None  # of the motors' torques, index into DELAYS
+    gear: bool = False  # a gear that is off
 
     @property
     def moves(self) -> bool:

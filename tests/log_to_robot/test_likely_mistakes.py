@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from simulated import SHORT, SIGMA
 
 from robodyn_pin.files import read_yaml
@@ -200,3 +201,19 @@ def test_torques_that_are_late_make_the_verdict_negative():
 def test_no_clean_log_of_twenty_gets_a_mistake_told():
     # At 1 % of false alarms, one or more of twenty come by a chance of 18 %; the seeds are fixed. The study has 200.
     assert [seed for seed in range(20) if told(*delta_log(100 + seed))] == []
+
+
+@pytest.mark.parametrize("period", [6.0, 10.0])
+def test_a_slow_log_of_friction_alone_makes_neither_gear_nor_clock_look_wrong(tmp_path, period):
+    """A filtered log likes friction that changes its sign slower, which a gear or a clock gives it, too."""
+    said = yaml.safe_load((ROOT / "urdf/fivebar.yaml").read_text())
+    said |= {"gravity": [0, 0, 0], "urdf": str(ROOT / "urdf/fivebar.urdf")}
+    friction = {"coulomb": 0.6, "viscous": 0.4}
+    said["efforts"] = [{"of": m, "model": model, "initial": x} for m in ("j1", "j2") for model, x in friction.items()]
+    (tmp_path / "slow.yaml").write_text(yaml.safe_dump(said))
+    robot = load(tmp_path / "slow.yaml")
+    sin, cos = {"j1": [0.3, 0.1, 0.05], "j2": [0.2, -0.15, 0.1]}, {"j1": [0.1, -0.1], "j2": [-0.1, 0.1]}
+    centre = {"j1": 0.0, "j2": 0.0}
+    motion = FourierMotion(rate=500, duration=2 * period, period=period, centre=centre, sin=sin, cos=cos)
+    log = uniform(simulate(robot, motion, Noise(np.full(2, 0.05), 17, 2)))
+    assert told(robot, log) == []
