@@ -13,7 +13,7 @@ from robodyn_pin.log_to_robot.from_evidence import ready_to_fold
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.logs.log import Log
-from robodyn_pin.motions.fourier import fourier
+from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.robot import Robot
 
 SETTINGS = {
@@ -44,9 +44,9 @@ def changed_body(body: str, share: float) -> Changed:
 class SimulatedFleet:
     """The rows of one motion, from which the torques of any robot of the type follow."""
 
-    def __init__(self, robot: Robot, settings: Mapping[str, object] = SETTINGS):
+    def __init__(self, robot: Robot, settings: Mapping[str, object] = SETTINGS, motion: FourierMotion = SHORT):
         self.robot, self.run = ready_to_fold(robot, settings)
-        t, c, cd, cdd = fourier(SHORT, self.robot.coordinates.names)
+        t, c, cd, cdd = fourier(motion, self.robot.coordinates.names)
         state = self.robot.close(c, cd, cdd)
         self.t, self.q = t, state.q @ self.robot.motors.S.T + self.robot.motors.offset
         self.W, self.known = state_regressor(self.robot, state), known_efforts(self.robot, state)

@@ -30,6 +30,7 @@ from robodyn_pin.identification.excitation import (
 from robodyn_pin.identification.fold import absorb
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.bearing_axes import refuse_bearing
+from robodyn_pin.robot.efforts import refuse_warmth
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.limits import limits_of, torque_limits
 from robodyn_pin.robot.robot import Robot, load
@@ -134,6 +135,7 @@ def _planned(run: ExcitationFile, folder: Path) -> _Plan:
     identified = path.is_dir() and any(path.glob("*_identified.yaml"))
     robot = load(path if path.suffix in DESCRIPTIONS or identified else run.robot)
     refuse_bearing(robot.efforts, "excite")
+    refuse_warmth(robot.efforts, "excite")
     _check_bandwidth(run)
     labels = columns(robot).layout.labels
     for name in run.asked:

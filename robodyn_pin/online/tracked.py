@@ -16,6 +16,7 @@ from robodyn_pin.identification.fold import triangle
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.online.track_file import CarriedSpec, TrackFile
 from robodyn_pin.robot.bearing_axes import refuse_bearing
+from robodyn_pin.robot.efforts import refuse_warmth
 from robodyn_pin.robot.payload import loadable
 from robodyn_pin.robot.robot import Robot, State
 from robodyn_pin.robot.urdf_tree import body_name
@@ -72,10 +73,7 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     """
     check_enough_motors(robot)
     refuse_bearing(robot.efforts, "track")
-    if warm := [e.name for e in robot.efforts if e.spec.warmth]:
-        raise BadFile(
-            f"'track' does not follow the 'warmth' of efforts, and robot {robot.name!r} has some on {', '.join(warm)}; take it out"
-        )
+    refuse_warmth(robot.efforts, "track")
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values

@@ -275,3 +275,11 @@ def _check_rubbing(spec: EffortSpec, closure: str, kind: str, where: str) -> Non
             f"{where}: effort {spec.model!r} cannot act in closure {closure!r}, only friction can: {', '.join(FRICTION)}, and "
             f"{LOAD} with the 'strut' or 'bearing' whose force it grows with"
         )
+
+
+def refuse_warmth(efforts: Sequence[Effort], who: str) -> None:
+    """Raise BadFile where friction has warmth, which `who` does not follow."""
+    if warm := [effort.name for effort in efforts if effort.spec.warmth]:
+        raise BadFile(
+            f"{who} does not follow the 'warmth' of efforts, and the robot has some on {', '.join(warm)}; take it out"
+        )

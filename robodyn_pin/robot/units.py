@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.robot.efforts import Effort
-from robodyn_pin.robot.friction_models import MEMORY
+from robodyn_pin.robot.friction_models import MEMORY, coefficient_names
 from robodyn_pin.robot.robot import Robot
 
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
@@ -63,7 +63,9 @@ def coefficient_units(robot: Robot, effort: Effort) -> list[str]:
     along = unit_along(robot, effort)
     if effort.carriers:  # of a force: a friction radius, where it turns
         return [{"N m": "m", "N": "1"}.get(along, "m or 1")]
-    return [_coefficient_unit(label.partition("(")[0], effort.spec.model, along) for label in effort.labels]
+    spec, warmth = effort.spec.model_copy(update={"warmth": None}), effort.spec.warmth
+    tail = " per K" if warmth and warmth.column else ""
+    return [_coefficient_unit(name, spec.model, along) + tail for name in coefficient_names(spec)]
 
 
 def _coefficient_unit(name: str, model: str, along: str) -> str:

@@ -25,6 +25,7 @@ MODELS = {
     "coulomb that grows with a strut's force": {"of": ["ball_1a", "ball_1b"], "name": "balls", "model": "load", "strut": "rod_1a",
                                                 "initial": 0.01},
     "viscous in the cold": {"initial": 0.3, "warmth": {"time": 2.0}},
+    "coulomb by temperature": {"initial": 0.3, "warmth": {"column": "temp", "at": 40}},
 }  # fmt: skip
 COMMANDS = {
     "check": "check robot.yaml --json",

@@ -10,6 +10,11 @@ REFUSED = {  # what is said
     ("track", "load"): "grows with",
     ("track", "coulomb that grows with a strut's force"): "grows with",
     ("track", "viscous in the cold"): "warmth",
+    ("track", "coulomb by temperature"): "warmth",
+    ("excite", "viscous in the cold"): "warmth",
+    ("excite", "coulomb by temperature"): "warmth",
+    ("predict", "coulomb by temperature"): "temp",
+    ("identify", "coulomb by temperature"): "temp",
     ("plan", "load"): "grows with",
     ("plan", "coulomb that grows with a strut's force"): "grows with",
 }

@@ -134,7 +134,5 @@ def test_warmth_that_makes_no_sense_is_refused(effort, said):
 
 
 def test_tracking_refuses_warmth():
-    with pytest.raises(
-        BadFile, match="'track' does not follow the 'warmth' of efforts, and robot 'arm' has some on j1"
-    ):
+    with pytest.raises(BadFile, match="track does not follow the 'warmth' of efforts, and the robot has some on j1"):
         tracked(arm(BY_COLUMN))
