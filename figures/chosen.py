@@ -29,8 +29,18 @@ class Configuration:
 
 
 README = Configuration(True, True, True)
-CONFIGURATIONS = README, *(
-    Configuration(*c) for c in ((True, False, False), (True, True, False), (False, False, False), (False, True, False), (False, True, True))
+CONFIGURATIONS = (
+    README,
+    *(
+        Configuration(*c)
+        for c in (
+            (True, False, False),
+            (True, True, False),
+            (False, False, False),
+            (False, True, False),
+            (False, True, True),
+        )
+    ),
 )
 
 
@@ -49,7 +59,10 @@ def study() -> Section:
 
 
 def row(name: str, configuration: Configuration, data: Path, scratch: Path) -> Row:
-    file, out = written(name, configuration, scratch), scratch / f"{name}_{configuration}".replace(", ", "_").replace("/", "_")
+    file, out = (
+        written(name, configuration, scratch),
+        scratch / f"{name}_{configuration}".replace(", ", "_").replace("/", "_"),
+    )
     run(ROBODYN, "identify", file, "--out", out, good=(0, 3))
     score = scored(name, out, data)
     error = score[MEASURES[name]]

@@ -119,7 +119,8 @@ def _export_code(
 
     named = [f.strip() for f in functions.split(",")]
     found = write_c(robot, named, out, real) if to == "c" else write_casadi(robot, named, out)
-    answer(as_json, {"folder": str(out), "operations": found.operations}, _say_code, to, found)
+    lost = _colder(robot)
+    answer(as_json, {"folder": str(out), "operations": found.operations, "not held": lost}, _say_code, to, found, lost)
 
 
 def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
@@ -130,23 +131,36 @@ def _export_fmu(robot: "Robot", out: Path, as_json: bool) -> None:
 
     not_an_input(out, robot.urdf_path, robot.urdf_path.with_suffix(".yaml"))
     write_fmu(robot, out)
-    answer(as_json, {"file": str(out)}, _say_fmu, out)
+    lost = _colder(robot)
+    answer(as_json, {"file": str(out), "not held": lost}, _say_fmu, out, lost)
 
 
-def _say_fmu(out: Path) -> None:
+def _colder(robot: "Robot") -> list[str]:
+    """What programs do not hold, as they are told no temperature and no time."""
+    named = [effort.name for effort in robot.efforts if effort.spec.warmth]
+    return [f"'warmth' of {', '.join(named)}: the robot is warm and at the reference"] if named else []
+
+
+def _say_fmu(out: Path, lost: list[str]) -> None:
     print(
         f"{out} written: FMI 2.0 for co-simulation, torques in, motion out, in steps as `robodyn simulate` takes them"
     )
+    _say_lost(lost)
 
 
-def _say_code(to: str, found: "Written") -> None:
+def _say_code(to: str, found: "Written", lost: list[str]) -> None:
     for function, count in found.operations.items():
         print(f"{function}: {count} operations")
     made = "`cmake -B build && cmake --build build && ctest --test-dir build` there compiles and tests it"
     print(f"{found.folder}: {made if to == 'c' else '`casadi.Function.load` reads the files there'}")
+    _say_lost(lost)
 
 
 def _say(files: list[Path], lost: list[str]) -> None:
     print(f"{' and '.join(str(file) for file in files)} written")
+    _say_lost(lost)
+
+
+def _say_lost(lost: list[str]) -> None:
     for line in lost:
         print(f"  not held: {line}")

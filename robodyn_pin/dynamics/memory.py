@@ -63,7 +63,8 @@ def _warm(robot: Robot, log: AnyLog, begin: int, state: State) -> State:
             warmth[each] = part.further[each.column] - each.at
         else:
             raise BadLog(
-                f"{log.name} has no column {each.column!r}, which an effort of {robot.name!r} grows with; read it with this robot"
+                f"{log.name} has no column {each.column!r}, which an effort of {robot.name!r} grows with; record it, name it by 'columns', or "
+                "take the effort's 'warmth' out"
             )
     return replace(state, warmth=warmth)
 

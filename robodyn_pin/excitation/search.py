@@ -30,8 +30,7 @@ from robodyn_pin.identification.excitation import (
 from robodyn_pin.identification.fold import absorb
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.bearing_axes import refuse_bearing
-from robodyn_pin.robot.efforts import refuse_warmth
-from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.efforts import Effort, refuse_warmth
 from robodyn_pin.robot.limits import limits_of, torque_limits
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.robot.sources import DESCRIPTIONS

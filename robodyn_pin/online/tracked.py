@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import bodies_base, random_rows
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
-from robodyn_pin.errors import BadFile, RobodynError, UnknownName
+from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.identification.base_parameters import BaseSet, base_set
 from robodyn_pin.identification.bounds import Equality, equalities
 from robodyn_pin.identification.equal_entries import Structure, proportional, structure
