@@ -1,9 +1,12 @@
 """Run the long, seeded studies and write docs/figures.md: what was asked, what was reached, by which command, when.
 
 python figures/make.py [STUDY ...]     only these studies; the other sections stay as they are
+--workers N, --scheduler ADDRESS       repetitions by processes of this machine or of a Dask cluster (as `make cluster` starts it)
 """
 
+import argparse
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -11,10 +14,11 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from robodyn_pin.errors import INTERRUPTED
+from robodyn_pin.errors import INTERRUPTED, RobodynError
 from robodyn_pin.files import write_text
 from robodyn_pin.output.console import status
 from robodyn_pin.telling import Milestone
+from robodyn_pin.workers import working
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -23,7 +27,7 @@ ROBODYN = Path(sys.executable).with_name("robodyn")
 STUDIES = (
     "main_job", "defaults", "chosen", "states", "estimators", "solvers", "priors", "uncertainty", "compare", "payload", "identifiability", "dualv",
     "passive_friction", "shapes", "friction", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
-    "control", "laws", "balance", "stops", "beside_mujoco", "differentiation", "online", "arms", "u_turn", "stribeck", "sweeps", "irb2400", "planning", "stiffness", "calibration", "strangers",
+    "control", "laws", "balance", "stops", "beside_mujoco", "differentiation", "online", "arms", "u_turn", "stribeck", "sweeps", "irb2400", "planning", "stiffness", "calibration", "strangers", "fleets",
     "c_code", "fmu", "derivatives", "mistakes", "clocks", "outliers", "lean", "faults", "fuzz", "together", "survey",
 )  # fmt: skip
 
@@ -72,13 +76,22 @@ def several(x: Iterable[float]) -> str:
 
 
 def main() -> None:
+    ask = argparse.ArgumentParser(description="Run the long, seeded studies and write docs/figures.md.")
+    ask.add_argument("studies", nargs="*", metavar="STUDY", help=f"default: all of {', '.join(STUDIES)}")
+    ask.add_argument("--workers", type=int, default=1, help="processes of this machine for repetitions; default: 1")
+    ask.add_argument("--scheduler", help="address of a Dask scheduler instead, tcp://HOST:8786")
+    asked = ask.parse_args()
+    if unknown := [x for x in asked.studies if x not in STUDIES]:
+        ask.error(f"no study {unknown[0]!r}; there are {', '.join(STUDIES)}")
     tests = ROOT / "tests"
     shared = [tests, *tests.glob("[a-z]*/"), ROOT / "benchmarks"]  # samplers of the tests, comparisons
-    sys.path[:0] = [str(HERE), *map(str, shared)]
+    sys.path[:0] = places = [str(HERE), *map(str, shared)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(places)  # for processes that take repetitions
     written: list[str] = []
+    studies = asked.studies or STUDIES
     try:
-        with status() as say:
-            for study in (studies := sys.argv[1:] or STUDIES):
+        with status() as say, working(None if asked.scheduler else asked.workers, asked.scheduler):
+            for study in studies:
                 say(Milestone(f"study {study}", "studies", len(written) / len(studies)))
                 write(study, importlib.import_module(study).study())
                 written.append(study)
@@ -88,6 +101,8 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(INTERRUPTED) from None
+    except RobodynError as error:
+        sys.exit(f"make.py: {error}")
 
 
 if __name__ == "__main__":

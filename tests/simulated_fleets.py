@@ -23,7 +23,7 @@ SETTINGS = {
     "separate": True,
     "choose": {"folds": 3},
 }
-BETWEEN, DAILY, DAYS = 0.05, 0.02, 10  # scatter of friction, in parts of itself
+BETWEEN, DAILY, DAYS = 0.05, 0.02, 10  # scatter of friction from robot to robot and from day to day, in parts of itself
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ def changed_body(body: str, share: float) -> Changed:
 class SimulatedFleet:
     """The rows of one motion, from which the torques of any robot of the type follow."""
 
-    def __init__(self, robot: Robot, settings: Mapping[str, object] = SETTINGS, motion: FourierMotion = SHORT):
+    def __init__(
+        self, robot: Robot, settings: Mapping[str, object] = SETTINGS, motion: FourierMotion = SHORT, between: float = BETWEEN
+    ):  # fmt: skip
+        self.between = between
         self.robot, self.run = ready_to_fold(robot, settings)
         t, c, cd, cdd = fourier(motion, self.robot.coordinates.names)
         state = self.robot.close(c, cd, cdd)
@@ -54,12 +57,15 @@ class SimulatedFleet:
         self.labels, self.values = named.layout.labels, named.values
         self.friction = np.array(["(" in x and x.split("(")[0] in ("coulomb", "viscous") for x in self.labels])
 
-    def logs(self, name: str, change: Changed, rng: np.random.Generator, days: int = DAYS) -> list[Log]:
-        """Logs of one robot, one a day."""
+    def own_values(self, change: Changed, rng: np.random.Generator) -> np.ndarray:
+        """The parameters of one robot (p,)."""
         n = len(self.values)
         parts = np.array([change.parts.get(label, 0.0) for label in self.labels])
-        own = self.values * (1 + np.where(self.friction, BETWEEN * rng.normal(size=n), 0.0)) * (1 + parts)
-        motors = self.robot.motors.names
+        return self.values * (1 + np.where(self.friction, self.between * rng.normal(size=n), 0.0)) * (1 + parts)
+
+    def logs(self, name: str, change: Changed, rng: np.random.Generator, days: int = DAYS) -> list[Log]:
+        """Logs of one robot, one a day."""
+        own, n, motors = self.own_values(change, rng), len(self.values), self.robot.motors.names
         found = []
         for day in range(days):
             x = own * (1 + np.where(self.friction, DAILY * rng.normal(size=n), 0.0))
