@@ -45,10 +45,12 @@ bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/peers.py
 
-# A Dask scheduler and two workers on this machine, until Ctrl-C: robodyn identify RUN.yaml --scheduler tcp://127.0.0.1:8786
+# A Dask scheduler and two workers on this machine, until Ctrl-C: robodyn identify RUN.yaml --scheduler tcp://127.0.0.1:8786.
+# The path is for the studies of figures/.
 cluster: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[scale]'
 	@trap 'kill 0' EXIT; $(BIN)/dask scheduler --host 127.0.0.1 --port 8786 & sleep 3; \
+	    PYTHONPATH=figures:benchmarks:tests:$$(ls -d tests/*/ | paste -sd:) \
 	    $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 --memory-limit 4GiB
 
 $(VENV)/.installed: $(SOURCES)

@@ -1,6 +1,7 @@
 """Friction that remembers, put into simulated robots and found back by a choice among models; and robots that have none."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from clocks import ENCODER, NOISE
@@ -18,6 +19,7 @@ from robodyn_pin.robot.friction_models import EffortSpec
 from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.robot.stops import LADDER
 from robodyn_pin.simulation.simulated_log import Noise, simulate
+from robodyn_pin.workers import each
 
 SEEDS, RATE, SECONDS, PERIOD, HARMONICS = 20, 100.0, 50.0, 7.0, 8
 OFFERED = ["coulomb+viscous", "stribeck", "maxwell_slip", "+load", "+quadratic"]
@@ -72,11 +74,10 @@ def study() -> Section:
 
 
 def of_robot(case: Case) -> list[Row]:
-    slip = [found(case, seed, True) for seed in range(SEEDS)]
-    none = [found(case, seed, False) for seed in range(SEEDS)]
+    slip, none = (each(partial(found, case, slips=slips), range(SEEDS)) for slips in (True, False))
     off, sure = (np.concatenate([getattr(x, key) for x in slip]) for key in ("off", "sure"))
     shown = off[sure <= EXCITED]
-    beyond, apart = (np.array([x.beyond for x in each]) for each in (slip, none))
+    beyond, apart = (np.array([x.beyond for x in these]) for these in (slip, none))
     most = SEEDS - SEEDS // 20
     logs = [log_of(case, seed, False) for seed in range(SEEDS)]
     usual, true = (np.array([identified(case, *log, False, width)[1] for log in logs]) for width in (None, WIDTH))
@@ -94,9 +95,9 @@ def of_robot(case: Case) -> list[Row]:
     ]  # fmt: skip
 
 
-def told(each: list[Found], most: int) -> tuple[str, bool]:
-    right, wrong = sum(x.right for x in each), "; ".join(x.wrong for x in each if x.wrong)
-    return f"{right} of {len(each)}" + (f" (wrong: {wrong})" if wrong else ""), right >= most
+def told(these: list[Found], most: int) -> tuple[str, bool]:
+    right, wrong = sum(x.right for x in these), "; ".join(x.wrong for x in these if x.wrong)
+    return f"{right} of {len(these)}" + (f" (wrong: {wrong})" if wrong else ""), right >= most
 
 
 def found(case: Case, seed: int, slips: bool) -> Found:

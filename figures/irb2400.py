@@ -22,6 +22,7 @@ from robodyn_pin.motions.motion_file import Motion, read_motion
 from robodyn_pin.output.friction import write_sweeps
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
+from robodyn_pin.workers import each
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RMSE = np.array([4.08, 10.89, 3.79, 1.17, 0.78, 0.81])  # [N m] Table 6 of Obal & Gierlak (IRB 2400)
@@ -33,7 +34,7 @@ BITS, SEEDS = 22, 5
 
 def study() -> Section:
     """Everything from the sweeps on anew for each seed."""
-    truth, identified, smallest, accepted = zip(*(_verified(seed) for seed in range(SEEDS)), strict=True)
+    truth, identified, smallest, accepted = zip(*each(_verified, range(SEEDS)), strict=True)
     scored, means = (np.mean([getattr(a, what) for a in truth], axis=0) for what in ("rmse", "mean"))
     ratios = np.array([i.rmse / t.rmse for i, t in zip(identified, truth, strict=True)])
     maes, percents = (np.mean([getattr(a, what) for a in identified], axis=0) for what in ("mae", "percent"))

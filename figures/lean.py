@@ -1,6 +1,7 @@
 """A base that leans: gravity's direction from simulated logs of an arm."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from clocks import ENCODER, NOISE
@@ -15,6 +16,7 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import quality_of, uniform
 from robodyn_pin.robot.robot import Robot, load
+from robodyn_pin.workers import each
 
 ROBOT, LEAN, SEEDS, RATE, SECONDS = "irb2400", 1.3, 20, 200.0, 120.0  # [deg], [Hz], [s]
 WIDE = np.array([1.5, 0.4, 0.4, 1.0, 0.8, 1.0])  # [rad] of the motors' motion, rms times 1.4
@@ -33,7 +35,7 @@ class Seed:
 
 def study() -> Section:
     robot, most = load(ROBOT), SEEDS - SEEDS // 20
-    found = [of_seed(robot, seed) for seed in range(SEEDS)]
+    found = each(partial(of_seed, robot), range(SEEDS))
     inside, level = sum(x.inside for x in found), sum(x.level for x in found)
     rows = [
         Row(f"`gravity: {how}`: found within [deg], median and worst seed", f"<= {MOST:g}", f"{np.median(x):.4f}, {max(x):.4f}", max(x) <= MOST)

@@ -78,7 +78,9 @@ def several(x: Iterable[float]) -> str:
 def main() -> None:
     ask = argparse.ArgumentParser(description="Run the long, seeded studies and write docs/figures.md.")
     ask.add_argument("studies", nargs="*", metavar="STUDY", help=f"default: all of {', '.join(STUDIES)}")
-    ask.add_argument("--workers", type=int, default=1, help="processes of this machine for repetitions; default: 1")
+    ask.add_argument(
+        "--workers", type=int, help="processes of this machine for repetitions; default: one for each core"
+    )
     ask.add_argument("--scheduler", help="address of a Dask scheduler instead, tcp://HOST:8786")
     asked = ask.parse_args()
     if unknown := [x for x in asked.studies if x not in STUDIES]:
@@ -90,7 +92,7 @@ def main() -> None:
     written: list[str] = []
     studies = asked.studies or STUDIES
     try:
-        with status() as say, working(None if asked.scheduler else asked.workers, asked.scheduler):
+        with status() as say, working(asked.workers, asked.scheduler):
             for study in studies:
                 say(Milestone(f"study {study}", "studies", len(written) / len(studies)))
                 write(study, importlib.import_module(study).study())

@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from plans import growth, planning_times
 from random_plans import Outcome, random_plan
 
-PLANS, SEED, WORKERS = 500, 800, 4
+from robodyn_pin.workers import each
+
+PLANS, SEED = 500, 800
 OVER, COST = 1e-3, 5e-3  # share of a limit, share of the time
 
 
 def study() -> Section:
-    with ProcessPoolExecutor(WORKERS) as pool:
-        found = dict(enumerate(pool.map(attempt, range(PLANS))))
+    found = dict(enumerate(each(attempt, range(PLANS))))
     outcomes = {k: x for k, x in found.items() if isinstance(x, Outcome)}
     errors = [f"{k}: {x}" for k, x in found.items() if isinstance(x, str)]
     return Section(

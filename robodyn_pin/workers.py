@@ -4,7 +4,7 @@ What is found stands in the order of the items, and one thread computes each of 
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class _Others:
     """Processes that work, too."""
 
     least: int  # items from which they are asked
-    run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]  # a function over items, in their order
+    run: Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # a function over items, in their order
 
 
 _others: ContextVar[_Others | None] = ContextVar("others", default=None)
@@ -70,23 +70,33 @@ def _shared(others: _Others) -> Iterator[None]:
         _others.reset(before)
 
 
-def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
     """The work by processes of this machine; they start when they are first needed."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     shared = Parallel(
-        n_jobs=min(count, len(items)), max_nbytes=None
+        n_jobs=min(count, len(items)), max_nbytes=None, return_as="generator"
     )  # arrays go as they are: in files they could not be written
     try:
-        return list(shared(delayed(work)(item) for item in items))
+        yield from shared(delayed(work)(item) for item in items)
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
 
 
-def each(work: Callable[[Item], Found], items: Sequence[Item]) -> list[Found]:
-    """What the work finds for each item, in the order of the items; what it raises, of the first that does."""
-    return [_raised(found) for found in tried(work, items)]
+def each(
+    work: Callable[[Item], Found], items: Sequence[Item], progress: Callable[[float], None] = lambda share: None
+) -> list[Found]:
+    """What the work finds for each item, in the order of the items; what it raises, of the first that does.
+
+    Args:
+        progress: is told the share of the items that is done.
+    """
+    every = []
+    for found in tried(work, items):
+        every.append(_raised(found))
+        progress(len(every) / len(items))
+    return every
 
 
 def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found | RobodynError]:

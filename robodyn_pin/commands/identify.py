@@ -21,6 +21,8 @@ from robodyn_pin.output.console import bar, print_excitation, print_result, stat
 def excite_command(
     run: Annotated[Path, typer.Argument(help="Run file (.yaml).")],
     out: OutOption = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the motion within the limits whose log determines the parameters best; it starts and ends at rest.
@@ -34,10 +36,11 @@ def excite_command(
     from robodyn_pin.excitation.search import excite as search
     from robodyn_pin.files import read_yaml
     from robodyn_pin.output.excitation import write_excitation
+    from robodyn_pin.workers import working
 
     settings = read_yaml(run, ExcitationFile)
     folder = folder_of(run, settings, out)
-    with bar("searching") as step:
+    with bar("searching") as step, working(workers, scheduler):
         found = search(settings, run.parent, step)
     write_excitation(found, folder)
     answer(as_json, found.summary(), print_excitation, found, folder)

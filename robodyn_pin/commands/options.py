@@ -29,12 +29,12 @@ OutOption = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        help="Processes that share the logs, 1 or more; default: one for each core, where there are four logs for each.",
+        help="Processes that share the logs (excite: the motions that are tried), 1 or more; default: one for each core, where there is enough to do for it.",
         show_default=False,
     ),
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option(help="Share the logs on a Dask cluster: address of its scheduler, tcp://HOST:8786.")
+    str | None, typer.Option(help="Share them on a Dask cluster: address of its scheduler, tcp://HOST:8786.")
 ]
 ParamsOption = Annotated[
     Path | None, typer.Option(help="Result folder of an identification; default: the robot's own files.")

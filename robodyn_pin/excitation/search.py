@@ -1,46 +1,32 @@
 """An exciting motion from run file to result: random motions first, the best of them improved, checked densely."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robodyn_pin.dynamics.check import check
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
 from robodyn_pin.dynamics.regressor import columns
-from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, UnknownName
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.excitation.excitation_file import ExcitationFile
-from robodyn_pin.excitation.model import ExcitationModel, noisy
+from robodyn_pin.excitation.model import ExcitationModel
 from robodyn_pin.excitation.result import Dense, Excitation
-from robodyn_pin.excitation.workspace import Workspace, translations, workspace
-from robodyn_pin.files import resolve
-from robodyn_pin.identification.base_parameters import BaseSet, base_set
-from robodyn_pin.identification.excitation import (
-    Climb,
-    ExcitingSeries,
-    begun,
-    largest_amplitude,
-    log_information,
-    maximise,
-    scaled,
-)
+from robodyn_pin.excitation.search_plan import CHECK, SEARCH, SearchPlan, planned
+from robodyn_pin.identification.base_parameters import base_set
+from robodyn_pin.identification.excitation import Climb, ExcitingSeries, begun, log_information, maximise, scaled
 from robodyn_pin.identification.fold import absorb
-from robodyn_pin.motions.fourier import FourierMotion
-from robodyn_pin.robot.bearing_axes import refuse_bearing
-from robodyn_pin.robot.efforts import Effort, refuse_warmth
-from robodyn_pin.robot.limits import limits_of, torque_limits
-from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.robot.sources import DESCRIPTIONS
+from robodyn_pin.robot.efforts import Effort
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
 
-SEARCH, CHECK = 32, 100  # samples in the shortest period of the series: while searching, and to compare motions
 SMOOTH = 0.025  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
-ASSUMED_NOISE = 0.01  # of each torque limit, where the run file says nothing of the noise
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
 ROUND = 20  # iterations, after which friction is softened anew
 LEFT = 1.05  # amplitudes that a search may leave unused
+TOGETHER = 25  # random motions that one process looks at
 CLOSER = 5  # times as many random motions as starts are looked at closely
 STILL = 1e-6  # [rad or m] less is no motion
 TRIMS = 5  # how often a motion that breaks a limit between the samples of the search is made smaller
@@ -58,7 +44,7 @@ def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lamb
         BadFile, UnknownName: what is wrong in the run file.
         RobodynError: limits that forbid any motion.
     """
-    plan = _planned(run, folder)
+    plan = planned(run, folder)
     random = _random_motions(plan, lambda share: progress(0.4 * share))
     X = _improved(plan, [X for _, X in random[: run.starts]], lambda share: progress(0.4 + 0.55 * share))
     gain = plan.information(X) - random[0][0]
@@ -79,87 +65,12 @@ def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lamb
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What all motions of a search share."""
-
-    run: ExcitationFile
-    model: ExcitationModel
-    series: ExcitingSeries
-    base: BaseSet
-    region: Workspace | None
-    centre: np.ndarray  # (d,) of random motions
-    unit: np.ndarray  # (d,) typical amplitudes
-
-    @cached_property
-    def rough(self) -> np.ndarray:
-        """Return the basis at the times of the search."""
-        return self.series.basis(self.series.clock(SEARCH * self.run.harmonics))
-
-    @cached_property
-    def fine(self) -> np.ndarray:
-        """Return the basis at the times at which motions are compared."""
-        return self.series.basis(self.series.clock(CHECK * self.run.harmonics))
-
-    def information(self, X: np.ndarray) -> float:
-        return log_information(self.model.rows(*(self.fine @ X)))
-
-    def factor(self, X: np.ndarray, basis: np.ndarray, most: float, first: float = 1.0) -> float:
-        """Return how much larger the amplitudes of X can be within the limits, at most `most`; `first`: where to begin."""
-
-        def load(factor: float) -> np.ndarray:
-            samples = basis if factor else basis[:, :1]  # at rest one says all
-            try:
-                return self.model.loads(*(samples @ scaled(X, factor)))
-            except ClosureFailed:
-                return np.array(np.inf)
-
-        return largest_amplitude(load, most, first)
-
-    def fitted(self, X: np.ndarray, most: float = 1.0) -> np.ndarray:
-        """Return X, its amplitudes smaller where the limits ask for that, or up to `most` times as large where they do not."""
-        return scaled(X, self.factor(X, self.fine, most))
-
-    def written(self, X: np.ndarray, note: str) -> FourierMotion:
-        run, names = self.run, self.model.robot.coordinates.names
-        parts = (dict(zip(names, part.T.tolist(), strict=True)) for part in self.series.amplitudes(X))
-        series = dict(zip(("centre", "sin", "cos"), parts, strict=True))
-        times = {"rate": run.rate, "duration": run.period, "period": run.period, "coordinates": run.coordinates}
-        note = f"robodyn excite, seed {run.seed}: {note}"
-        return FourierMotion.model_validate(times | series | {"note": note})
-
-
-def _planned(run: ExcitationFile, folder: Path) -> _Plan:
-    path = resolve(folder, run.robot)
-    identified = path.is_dir() and any(path.glob("*_identified.yaml"))
-    robot = load(path if path.suffix in DESCRIPTIONS or identified else run.robot)
-    refuse_bearing(robot.efforts, "excite")
-    refuse_warmth(robot.efforts, "excite")
-    _check_bandwidth(run)
-    labels = columns(robot).layout.labels
-    for name in run.asked:
-        if name not in labels:
-            raise UnknownName("parameter", name, "'asked' of the run file", labels)
-    moved = robot if run.coordinates is None else robot.with_coordinates(run.coordinates)
-    base, limits = check(robot).base, limits_of(robot, run.limits, run.margin)
-    model = ExcitationModel(moved, robot, limits, _noise(run, robot), base.columns)
-    region = workspace(moved, limits) if translations(moved) else None
-    series, centre = ExcitingSeries(run.period, run.harmonics), _centre(run, model, region)
-    return _Plan(run, model, series, base, region, centre, _amplitudes(run, model, region))
-
-
-def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.ndarray]]:
+def _random_motions(plan: SearchPlan, progress: Progress) -> list[tuple[float, np.ndarray]]:
     """Return random motions as large as the limits allow, with their log det, the best ones first; those at more samples than the others."""
-    run, rng, found, factor = plan.run, np.random.default_rng(plan.run.seed), [], 1.0
-    finer = plan.base.size * np.log(CHECK / SEARCH)  # what as many more samples add
-    for k in range(run.random):
-        X = plan.series.draw(rng, plan.centre, plan.unit)
-        factor = plan.factor(
-            X, plan.rough, most=1e3, first=INSIDE * factor or 1.0
-        )  # much like that of the motion before
-        X = scaled(X, factor)
-        found.append((log_information(plan.model.rows(*(plan.rough @ X))) + finer, X))
-        progress((k + 1) / run.random)
+    run, rng = plan.run, np.random.default_rng(plan.run.seed)
+    drawn = [plan.series.draw(rng, plan.centre, plan.unit) for _ in range(run.random)]
+    blocks = [drawn[k : k + TOGETHER] for k in range(0, run.random, TOGETHER)]
+    found = [pair for block in each(partial(_as_large, plan), blocks, progress) for pair in block]
     amplitudes = np.max([np.abs(X[1:]).max(axis=0) for _, X in found], axis=0)
     for name, amplitude in zip(plan.model.robot.coordinates.names, amplitudes, strict=True):
         if amplitude < STILL:
@@ -174,102 +85,39 @@ def _random_motions(plan: _Plan, progress: Progress) -> list[tuple[float, np.nda
     return closer + found[CLOSER * run.starts :]
 
 
-def _improved(plan: _Plan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
+def _as_large(plan: SearchPlan, drawn: list[np.ndarray]) -> list[tuple[float, np.ndarray]]:
+    """Return motions as large as the limits allow at the times of the search, with the log det that they have at finer ones."""
+    found, factor = [], 1.0
+    finer = plan.base.size * np.log(CHECK / SEARCH)  # what as many more samples add
+    for X in drawn:
+        factor = plan.factor(
+            X, plan.rough, most=1e3, first=INSIDE * factor or 1.0
+        )  # much like that of the motion before
+        X = scaled(X, factor)
+        found.append((log_information(plan.model.rows(*(plan.rough @ X))) + finer, X))
+    return found
+
+
+def _improved(plan: SearchPlan, starts: list[np.ndarray], progress: Progress) -> np.ndarray:
     """Return the best motion that a search leads to: a round from each start, then rounds from the best; the first start itself where none is better."""
-    run, found, climbs = plan.run, [(plan.information(starts[0]), starts[0])], []
-    rounds = max(1, run.iterations // ROUND)
-
-    def round_from(climb: Climb, k: int) -> tuple[float, Climb]:
-        """The information after a round, friction softened anew for the motion where it begins."""
-        smooth = softened(plan.model, plan.fine @ climb.X)
-
-        def step(share: float) -> None:
-            progress((k + share) / (len(starts) + rounds - 1))
-
-        iterations = min(ROUND, run.iterations)
-        climb = maximise(smooth, plan.series, climb, plan.unit, SEARCH * run.harmonics, iterations, step)
-        X = plan.fitted(climb.X, LEFT)  # the search stays below a maximum over time that is a little too high
-        found.append((plan.information(X), X))
-        return found[-1][0], climb
-
-    for k, X in enumerate(starts):
-        climbs.append(round_from(begun(scaled(X, INSIDE)), k))
-    best = max(climbs, key=lambda pair: pair[0])[1]
-    for k in range(len(starts), len(starts) + rounds - 1):
-        best = round_from(best, k)[1]
+    rounds = max(1, plan.run.iterations // ROUND)
+    steps = len(starts) + rounds - 1
+    first = [begun(scaled(X, INSIDE)) for X in starts]
+    climbed = each(partial(_round, plan), first, lambda share: progress(share * len(starts) / steps))
+    best = max(climbed, key=lambda one: one[0])[2]
+    for k in range(len(starts), steps):
+        climbed.append(_round(plan, best, lambda share, k=k: progress((k + share) / steps)))
+        best = climbed[-1][2]
+    found = [(plan.information(starts[0]), starts[0]), *((information, X) for information, X, _ in climbed)]
     return max(found, key=lambda pair: pair[0])[1]
 
 
-def _check_bandwidth(run: ExcitationFile) -> None:
-    fastest = run.harmonics / run.period
-    if fastest > run.bandwidth:
-        raise BadFile(
-            f"{run.harmonics} harmonics of a period of {run.period:g} s reach {fastest:.4g} Hz, the drives follow up to "
-            f"{run.bandwidth:g} Hz ('bandwidth'); make the period at least {run.harmonics / run.bandwidth:.4g} s"
-        )
-
-
-def _noise(run: ExcitationFile, robot: Robot) -> np.ndarray:
-    names = noisy(robot).names
-    for name in run.noise:
-        if name not in names:
-            raise UnknownName(
-                "motor" if names == robot.motors.names else "coordinate", name, "noise of the run file", names
-            )
-    if run.noise:
-        missing = [name for name in names if name not in run.noise]
-        if missing:
-            raise BadFile(f"noise of the run file: {', '.join(missing)} missing; name all of {', '.join(names)}")
-        return np.array([run.noise[name] for name in names])
-    limits = dict(zip(robot.motors.names, torque_limits(robot, run.limits), strict=True))
-    if not all(np.isfinite(limits.get(name, np.inf)) for name in names):
-        raise BadFile(f"the run file needs 'noise' of {', '.join(names)} [N m or N]: not all have a torque limit")
-    return np.array([ASSUMED_NOISE * limits[name] for name in names])
-
-
-def _centre(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
-    """Return where random motions begin: as the run file says, else in the middle of the limits, else at home."""
-    axes = model.robot.coordinates
-    for name in run.centre:
-        if name not in axes.names:
-            raise UnknownName("coordinate", name, "centre of the run file", axes.names)
-    home = axes.S @ model.robot.home + axes.offset
-    positions = [b for b in model.limits.bounds if b.kind == "position"]
-    middle = {name: centre for b in positions for name, centre in zip(b.names, b.centre, strict=True)}
-    if region is not None:
-        middle |= dict(zip(_platform(model.robot), region.hemisphere.centroid.tolist(), strict=True))
-    still, worst = np.zeros((1, len(home))), -1
-    for default in (middle, {}):
-        c = np.array([run.centre.get(n, default.get(n, h)) for n, h in zip(axes.names, home, strict=True)])
-        try:
-            loads = np.abs(model.loads(c[None], still, still)[0])
-        except ClosureFailed:
-            continue
-        if loads.max(initial=0.0) < 1:
-            return c
-        worst = int(loads.argmax())
-    if worst < 0:
-        raise RobodynError("the centre of the motion is out of reach; give 'centre' in the run file, within the limits")
-    (kind, name), (low, high) = model.limits.labels[worst], model.limits.ranges[worst]
-    raise RobodynError(
-        f"the limits forbid any motion: at rest in the centre of the motion {kind} of {name!r} is outside [{low:.4g}, "
-        f"{high:.4g}] ({100 * run.margin:g} % kept free); widen the limit or give another 'centre'"
-    )
-
-
-def _amplitudes(run: ExcitationFile, model: ExcitationModel, region: Workspace | None) -> np.ndarray:
-    """Return the typical amplitude of each coordinate (d,): half its range, less where its speed limit asks for less."""
-    half = {(b.kind, name): float(h) for b in model.limits.bounds for name, h in zip(b.names, b.half, strict=True)}
-    if region is not None:
-        half |= {("position", name): region.hemisphere.radius / 2 for name in _platform(model.robot)}
-    fastest = 2 * np.pi * run.harmonics / run.period
-    names = model.robot.coordinates.names
-    position, velocity = (np.array([half.get((kind, n), np.inf) for n in names]) for kind in ("position", "velocity"))
-    return np.minimum(np.minimum(position, velocity / fastest), 1e2)
-
-
-def _platform(robot: Robot) -> list[str]:
-    return [robot.coordinates.names[k] for k in translations(robot)]
+def _round(plan: SearchPlan, climb: Climb, step: Progress = lambda share: None) -> tuple[float, np.ndarray, Climb]:
+    """Return the information and the motion after a round, friction softened anew for the motion where it begins, and where the search is."""
+    smooth, iterations = softened(plan.model, plan.fine @ climb.X), min(ROUND, plan.run.iterations)
+    climb = maximise(smooth, plan.series, climb, plan.unit, SEARCH * plan.run.harmonics, iterations, step)
+    X = plan.fitted(climb.X, LEFT)  # the search stays below a maximum over time that is a little too high
+    return plan.information(X), X, climb
 
 
 def softened(model: ExcitationModel, motion: np.ndarray) -> ExcitationModel:

@@ -33,6 +33,7 @@ from robodyn_pin.identification.excitation import (
 from robodyn_pin.motions.fourier import FourierMotion, fourier
 from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import load
+from robodyn_pin.workers import working
 
 ROOT = Path(__file__).parents[2]
 RUN = "robot: arm.yaml\nperiod: 6\nharmonics: 3\nrandom: 30\nstarts: 1\niterations: 30\nrate: 500\n"
@@ -279,3 +280,12 @@ def test_noise_of_more_motors_than_coordinates_is_weighed_at_each_pose():
     for identified in (robot, robot.with_coordinates(["m1", "m2", "m3"])):
         model = ExcitationModel(robot, identified, limits_of(robot, {}, 0.0), sigma, columns)
         assert log_information(model.at(*motion).rows) == pytest.approx(expected, abs=1e-6)
+
+
+def test_processes_find_the_same_motion_bit_for_bit(arm):
+    run = read_yaml(arm / "run.yaml", ExcitationFile).model_copy(update={"starts": 2, "random": 60})
+    alone = excite(run, arm)
+    with working(2):
+        shared = excite(run, arm)
+    assert shared.motion == alone.motion
+    assert shared.random.tobytes() == alone.random.tobytes()
