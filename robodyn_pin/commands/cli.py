@@ -27,6 +27,7 @@ from robodyn_pin.commands.schema import schema_command
 from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
 from robodyn_pin.commands.track import track_command
+from robodyn_pin.commands.track_fleet import track_fleet_command
 from robodyn_pin.errors import INTERRUPTED, RobodynError, quoted, shortened
 from robodyn_pin.numbers import parsed
 from robodyn_pin.telling import LOGGER
@@ -46,9 +47,9 @@ app = typer.Typer(
 )
 for _command in (
     robots_command, init_command, schema_command, check_command, repair_command, pose_command, show_command, move_command, simulate_command, excite_command, identify_command, fleet_command, friction_command, design_command, stiffness_command, calibrate_command, compare_command, predict_command, forces_command,
-    joints_command, track_command, record_command, stream_command, plan_command, export_command, compile_command,
+    joints_command, track_command, track_fleet_command, record_command, stream_command, plan_command, export_command, compile_command,
 ):  # fmt: skip
-    app.command(_command.__name__.removesuffix("_command"))(whole(_command))
+    app.command(_command.__name__.removesuffix("_command").replace("_", "-"))(whole(_command))
 
 
 def _version(asked: bool) -> None:

@@ -106,10 +106,14 @@ def _improved(plan: SearchPlan, starts: list[np.ndarray], progress: Progress) ->
     climbed = each(partial(_round, plan), first, lambda share: progress(share * len(starts) / steps))
     best = max(climbed, key=lambda one: one[0])[2]
     for k in range(len(starts), steps):
-        climbed.append(_round(plan, best, lambda share, k=k: progress((k + share) / steps)))
+        climbed.append(_round(plan, best, partial(_within, progress, k, steps)))
         best = climbed[-1][2]
     found = [(plan.information(starts[0]), starts[0]), *((information, X) for information, X, _ in climbed)]
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def _within(progress: Progress, k: int, steps: int, share: float) -> None:
+    progress((k + share) / steps)
 
 
 def _round(plan: SearchPlan, climb: Climb, step: Progress = lambda share: None) -> tuple[float, np.ndarray, Climb]:

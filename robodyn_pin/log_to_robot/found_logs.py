@@ -17,7 +17,7 @@ from robodyn_pin.workers import tried
 
 
 @dataclass(frozen=True)
-class _Meant:
+class Meant:
     """A log that a run file means."""
 
     spec: LogSpec
@@ -46,7 +46,7 @@ def read_found(
     Raises:
         as `read`. BadFile: a pattern or folder without any log; none can be used.
     """
-    meant = _meant(specs, folder)
+    meant = meant_logs(specs, folder)
     seen = {log.sha256: f"{log.log.name} judges the result" for log in judging}
     usable, left_out = Usable([], [], []), []
     for one, log in zip(meant, tried(read, [one.spec for one in meant]), strict=True):
@@ -67,9 +67,13 @@ def read_found(
     return usable
 
 
-def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
-    """Every log that is meant, those of a pattern or folder in the order of the numbers and words in their names."""
-    found: list[_Meant] = []
+def meant_logs(specs: Sequence[LogSpec], folder: Path) -> list[Meant]:
+    """Every log that is meant, those of a pattern or folder in the order of the numbers and words in their names.
+
+    Raises:
+        BadFile: a pattern or folder without any log.
+    """
+    found: list[Meant] = []
     for spec in specs:
         path = resolve(folder, spec.file)
         if not is_bag(path) and is_folder(path):
@@ -80,13 +84,13 @@ def _meant(specs: Sequence[LogSpec], folder: Path) -> list[_Meant]:
             expected = "files that fit the pattern"
         else:
             found.append(
-                _Meant(spec.model_copy(update={"file": path}) if isinstance(path, RemotePath) else spec, named=True)
+                Meant(spec.model_copy(update={"file": path}) if isinstance(path, RemotePath) else spec, named=True)
             )
             continue
         if not paths:
             raise BadFile(f"{path}: found no log, expected {expected}")
         ordered = sorted((p.absolute() for p in paths), key=natural_order)
-        found += [_Meant(spec.model_copy(update={"file": p}), named=False) for p in ordered]
+        found += [Meant(spec.model_copy(update={"file": p}), named=False) for p in ordered]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,14 @@ def save_state(path: Path, stream: Stream) -> None:
     Raises:
         BadFile: the folder cannot be written.
     """
-    write_whole(path, lambda target: np.savez(target, allow_pickle=False, **state_arrays(stream)))
+    write_whole(path, lambda target: target.write_bytes(state_bytes(stream)))
+
+
+def state_bytes(stream: Stream) -> bytes:
+    """What `save_state` writes."""
+    with BytesIO() as file:
+        np.savez(file, allow_pickle=False, **state_arrays(stream))
+        return file.getvalue()
 
 
 def state_arrays(stream: Stream) -> Arrays:
