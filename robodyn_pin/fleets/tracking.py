@@ -31,7 +31,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedRobots:
     """What came of all robots."""
 
     logs: tuple[SeenLog, ...]  # now and before, in the order in which they were tracked
@@ -47,7 +47,7 @@ def states_made_with(robot: Robot, settings: TrackFile) -> str:
 def track_robots(
     robot: Robot, settings: TrackFile, robots: Mapping[str, Sequence[LogSpec]], folder: Path, states: States,
     progress: Callable[[float], None] = lambda share: None,
-) -> Tracked:  # fmt: skip
+) -> TrackedRobots:  # fmt: skip
     """Track each robot along those of its logs that it has not seen, and keep its state after each.
 
     Args:
@@ -70,7 +70,7 @@ def track_robots(
             progress((done + len(left_out)) / (many + len(left_out)))
     if not (logs := states.logs()):
         raise BadFile(f"none of {len(left_out)} logs can be used; the first: {left_out[0]}")
-    return Tracked(tuple(logs), done, tuple(left_out))
+    return TrackedRobots(tuple(logs), done, tuple(left_out))
 
 
 def _new_logs(

@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 
 from robodyn_pin.files import versions, write_json
-from robodyn_pin.fleets.tracking import Tracked
+from robodyn_pin.fleets.tracking import TrackedRobots
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.output.console import SIMULATED, print_table
 
 SHOWN = 20  # robots in the table of the console
 
 
-def summary_of_tracked(found: Tracked) -> dict[str, Any]:
+def summary_of_tracked(found: TrackedRobots) -> dict[str, Any]:
     """What `tracked.json` holds; robots whose torques their estimate explains least come first."""
     last = {log.robot: log.summary for log in found.logs}
     robots = sorted(({"name": name} | summary for name, summary in last.items()), key=lambda r: -_error(r, "after"))
@@ -24,7 +24,7 @@ def summary_of_tracked(found: Tracked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write_tracked(found: Tracked, folder: Path) -> None:
+def write_tracked(found: TrackedRobots, folder: Path) -> None:
     """Write `tracked.json`, `parameters.csv` (a row for each robot) and `logs.csv` (a row for each log).
 
     Raises:
@@ -38,7 +38,7 @@ def write_tracked(found: Tracked, folder: Path) -> None:
     write_json(folder / "tracked.json", summary)
 
 
-def print_tracked(found: Tracked, folder: Path) -> None:
+def print_tracked(found: TrackedRobots, folder: Path) -> None:
     """The robots whose torques are explained least, and what was left out."""
     summary = summary_of_tracked(found)
     if summary["simulated"]:
