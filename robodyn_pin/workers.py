@@ -93,10 +93,16 @@ def each(
         progress: is told the share of the items that is done.
     """
     every = []
-    for found in tried(work, items):
-        every.append(_raised(found))
+    for found in in_turn(work, items):
+        every.append(found)
         progress(len(every) / len(items))
     return every
+
+
+def in_turn(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found]:
+    """The same, one after the other, so that not all of it is in memory at once."""
+    for found in tried(work, items):
+        yield _raised(found)
 
 
 def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found | RobodynError]:

@@ -43,7 +43,7 @@ def member_rows(found: Fleet) -> list[dict[str, str]]:
     """A row for each robot, worst first."""
     return [
         {
-            "robot": m.logs.name, "logs": str(len(m.logs.evidence.leaves)), "torque error [%]": f"{m.errors.mean_percent:.1f}",
+            "robot": m.logs.name, "logs": str(len(m.logs.when)), "torque error [%]": f"{m.errors.mean_percent:.1f}",
             "most unlike the others in": m.cause.name if m.cause else "", "chance": f"{m.departure.probability:.2g}" if m.departure else "",
             "differs": "yes" if m.named else "", "changes steadily": m.wear.cause.name if m.wear else "",
         }

@@ -20,14 +20,12 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.identification.wear import AlongLogs, wear_of
-from robodyn_pin.log_to_robot.evidence import Evidence
 from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.from_evidence import by_evidence
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
-from robodyn_pin.log_to_robot.rows import Folded, add
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.workers import each
+from robodyn_pin.workers import each, in_turn
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Fleet:
     @property
     def simulated(self) -> bool:
         """Whether a log of a robot says so."""
-        return any(m.logs.evidence.simulated for m in self.members)
+        return any(m.logs.simulated for m in self.members)
 
 
 def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
@@ -100,12 +98,11 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
         SolverFailed: no trustworthy parameters. RobodynError: too few rows.
     """
     layout, logs = columns(robot).layout, fold.members
-    folded: Folded = reduce(add, (m.evidence.rows for m in logs))
-    every = pooled(folded)
+    every = reduce(_together, in_turn(_rows, logs))
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
         return _alone(robot, run, fold, layout)
-    pieces = [_pieces(robot, run, m.evidence, base) for m in logs]
+    pieces = each(partial(_pieces, robot, run, base), logs)
     colour = colour_of(pieces)
     shown = [shown_by(p, colour) for p in pieces]
     rows = sum(f.rows for f in every) // len(logs)
@@ -125,7 +122,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
     wear = _wear(robot, logs, pieces, causes)
     members = [
         Member(
-            m, x, np.sqrt(np.diag(P)), p.values, pi, eigenvalue, errors(pooled(m.evidence.scored), pi), d, causes[d.cause], w
+            m, x, np.sqrt(np.diag(P)), p.values, pi, eigenvalue, errors(p.scored, base.of(pi)), d, causes[d.cause], w
         )
         for m, p, (x, P), (pi, eigenvalue), d, w in zip(logs, pieces, combined, bodies, found, wear, strict=True)
     ]  # fmt: skip
@@ -146,39 +143,51 @@ def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout) -> Fleet:
     return Fleet(robot, run, layout, base.base, of_type, found.feasible.values, (), (member,), fold.unit, fold.left_out)
 
 
-def _pieces(robot: Robot, run: RunFile, evidence: Evidence, base: BaseSet) -> "LogPieces":
-    """The rows of a robot's logs, in pieces, in units of the noise that its own residuals show."""
-    rate = evidence.leaves[0].rate
-    groups = pooled(evidence.rows)
-    own = ordinary(groups, base).base
-    sigma = weighting(run, robot, rate)(groups, own, independent_share(run, rate)).sigma
-    segments = [segment for leaf in evidence.leaves for segment in leaf.rows]
-    R = np.array([[f.R / s for f, s in zip(segment, sigma, strict=True)] for segment in segments])
-    A, y = R[..., base.columns], R[..., -1:]
-    left = A.swapaxes(-1, -2)
-    H, b = left @ A, (left @ y)[..., 0]
-    return LogPieces(H.sum(axis=1), b.sum(axis=1), H, b, len(evidence.leaves[0].rows))
+def _rows(logs: MemberLogs) -> list[Factor]:
+    """All rows of a robot, a factor for each coordinate."""
+    return pooled(logs.evidence.rows)
+
+
+def _together(first: list[Factor], second: list[Factor]) -> list[Factor]:
+    return pooled([first, second])
 
 
 @dataclass(frozen=True)
 class LogPieces(RowPieces):
-    """RowPieces of logs, coordinate by coordinate."""
+    """RowPieces of logs, and what a robot's fleet needs of each log and coordinate."""
 
-    each_H: np.ndarray  # (k, d, r, r)
-    each_b: np.ndarray  # (k, d, r)
-    segments: int  # of each log, in sequence
+    each_H: np.ndarray  # (logs, d, r, r)
+    each_b: np.ndarray  # (logs, d, r)
+    scored: list[Factor]  # rows as scored, of base parameters, one factor for each coordinate
 
     def along_logs(self, cause: PossibleCause, when: np.ndarray) -> AlongLogs:
         """A cause in each log."""
-        x, logs = self.values, len(when)
-        H = self.each_H.reshape(logs, self.segments, *self.each_H.shape[1:]).sum(axis=1)
-        g = (self.each_b - self.each_H @ x).reshape(logs, self.segments, *self.each_b.shape[1:]).sum(axis=1)
+        x = self.values
+        H, g = self.each_H, self.each_b - self.each_H @ x
         if cause.motor >= 0:
             H, g, a = H[:, cause.motor], g[:, cause.motor], x
         else:
             H, g, a = H.sum(axis=1), g.sum(axis=1), cause.direction
         cross = H @ a
         return AlongLogs(when, g @ a, cross @ a, cross, self.whole)
+
+
+def _pieces(robot: Robot, run: RunFile, base: BaseSet, logs: MemberLogs) -> LogPieces:
+    """The rows of a robot's logs, in pieces, in units of the noise that its own residuals show."""
+    evidence = logs.evidence
+    rate = evidence.leaves[0].rate
+    groups = pooled(evidence.rows)
+    own = ordinary(groups, base).base
+    sigma = weighting(run, robot, rate)(groups, own, independent_share(run, rate)).sigma
+    R = np.array([[[f.R / s for f, s in zip(x, sigma, strict=True)] for x in leaf.rows] for leaf in evidence.leaves])
+    A, y = R[..., base.columns], R[..., -1:]
+    left = A.swapaxes(-1, -2)
+    H, b = left @ A, (left @ y)[..., 0]  # (logs, segments, d, r, r), (logs, segments, d, r)
+    r = len(base.columns)
+    scored = [factor.of(base.columns) for factor in pooled(evidence.scored)]
+    return LogPieces(
+        H.sum(axis=2).reshape(-1, r, r), b.sum(axis=2).reshape(-1, r), H.sum(axis=1), b.sum(axis=1), scored
+    )
 
 
 def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray, robot: Robot) -> np.ndarray:

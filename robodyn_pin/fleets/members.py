@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,13 +15,34 @@ from robodyn_pin.fleets.fleet_file import FleetFile
 from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
 from robodyn_pin.log_to_robot.found_logs import natural_order, read_found
 from robodyn_pin.log_to_robot.held_out import windows
+from robodyn_pin.log_to_robot.leaf import keeping, kept, kept_in, leaf_path
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.storage.remote import files_below, is_folder, matching
+from robodyn_pin.workers import tried
 
 DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[T_ -]?([0-2]\d)[-:]?([0-5]\d)(?:[-:]?([0-5]\d))?)?(?!\d)")
+
+
+@dataclass(frozen=True)
+class KeptEvidence:
+    """Evidence whose leaves lie in a folder, and are read when they are asked for: a fleet need not fit into the memory."""
+
+    robot: str
+    made_with: str
+    paths: tuple[Path, ...]  # of the leaves, in the order of their contents
+    simulated: bool
+
+    def read(self) -> Evidence:
+        """The evidence; raises BadFile where a leaf is gone."""
+        leaves = []
+        for path in self.paths:
+            if (leaf := kept(path)) is None:
+                raise BadFile(f"{path} was there and is not, or cannot be read; run again")
+            leaves.append(leaf)
+        return Evidence(self.robot, self.made_with, tuple(leaves))
 
 
 @dataclass(frozen=True)
@@ -29,9 +50,19 @@ class MemberLogs:
     """What the logs of one robot say."""
 
     name: str
-    evidence: Evidence
+    said: Evidence | KeptEvidence
     when: np.ndarray  # (logs,) days since the fleet's first log, or their number; in the order of the evidence's leaves
     left_out: tuple[str, ...] = ()  # sentences about logs that could not be used
+
+    @property
+    def evidence(self) -> Evidence:
+        """What they say, from the folder where it is kept in one."""
+        return self.said.read() if isinstance(self.said, KeptEvidence) else self.said
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a log says so."""
+        return self.said.simulated
 
 
 @dataclass(frozen=True)
@@ -74,21 +105,15 @@ def fold_fleet(
         BadFile: no robot has a log that can be used. RobodynError: with `strict`, the first log that cannot.
     """
     members, left_out, dates = [], [], {}
-    for name, specs in robots.items():
-        try:
-            found = read_found(partial(select, robot, run, folder), specs, folder, strict)
-            logs = windows(found.logs)
-            evidence = evidence_of(robot, run, logs)
-        except RobodynError as error:
+    work = partial(_member, robot, run, folder, strict, kept_in())
+    for name, found in zip(robots, tried(work, list(robots.items())), strict=True):
+        if isinstance(found, RobodynError):
             if strict:
-                raise
-            left_out.append(f"{name}: {error}")
-            continue
-        paths = {log.content: str(spec.file) for log, spec in zip(logs, found.specs, strict=True)}
-        order = [log.content for log in logs]
-        dates[name] = [_date(paths[leaf.content]) for leaf in evidence.leaves]
-        number = np.array([order.index(leaf.content) for leaf in evidence.leaves], float)
-        members.append(MemberLogs(name, evidence, number, tuple(found.left_out)))
+                raise found
+            left_out.append(f"{name}: {found}")
+        else:
+            member, dates[name] = found
+            members.append(member)
     if not members:
         raise BadFile(f"none of {len(robots)} robots has a log that can be used; the first: {left_out[0]}")
     days = [date for found_dates in dates.values() for date in found_dates]
@@ -96,10 +121,31 @@ def fold_fleet(
         return Fold(tuple(members), "log", tuple(left_out))
     first = min(date for date in days if date)
     dated = [
-        MemberLogs(m.name, m.evidence, np.array([(d - first).total_seconds() / 86400 for d in dates[m.name] if d]), m.left_out)
-        for m in members
-    ]  # fmt: skip
+        replace(m, when=np.array([(d - first).total_seconds() / 86400 for d in dates[m.name] if d])) for m in members
+    ]
     return Fold(tuple(dated), "day", tuple(left_out))
+
+
+def _member(
+    robot: Robot, run: RunFile, folder: Path, strict: bool, cache: Path | None, asked: tuple[str, Sequence[LogSpec]]
+) -> tuple[MemberLogs, list[datetime | None]]:
+    """The logs of one robot, folded, numbered, and dated as far as their names say; raises as `fold_fleet` with `strict`."""
+    name, specs = asked
+    with keeping(cache):
+        found = read_found(partial(select, robot, run, folder), specs, folder, strict)
+        logs = windows(found.logs)
+        evidence = evidence_of(robot, run, logs)
+    paths = {log.content: str(spec.file) for log, spec in zip(logs, found.specs, strict=True)}
+    order = [log.content for log in logs]
+    number = np.array([order.index(leaf.content) for leaf in evidence.leaves], float)
+    said = kept_evidence(evidence, cache) if cache else evidence
+    return MemberLogs(name, said, number, tuple(found.left_out)), [_date(paths[x.content]) for x in evidence.leaves]
+
+
+def kept_evidence(evidence: Evidence, folder: Path) -> KeptEvidence:
+    """The same evidence, of which the leaves lie in a folder."""
+    paths = tuple(leaf_path(folder, evidence.made_with, leaf.content) for leaf in evidence.leaves)
+    return KeptEvidence(evidence.robot, evidence.made_with, paths, evidence.simulated)
 
 
 def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, str]]:

@@ -23,7 +23,7 @@ def write_fleet(found: Fleet, folder: Path) -> None:
     for member in found.members:
         own, name = folder / member.logs.name, f"{found.robot.name}_identified"
         prepare_folder(own)
-        simulated = member.logs.evidence.simulated
+        simulated = member.logs.simulated
         write_text(own / f"{name}.urdf", identified_urdf(found.robot, found.layout, member.values, least))
         write_text(own / f"{name}.yaml", identified_robot_file(found.robot, found.layout, member.values, simulated))
     write_table(
@@ -62,7 +62,7 @@ def summary_of_fleet(found: Fleet) -> dict[str, Any]:
 
 def _member(found: Fleet, m: Member) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "name": m.logs.name, "logs": len(m.logs.evidence.leaves), "left_out": list(m.logs.left_out), "differs": m.named,
+        "name": m.logs.name, "logs": len(m.logs.when), "left_out": list(m.logs.left_out), "differs": m.named,
         "errors_percent": dict(zip(found.robot.coordinates.names, m.errors.percent.tolist(), strict=True)),
         "sentences": sentences_on(found, m), "smallest_eigenvalue": m.eigenvalue,
     }  # fmt: skip

@@ -61,6 +61,13 @@ def test_the_robot_that_differs_is_named_first_with_its_cause(plant, robodyn):
     assert len(list((plant / "leaves").glob("*.npz"))) == ROBOTS * DAYS
 
 
+def test_a_fleet_that_is_read_from_its_cache_is_the_same_bit_for_bit(plant, robodyn):
+    for out, more in (("memory", ("--workers", "2")), ("kept", ("--workers", "1", "--cache", plant / "leaves"))):
+        assert robodyn("fleet", plant / "fleet.yaml", "--out", plant / out, *more).returncode == 3
+    for file in ("fleet.json", "parameters.csv"):
+        assert (plant / "memory" / file).read_bytes() == (plant / "kept" / file).read_bytes()
+
+
 def test_dates_in_names_are_days(plant, simulated):
     robots = robots_of(FleetFile(run="run.yaml", robots="logs/*"), plant)
     assert list(robots) == [f"cell_{k + 1}" for k in range(ROBOTS)]
