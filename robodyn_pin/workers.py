@@ -145,9 +145,10 @@ def _cluster(address: str) -> Iterator[_Others]:
             return list(client.gather(client.map(work, items, pure=False)))
         except KilledWorker:
             raise RobodynError(LOST) from None
-        except (CancelledError, OSError) as error:
+        except (CancelledError, OSError):
             raise RobodynError(
-                f"the connection to the scheduler at {address!r} was lost ({error}); run again"
+                f"the connection to the scheduler at {address!r} was lost; start it again and run again: what lies in '--cache' is not "
+                "computed again"
             ) from None
 
     with client:
