@@ -27,6 +27,11 @@ class AlongLogs:
     cross: np.ndarray  # (L, r) H_l a
     H: np.ndarray  # (r, r) of all logs
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """The cause in each log, off what all of them give together (L,)."""
+        return self.pull / self.weight
+
 
 @dataclass(frozen=True)
 class Wear:
@@ -54,7 +59,7 @@ def wear_of(members: Sequence[AlongLogs]) -> Wear:
             D[i] = 0.0
             continue
         slope[i] = t @ m.pull / D[i]
-        left = m.pull / m.weight - slope[i] * t
+        left = m.sizes - slope[i] * t
         left -= np.average(left, weights=m.weight)
         squares += float(m.weight @ left**2)
         freedom += len(t) - 2

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robodyn_pin.fleets.fleet import Fleet, Member
+from robodyn_pin.fleets.fleet import Fleet, Grown, Member
 from robodyn_pin.viz.plot_data import with_numbers
 from robodyn_pin.viz.plots import FEASIBLE, LIMIT, MEASURED, STYLE, svg
 from robodyn_pin.viz.sheet import Section, section_page
@@ -22,10 +22,9 @@ def fleet_page(found: Fleet) -> str:
     )
     sections = [Section("Robots, worst first", [EXPLAINED], member_rows(found))]
     sections += [
-        Section(m.logs.name, sentences_on(found, m), (), [with_numbers(svg(figure, f"robot{k}"), figure)])
+        Section(m.logs.name, sentences_on(found, m), (), [with_numbers(svg(f, f"robot{k}_{i}"), f) for i, f in enumerate(_figures(found, m))])
         for k, m in enumerate(odd[:PICTURES])
-        for figure in [departure_figure(found, m)]
-    ]
+    ]  # fmt: skip
     left = [*found.left_out, *(text for m in found.members for text in m.logs.left_out)]
     if left:
         sections.append(Section("Left out", left))
@@ -71,6 +70,31 @@ def sentences_on(found: Fleet, m: Member) -> list[str]:
             f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})"
         )
     return said
+
+
+def _figures(found: Fleet, m: Member) -> list[Figure]:
+    """How a robot differs from the others, how it changes, or both."""
+    differs = [departure_figure(found, m)] if m.named else []
+    return differs + ([trend_figure(m, m.wear, found.unit)] if m.wear else [])
+
+
+@matplotlib.rc_context(STYLE)
+def trend_figure(m: Member, wear: Grown, unit: str) -> Figure:
+    """What changes in a robot, log by log, and the line through it."""
+    share = not wear.cause.unit
+    size, slope = ((100 if share else 1) * x for x in (wear.sizes, wear.slope))
+    t = np.array([m.logs.when.min(), m.logs.when.max()])
+    figure = Figure(figsize=(9.5, 3.2))
+    figure.subplots_adjust(left=0.12, right=0.97, top=0.88, bottom=0.16)
+    axes = figure.subplots()
+    line = slope * (t - m.logs.when.mean())
+    axes.plot(t, line, color=LIMIT, label=f"{slope:+.3g} {'%' if share else wear.cause.unit} a {unit}")
+    axes.plot(m.logs.when, size - size.mean(), "D", color=FEASIBLE, markersize=6, label="logs")
+    axes.set_xlabel("days since the fleet's first log" if unit == "day" else "number of the log")
+    axes.set_ylabel(f"off the mean [{'%' if share else wear.cause.unit}]")
+    axes.set_title(f"{m.logs.name}: {wear.cause.name}, log by log")
+    axes.legend()
+    return figure
 
 
 @matplotlib.rc_context(STYLE)

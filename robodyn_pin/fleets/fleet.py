@@ -36,6 +36,7 @@ class Grown:
     slope: float  # a unit of time
     deviation: float
     probability: float  # by chance, all causes looked at
+    sizes: np.ndarray  # (logs,) of the cause in each log, off the mean
 
 
 @dataclass(frozen=True)
@@ -221,12 +222,15 @@ def _wear(
     worn = [c for c in causes if c.wears]
     if not worn:
         return [None] * len(logs)
-    found = [wear_of([p.along_logs(c, m.when) for p, m in zip(pieces, logs, strict=True)]) for c in worn]
+    along = [[p.along_logs(c, m.when) for p, m in zip(pieces, logs, strict=True)] for c in worn]
+    found = [wear_of(x) for x in along]
     p = np.array([w.probability for w in found])  # (causes, robots)
     best = p.argmin(axis=0)
     chance = np.minimum(1.0, len(worn) * p.min(axis=0))
     real = false_discoveries(chance, FALSE)
     return [
-        Grown(worn[k], float(found[k].slope[i]), float(found[k].deviation[i]), float(chance[i])) if real[i] else None
+        Grown(worn[k], float(found[k].slope[i]), float(found[k].deviation[i]), float(chance[i]), along[k][i].sizes)
+        if real[i]
+        else None
         for i, k in enumerate(best)
     ]

@@ -11,10 +11,10 @@ REFUSED = {  # what is said; a controller's own model, not the robot that it mov
     **dict.fromkeys([(c, m) for c in ("track", "plan", "excite") for m in ("load", STRUT)], GROWS),
     **dict.fromkeys([(c, m) for c in ("track", "excite") for m in (COLD, WARM)], "warmth"),
     **dict.fromkeys([(c, m) for c in ("c", "casadi") for m in ("maxwell_slip", STRUT)], "no form in C yet"),
-    **dict.fromkeys([(c, WARM) for c in ("predict", "forces", "joints", "identify", "choose")], "no column 'temp'"),
+    **dict.fromkeys([(c, WARM) for c in ("predict", "forces", "joints", "identify")], "no column 'temp'"),
 }
 QUICK = ["check", "pose", *WRITES_TORQUES, "forces", "joints", "casadi", "mjcf", "sdf", "urdf", "show"]
-SLOW = ["track", "plan", "identify", "choose", "excite", "friction", "c"]
+SLOW = ["track", "plan", "identify", "excite", "c"]
 OFTEN_WRONG = [m for m in MODELS if any(m == model for _, model in REFUSED)]  # those with columns of another kind
 
 
