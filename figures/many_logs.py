@@ -32,7 +32,7 @@ from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.workers import each, in_turn, working
 
 LOGS, ROBOTS, DAYS, FILES = 64, 1000, 10, 20
-MACHINES, CORES = 100, 64  # to which the fleet's figures are extrapolated
+MACHINES, CORES, TASKS = 100, 64, 5000  # to which the fleet's figures are extrapolated
 
 
 def study() -> Section:
@@ -143,6 +143,9 @@ def thousand(folder: Path) -> list[Row]:
         folded, begin = time.perf_counter() - begin, time.perf_counter()
         found = judge_fleet(plant().robot, plant().run, Fold(tuple(members), "day", ()))
         judged, held_at_end = time.perf_counter() - begin, (peak(os.getpid()), peak(worker_of(nanny)))
+        begin = time.perf_counter()
+        each(abs, range(TASKS))
+        a_second = TASKS / (time.perf_counter() - begin)
     named = sum(bool(m.named or m.wear) for m in found.members)
     size = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
     minute, grown = 60 * ROBOTS / (folded + judged), held[-1][2] / held[0][2]
@@ -154,6 +157,7 @@ def thousand(folder: Path) -> list[Row]:
         Row(f"{ROBOTS} robots: memory of client and a worker [MB]", "flat while folding (<= 1.1 of that of the first quarter)", whole,
             held[-1][1] <= 1.1 * held[0][1] and grown <= 1.1),
         Row(f"{ROBOTS} robots: folder of leaves [MB], a log [kB]", "reported", f"{size:.0f}, {1e3 * size / ROBOTS / DAYS:.0f}"),
+        Row("tasks that do nothing, a second through the scheduler to two workers and back", "reported", f"{a_second:.0f}"),
         Row(f"extrapolated to {MACHINES} machines of {CORES} cores: robots folded a minute; weakest point", "reported",
             f"{60 * ROBOTS / folded / 2 * MACHINES * CORES:.0f}; the client, which judges {60 * ROBOTS / judged:.0f} robots a minute by itself"),
     ]  # fmt: skip
