@@ -82,7 +82,8 @@ def _figures(found: Fleet, m: Member) -> list[Figure]:
 def trend_figure(m: Member, wear: Grown, unit: str) -> Figure:
     """What changes in a robot, log by log, and the line through it."""
     share = not wear.cause.unit
-    size, slope = ((100 if share else 1) * x for x in (wear.sizes, wear.slope))
+    unit_size = 100.0 if share else 1.0
+    size, slope = unit_size * wear.sizes, unit_size * wear.slope
     t = np.array([m.logs.when.min(), m.logs.when.max()])
     figure = Figure(figsize=(9.5, 3.2))
     figure.subplots_adjust(left=0.12, right=0.97, top=0.88, bottom=0.16)
