@@ -89,24 +89,25 @@ def answers(corpus: Path, model: str, commands: list[str]) -> list[dict]:
     return found
 
 
-def every_friction(models: list[str], commands: list[str]) -> list[dict]:
-    """What each command answers to each model, in a process of its own; the model '' is none."""
+def every_friction(asked: dict[str, list[str]]) -> list[dict]:
+    """What commands answer to models, model: its commands, in a process of its own; the model '' is none."""
     with tempfile.TemporaryDirectory(prefix="every_friction_") as name:
         folder = Path(name) / "corpus"
         folder.mkdir()
         prepare(folder)
-        command = [sys.executable, __file__, str(folder), json.dumps(models), json.dumps(commands)]
+        command = [sys.executable, __file__, str(folder), json.dumps(asked)]
         done = subprocess.run(command, env=os.environ | ALONE, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:  # a table of all of them
-        for row in every_friction(sys.argv[1].split(",") if sys.argv[1] != "all" else ["", *MODELS], list(COMMANDS)):
+        models = sys.argv[1].split(",") if sys.argv[1] != "all" else ["", *MODELS]
+        for row in every_friction({model: list(COMMANDS) for model in models}):
             base = np.array(row.pop("torques") or [])
             print(json.dumps(row | {"torque": float(np.abs(base).mean()) if base.size else None}), flush=True)
     else:
         forked.warm()
-        for one in json.loads(sys.argv[2]):
-            for found in answers(Path(sys.argv[1]), one, json.loads(sys.argv[3])):
+        for one, named in json.loads(sys.argv[2]).items():
+            for found in answers(Path(sys.argv[1]), one, named):
                 print(json.dumps(found), flush=True)

@@ -13,14 +13,14 @@ REFUSED = {  # what is said; a controller's own model, not the robot that it mov
     **dict.fromkeys([(c, m) for c in ("c", "casadi") for m in ("maxwell_slip", STRUT)], "no form in C yet"),
     **dict.fromkeys([(c, WARM) for c in ("predict", "forces", "joints", "identify")], "no column 'temp'"),
 }
-QUICK = ["check", "pose", *WRITES_TORQUES, "forces", "joints", "casadi", "mjcf", "sdf", "urdf", "show"]
-SLOW = ["track", "plan", "identify", "excite", "c"]
-OFTEN_WRONG = [m for m in MODELS if any(m == model for _, model in REFUSED)]  # those with columns of another kind
+QUICK = ["check", "pose", *WRITES_TORQUES, "forces", "joints", "mjcf", "sdf", "urdf"]
 
 
 @pytest.fixture(scope="module")
 def answers() -> list[dict]:
-    return every_friction(["", *MODELS], QUICK) + every_friction(OFTEN_WRONG, SLOW)
+    refused = {model: [c for c, m in REFUSED if m == model] for _, model in REFUSED}
+    more = {model: [*commands, "track", "plan", "identify"] for model, commands in refused.items()}
+    return every_friction({model: list(dict.fromkeys(QUICK + more.get(model, []))) for model in ("", *MODELS)})
 
 
 def test_every_command_answers_or_refuses_in_a_sentence(answers):
