@@ -71,7 +71,7 @@ def judged(case: tuple[float, int]) -> Judged:
 def _causes(fleet: Fleet, member) -> list[str]:
     d, worn = member.departure, member.wear
     differs = [fleet.causes[k].name for k in (d.cause, *d.as_well)] if member.named else []
-    return differs + ([worn.cause.name] if worn else [])
+    return differs + ([c.name for c in (worn.cause, *worn.as_well)] if worn else [])
 
 
 def named(scatter: float) -> list[Row]:

@@ -82,9 +82,14 @@ def _judged(z: np.ndarray, seen: np.ndarray, i: int, kept: Sequence[int]) -> Dep
     own = z[i] / scatter
     p = 2 * student.sf(np.abs(own), max(len(others) - 1, 1))  # their mean is estimated, too
     best = int(np.argmax(np.abs(own)))
-    near = [int(k) for k in np.argsort(-np.abs(own)) if k != best and own[k] ** 2 > own[best] ** 2 - ALIKE]
     deviation = float(scatter[best] / seen[i, best])
-    return Departure(best, float(own[best] * deviation), deviation, min(1.0, float(p[best]) * len(p)), tuple(near))
+    chance = min(1.0, float(p[best]) * len(p))
+    return Departure(best, float(own[best] * deviation), deviation, chance, alike_causes(own**2, best))
+
+
+def alike_causes(squares: np.ndarray, best: int) -> tuple[int, ...]:
+    """Causes that explain a difference hardly worse than the best, of squared looks (k,); the better ones first."""
+    return tuple(int(k) for k in np.argsort(-squares) if k != best and squares[k] > squares[best] - ALIKE)
 
 
 def false_discoveries(probabilities: Sequence[float], share: float) -> np.ndarray:

@@ -85,6 +85,12 @@ def posterior_covariance(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     return root @ np.linalg.inv(np.eye(len(root)) + root.T @ J @ root) @ root.T
 
 
+def solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """J^-1 right, zero along what J (r, r) does not show."""
+    unit = 1 / np.sqrt(np.maximum(np.diag(J), np.finfo(float).tiny))
+    return unit * np.linalg.lstsq(J * np.outer(unit, unit), unit * right, rcond=1e-12)[0]
+
+
 def _given(J: np.ndarray, b: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Posterior covariances (n, r, r) of the members about the mean, the mean (r,) and its covariance (r, r)."""
     P = posterior_covariance(J, variance)

@@ -1,12 +1,14 @@
 """Whether something of a member changes steadily from log to log, and is it more than its usual scatter.
 
-A cause that grows by theta a unit of time adds theta t_l A_l a to log l. With g_l = A_l'(y_l - A_l x) the pull of each log on
-what all of them give together, least squares in x and theta has
+Each log l shows the parameters with information J_l. From log to log they scatter, each by a standard deviation that all
+members have in common (friction is another one each morning), so that about its member a log shows them with
+M_l = (J_l^-1 + scatter^2)^-1. A cause that grows by theta a unit of time moves log l along theta t_l a_l. With the pull
+g_l = M_l (x_l - x) of each log on what all of them give together, least squares in x and theta has
 
-    theta = sum_l t_l a'g_l / D,     D = sum_l t_l^2 a'H_l a - c'H^-1 c,     c = sum_l t_l H_l a.
+    theta = sum_l t_l a_l'g_l / D,     D = sum_l t_l^2 a_l'M_l a_l - c'M^-1 c,     c = sum_l t_l M_l a_l,     M = sum_l M_l.
 
-How far chance goes is told by the scatter of the logs about their lines, pooled over the members: friction that is
-another one each morning is no wear.
+So a motor's constant is seen where friction does not hide it. How far chance goes is told by what is left about the lines,
+pooled over the members.
 """
 
 from collections.abc import Sequence
@@ -14,18 +16,60 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, solved, type_of
+
 FEWEST = 4  # logs of a member that a line needs
+MOST = 200  # logs by which the scatter is estimated
+
+
+def scatter_of_logs(members: Sequence[Sequence[ShownByLogs]]) -> np.ndarray:
+    """Standard deviations (r,) from log to log about a member's mean, alike in all members."""
+    off: list[ShownByLogs] = []
+    many = sum(len(logs) for logs in members)
+    used = members[:: -(-many // MOST)]
+    for logs in used:
+        whole = np.sum([x.information for x in logs], axis=0)
+        mean = np.linalg.pinv(whole, hermitian=True, rcond=1e-12) @ np.sum([x.pull for x in logs], axis=0)
+        off += [ShownByLogs(x.values - mean, x.information) for x in logs]
+    free = len(off) - len(used)  # the means are estimated, too
+    return type_of(off).spread * np.sqrt(len(off) / free) if free else np.zeros(len(off[0].values))
+
+
+@dataclass(frozen=True)
+class LogByLog:
+    """What each of the L logs of a member shows about what all of them give together."""
+
+    when: np.ndarray  # (L,)
+    M: np.ndarray  # (L, r, r)
+    pulls: np.ndarray  # (L, r)
+    mean: np.ndarray  # (r,)
+
+    def along(self, directions: np.ndarray) -> "AlongLogs":
+        """Along a cause that moves the logs in directions (L, r) or all in one (r,)."""
+        a = np.broadcast_to(directions, self.pulls.shape)
+        cross = (self.M @ a[:, :, None])[:, :, 0]
+        return AlongLogs(
+            self.when, np.sum(a * self.pulls, axis=1), np.sum(a * cross, axis=1), cross, self.M.sum(axis=0)
+        )
+
+
+def log_by_log(when: np.ndarray, logs: Sequence[ShownByLogs], scatter: np.ndarray) -> LogByLog:
+    """The logs of a member, whose parameters scatter from log to log by standard deviations (r,)."""
+    M, x = marginal(np.array([log.information for log in logs]), scatter**2), np.array([log.values for log in logs])
+    weighed = (M @ x[:, :, None])[:, :, 0]
+    mean = solved(M.sum(axis=0), weighed.sum(axis=0))
+    return LogByLog(when, M, weighed - M @ mean, mean)
 
 
 @dataclass(frozen=True)
 class AlongLogs:
-    """A cause in each of the L logs of a member, in units of the rows' noise."""
+    """A cause in each of the L logs of a member."""
 
     when: np.ndarray  # (L,)
-    pull: np.ndarray  # (L,) a'g_l
-    weight: np.ndarray  # (L,) a'H_l a
-    cross: np.ndarray  # (L, r) H_l a
-    H: np.ndarray  # (r, r) of all logs
+    pull: np.ndarray  # (L,) a_l'g_l
+    weight: np.ndarray  # (L,) a_l'M_l a_l
+    cross: np.ndarray  # (L, r) M_l a_l
+    M: np.ndarray  # (r, r) of all logs
 
     @property
     def sizes(self) -> np.ndarray:
@@ -53,8 +97,7 @@ def wear_of(members: Sequence[AlongLogs]) -> Wear:
             continue
         t = m.when - np.average(m.when, weights=m.weight)
         c = t @ m.cross
-        unit = 1 / np.sqrt(np.maximum(np.diag(m.H), np.finfo(float).tiny))
-        D[i] = t**2 @ m.weight - (unit * c) @ np.linalg.lstsq(m.H * np.outer(unit, unit), unit * c, rcond=1e-12)[0]
+        D[i] = t**2 @ m.weight - c @ solved(m.M, c)
         if D[i] < 1e-6 * (t**2 @ m.weight):  # as if another parameter grew
             D[i] = 0.0
             continue

@@ -129,7 +129,7 @@ def _raised(found: Found | RobodynError) -> Found:
 def _cluster(address: str) -> Iterator[_Others]:
     """The workers of a Dask cluster; raises as `working`."""
     try:
-        from distributed import CancelledError, Client, KilledWorker
+        from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError:
         raise RobodynError("a scheduler needs Dask: pip install 'robodyn_pin[scale]'") from None
     try:
@@ -140,9 +140,19 @@ def _cluster(address: str) -> Iterator[_Others]:
             "address, tcp://HOST:8786"
         ) from None
 
-    def run(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    def run(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        futures = client.map(work, items, pure=False)
+        place, ready, given = {future.key: k for k, future in enumerate(futures)}, dict[int, Any](), 0
+        completed = as_completed(futures, with_results=True)  # fetched at once: a killed worker takes what it holds
+        del futures  # what is fetched the workers may forget
         try:
-            return list(client.gather(client.map(work, items, pure=False)))
+            for future, found in completed:
+                if isinstance(found, CancelledError):
+                    raise found
+                ready[place[future.key]] = found
+                while given in ready:
+                    yield ready.pop(given)
+                    given += 1
         except KilledWorker:
             raise RobodynError(LOST) from None
         except (CancelledError, OSError):

@@ -1,9 +1,12 @@
 """The page of a fleet: robots worst first, and a picture for each that differs or wears."""
 
+from collections.abc import Sequence
+
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from robodyn_pin.fleets.causes import PossibleCause
 from robodyn_pin.fleets.fleet import Fleet, Grown, Member
 from robodyn_pin.viz.plot_data import with_numbers
 from robodyn_pin.viz.plots import FEASIBLE, LIMIT, MEASURED, STYLE, svg
@@ -55,21 +58,25 @@ def sentences_on(found: Fleet, m: Member) -> list[str]:
     said = []
     if m.named and m.departure and m.cause:
         d = m.departure
-        as_well = [found.causes[k].name for k in d.as_well]
         said.append(
             f"differs from the others: if one thing alone, then {m.cause.says(d.size, d.deviation)} (95 % interval; chance {d.probability:.2g})"
-            + (
-                f"; its logs cannot tell this from {', '.join(as_well[:4])}{', ...' if len(as_well) > 4 else ''}"
-                if as_well
-                else ""
-            )
+            + _as_well([found.causes[k] for k in d.as_well])
         )
     if m.wear:
         w = m.wear
         said.append(
             f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})"
+            + _as_well(w.as_well)
         )
     return said
+
+
+def _as_well(causes: Sequence[PossibleCause]) -> str:
+    """What explains the same hardly worse."""
+    names = [cause.name for cause in causes]
+    return (
+        f"; its logs cannot tell this from {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}" if names else ""
+    )
 
 
 def _figures(found: Fleet, m: Member) -> list[Figure]:

@@ -11,15 +11,15 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.fleets.causes import PossibleCause, causes_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.identification.base_parameters import BaseSet
-from robodyn_pin.identification.departures import FALSE, Departure, departures, false_discoveries
+from robodyn_pin.identification.departures import FALSE, Departure, alike_causes, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor, triangle
-from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
+from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, solved, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
+from robodyn_pin.identification.shared_colour import Colour, RowPieces, colour_of, shown_by
 from robodyn_pin.identification.validation import Errors, errors, pooled
-from robodyn_pin.identification.wear import AlongLogs, wear_of
+from robodyn_pin.identification.wear import log_by_log, scatter_of_logs, wear_of
 from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.from_evidence import by_evidence
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
@@ -37,6 +37,7 @@ class Grown:
     deviation: float
     probability: float  # by chance, all causes looked at
     sizes: np.ndarray  # (logs,) of the cause in each log, off the mean
+    as_well: tuple[PossibleCause, ...]  # that explain it hardly worse
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
     first = type_of(shown)
     values, _ = exist((first.mean, first.covariance, rows))
     causes = causes_of(robot, layout, base, values, np.sqrt(np.diag(first.covariance)))
-    directions = [np.array([_direction(c, p, first.mean, robot) for c in causes]) for p in pieces]
+    directions = [np.array([_direction(c, p, first.mean) for c in causes]) for p in pieces]
     of_type, found = departures(shown, directions)
     named = {i for i, d in enumerate(found) if d.named}
     combined = [
@@ -120,7 +121,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
     ]  # fmt: skip
     values, _ = exist((of_type.mean, of_type.covariance, rows))
     bodies = each(exist, [(x, P, rows) for x, P in combined])
-    wear = _wear(robot, logs, pieces, causes)
+    wear = _wear(logs, pieces, colour, causes)
     members = [
         Member(
             m, x, np.sqrt(np.diag(P)), p.values, pi, eigenvalue, errors(p.scored, base.of(pi)), d, causes[d.cause], w
@@ -161,16 +162,17 @@ class LogPieces(RowPieces):
     each_b: np.ndarray  # (logs, d, r)
     scored: list[Factor]  # rows as scored, of base parameters, one factor for each coordinate
 
-    def along_logs(self, cause: PossibleCause, when: np.ndarray) -> AlongLogs:
-        """A cause in each log."""
-        x = self.values
-        H, g = self.each_H, self.each_b - self.each_H @ x
-        if cause.motor >= 0:
-            H, g, a = H[:, cause.motor], g[:, cause.motor], x
-        else:
-            H, g, a = H.sum(axis=1), g.sum(axis=1), cause.direction
-        cross = H @ a
-        return AlongLogs(when, g @ a, cross @ a, cross, self.whole)
+    def shown_by_each(self, colour: Colour) -> list[ShownByLogs]:
+        """What each log shows."""
+        H, b = self.each_H.sum(axis=1), self.each_b.sum(axis=1)
+        return [ShownByLogs(solved(h, y), colour.information(h)) for h, y in zip(H, b, strict=True)]
+
+    def directions(self, cause: PossibleCause, mean: np.ndarray) -> np.ndarray:
+        """How the estimate of each log moves along a cause of size one, (logs, r) or (r,)."""
+        if cause.motor < 0:
+            return cause.direction
+        own = self.each_H[:, cause.motor] @ mean
+        return np.array([solved(h, x) for h, x in zip(self.each_H.sum(axis=1), own, strict=True)])
 
 
 def _pieces(robot: Robot, run: RunFile, base: BaseSet, logs: MemberLogs) -> LogPieces:
@@ -191,14 +193,11 @@ def _pieces(robot: Robot, run: RunFile, base: BaseSet, logs: MemberLogs) -> LogP
     )
 
 
-def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray, robot: Robot) -> np.ndarray:
+def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray) -> np.ndarray:
     """How the estimate of a robot moves along a cause of size one (r,)."""
     if cause.motor < 0:
         return cause.direction
-    H = pieces.whole
-    unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-    pulled = unit * (pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
-    return unit * np.linalg.lstsq(H * np.outer(unit, unit), pulled, rcond=1e-12)[0]
+    return solved(pieces.whole, pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
 
 
 def _existing(
@@ -216,21 +215,28 @@ def _existing(
 
 
 def _wear(
-    robot: Robot, logs: Sequence[MemberLogs], pieces: Sequence[LogPieces], causes: Sequence[PossibleCause]
+    logs: Sequence[MemberLogs], pieces: Sequence[LogPieces], colour: Colour, causes: Sequence[PossibleCause]
 ) -> list[Grown | None]:
     """What grows in each robot, of all that may: the least probable by chance, where it is more than that."""
     worn = [c for c in causes if c.wears]
     if not worn:
         return [None] * len(logs)
-    along = [[p.along_logs(c, m.when) for p, m in zip(pieces, logs, strict=True)] for c in worn]
+    shown = [p.shown_by_each(colour) for p in pieces]
+    scatter = scatter_of_logs(shown)
+    logwise = [log_by_log(m.when, x, scatter) for m, x in zip(logs, shown, strict=True)]
+    along = [[x.along(p.directions(c, x.mean)) for p, x in zip(pieces, logwise, strict=True)] for c in worn]
     found = [wear_of(x) for x in along]
     p = np.array([w.probability for w in found])  # (causes, robots)
+    squares = np.array([(w.slope / w.deviation) ** 2 for w in found])
     best = p.argmin(axis=0)
     chance = np.minimum(1.0, len(worn) * p.min(axis=0))
     real = false_discoveries(chance, FALSE)
     return [
-        Grown(worn[k], float(found[k].slope[i]), float(found[k].deviation[i]), float(chance[i]), along[k][i].sizes)
+        Grown(
+            worn[k], float(found[k].slope[i]), float(found[k].deviation[i]), float(chance[i]), along[k][i].sizes,
+            tuple(worn[j] for j in alike_causes(squares[:, i], k)),
+        )
         if real[i]
         else None
         for i, k in enumerate(best)
-    ]
+    ]  # fmt: skip

@@ -76,7 +76,7 @@ def _member(found: Fleet, m: Member) -> dict[str, Any]:
         w = m.wear
         said["wear"] = {
             "cause": w.cause.name, "unit": f"{w.cause.unit or '1'} a {found.unit}", "slope": w.slope, "deviation": w.deviation,
-            "probability": w.probability,
+            "probability": w.probability, "as_well": [cause.name for cause in w.as_well],
         }  # fmt: skip
     return said
 

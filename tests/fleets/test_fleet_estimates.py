@@ -7,7 +7,7 @@ from scipy.stats import false_discovery_control
 from robodyn_pin.identification.departures import departures, false_discoveries
 from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, posterior_covariance, type_of, within, without
 from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
-from robodyn_pin.identification.wear import AlongLogs, wear_of
+from robodyn_pin.identification.wear import AlongLogs, log_by_log, scatter_of_logs, wear_of
 
 
 def _members(rng, n=20, r=6, spread=2.0, noise=1.0, changed=()):
@@ -133,15 +133,43 @@ def test_a_slope_is_that_of_least_squares_with_a_column_more():
     y = A @ np.array([1.0, 2.0, 3.0]) + when[:, None] * (A @ direction) * 0.2 + 0.1 * rng.normal(size=(9, 30))
     both = np.concatenate([A, (when[:, None] * (A @ direction))[:, :, None]], axis=2).reshape(-1, 4)
     expected = np.linalg.lstsq(both, y.ravel(), rcond=None)[0][3]
-    H = np.einsum("lni,lnj->ij", A, A)
-    x = np.linalg.solve(H, np.einsum("lni,ln->i", A, y))
-    g = np.einsum("lni,ln->li", A, y - A @ x)
-    cross = np.einsum("lni,lnj->lij", A, A) @ direction
-    found = wear_of([AlongLogs(when, g @ direction, cross @ direction, cross, H)])
+    logs = [ShownByLogs(np.linalg.lstsq(a, b, rcond=None)[0], a.T @ a) for a, b in zip(A, y, strict=True)]
+    found = wear_of([log_by_log(when, logs, np.zeros(3)).along(direction)])
     assert found.slope[0] == pytest.approx(expected, rel=1e-9)
     assert found.probability[0] < 1e-4
-    few = wear_of([AlongLogs(when[:3], (g @ direction)[:3], (cross @ direction)[:3], cross[:3], H)])
-    assert few.probability[0] == 1.0
+    assert wear_of([log_by_log(when[:3], logs[:3], np.zeros(3)).along(direction)]).probability[0] == 1.0
+
+
+def _daily(rng, grows=0.0, members=30, days=10):
+    """SIMULATED logs: the first parameter is another one each day, by 1; the second grows; logs show mostly their sum."""
+    found, growing = [], np.array([0.0, grows])
+    J = np.linalg.inv([[1.0, -0.99], [-0.99, 1.0]]) * 100
+    for _ in range(members):
+        x = rng.normal(5.0, 2.0, 2)
+        true = [x + day * growing + [rng.normal(), 0.0] for day in range(days)]
+        found.append([ShownByLogs(rng.multivariate_normal(v, np.linalg.inv(J)), J) for v in true])
+    return found
+
+
+def test_scatter_from_log_to_log_is_found_and_does_not_count_as_sureness():
+    rng, days = np.random.default_rng(9), np.arange(10.0)
+    logs = _daily(rng)
+    scatter = scatter_of_logs(logs)
+    assert scatter[0] == pytest.approx(1.0, rel=0.15)  # 270 free squares: 4 %
+    assert scatter[1] < 0.1
+    chances = [
+        wear_of([log_by_log(days, x, scatter).along(np.eye(2)[1]) for x in _daily(rng)]).probability for _ in range(10)
+    ]
+    assert np.mean(np.array(chances) < 0.05) == pytest.approx(0.05, abs=0.04)
+
+
+def test_what_grows_is_seen_beside_what_scatters_from_day_to_day():
+    """By hand: with the first parameter free each day, the second is known to 0.1 a log; a slope over ten days to 0.1 / sqrt(82.5)."""
+    rng, days = np.random.default_rng(10), np.arange(10.0)
+    logs = _daily(rng, grows=0.05)
+    found = wear_of([log_by_log(days, x, scatter_of_logs(_daily(rng))).along(np.eye(2)[1]) for x in logs])
+    assert np.mean(found.slope) == pytest.approx(0.05, abs=4 * 0.011 / np.sqrt(30))
+    assert np.mean(found.deviation) == pytest.approx(0.1 / np.sqrt(82.5), rel=0.15)
 
 
 def test_days_that_differ_are_no_wear():

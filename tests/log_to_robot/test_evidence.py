@@ -2,9 +2,11 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
+import uuid
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -120,6 +122,25 @@ def test_a_dask_cluster_finds_the_same_bits(robot, logs):
         np.testing.assert_array_equal(rp.identify(robot, logs, **SETTINGS).feasible.values, alone)
         with pytest.raises(BadLog, match="motion 4: 60 rows are used"):  # an error comes back from the cluster as it is
             rp.identify(robot, short, logs[0], **SETTINGS)
+
+
+def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+
+    def noted(k):
+        (tmp_path / f"{k} {uuid.uuid4()}").touch()
+        if k == 8 and len(list(tmp_path.glob("8 *"))) == 1:
+            time.sleep(1)  # what is finished is fetched meanwhile
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        rp.working(scheduler=cluster.scheduler_address),
+    ):
+        assert each(noted, range(12)) == list(range(12))
+    runs = [path.name.split()[0] for path in tmp_path.iterdir()]
+    assert sorted(runs) == sorted([*map(str, range(12)), "8"])
 
 
 def test_clusters_that_would_not_find_the_same_bits_are_refused():
