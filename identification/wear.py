@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, solved, type_of
+from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, solved_as_shown, type_of
 
 FEWEST = 4  # logs of a member that a line needs
 MOST = 200  # logs by which the scatter is estimated
@@ -57,7 +57,7 @@ def log_by_log(when: np.ndarray, logs: Sequence[ShownByLogs], scatter: np.ndarra
     """The logs of a member, whose parameters scatter from log to log by standard deviations (r,)."""
     M, x = marginal(np.array([log.information for log in logs]), scatter**2), np.array([log.values for log in logs])
     weighed = (M @ x[:, :, None])[:, :, 0]
-    mean = solved(M.sum(axis=0), weighed.sum(axis=0))
+    mean = solved_as_shown(M.sum(axis=0), weighed.sum(axis=0))
     return LogByLog(when, M, weighed - M @ mean, mean)
 
 
@@ -97,7 +97,7 @@ def wear_of(members: Sequence[AlongLogs]) -> Wear:
             continue
         t = m.when - np.average(m.when, weights=m.weight)
         c = t @ m.cross
-        D[i] = t**2 @ m.weight - c @ solved(m.M, c)
+        D[i] = t**2 @ m.weight - c @ solved_as_shown(m.M, c)
         if D[i] < 1e-6 * (t**2 @ m.weight):  # as if another parameter grew
             D[i] = 0.0
             continue

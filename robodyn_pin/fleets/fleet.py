@@ -14,7 +14,7 @@ from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, alike_causes, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor, triangle
-from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, solved, type_of, within, without
+from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, solved_as_shown, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.shared_colour import Colour, RowPieces, colour_of, shown_by
@@ -165,14 +165,14 @@ class LogPieces(RowPieces):
     def shown_by_each(self, colour: Colour) -> list[ShownByLogs]:
         """What each log shows."""
         H, b = self.each_H.sum(axis=1), self.each_b.sum(axis=1)
-        return [ShownByLogs(solved(h, y), colour.information(h)) for h, y in zip(H, b, strict=True)]
+        return [ShownByLogs(solved_as_shown(h, y), colour.information(h)) for h, y in zip(H, b, strict=True)]
 
     def directions(self, cause: PossibleCause, mean: np.ndarray) -> np.ndarray:
         """How the estimate of each log moves along a cause of size one, (logs, r) or (r,)."""
         if cause.motor < 0:
             return cause.direction
         own = self.each_H[:, cause.motor] @ mean
-        return np.array([solved(h, x) for h, x in zip(self.each_H.sum(axis=1), own, strict=True)])
+        return np.array([solved_as_shown(h, x) for h, x in zip(self.each_H.sum(axis=1), own, strict=True)])
 
 
 def _pieces(robot: Robot, run: RunFile, base: BaseSet, logs: MemberLogs) -> LogPieces:
@@ -197,7 +197,7 @@ def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray) -> np.
     """How the estimate of a robot moves along a cause of size one (r,)."""
     if cause.motor < 0:
         return cause.direction
-    return solved(pieces.whole, pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
+    return solved_as_shown(pieces.whole, pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
 
 
 def _existing(
