@@ -28,9 +28,8 @@ def fleet_page(found: Fleet) -> str:
         Section(m.logs.name, sentences_on(found, m), (), [with_numbers(svg(f, f"robot{k}_{i}"), f) for i, f in enumerate(_figures(found, m))])
         for k, m in enumerate(odd[:PICTURES])
     ]  # fmt: skip
-    left = [*found.left_out, *(text for m in found.members for text in m.logs.left_out)]
-    if left:
-        sections.append(Section("Left out", left))
+    if found.unused:
+        sections.append(Section("Left out", found.unused))
     banner = "SIMULATED logs: these robots do not exist" if found.simulated else ""
     return section_page(f"{found.robot.name}: fleet of {len(found.members)}", banner, not odd, verdict, (), sections)
 

@@ -66,7 +66,7 @@ def fleet_command(
             say("logs")
             fold = fold_fleet(robot, run, robots_of(settings, file.parent), file.parent, strict)
             say("the type, and each robot")
-            found = judge_fleet(robot, run, fold)
+            found = judge_fleet(robot, run, fold, strict)
             say("page")
             write_fleet(found, folder)
         answer(as_json, summary_of_fleet(found), print_fleet, found, folder)

@@ -1,7 +1,7 @@
 """A fleet judged: the type, each robot within it with bodies that can exist, who differs in what, and what wears."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 import numpy as np
@@ -10,6 +10,7 @@ from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.fleets.causes import PossibleCause, causes_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
+from robodyn_pin.fleets.strangers import without_strangers
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, alike_causes, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
@@ -85,18 +86,25 @@ class Fleet:
     left_out: tuple[str, ...]
 
     @property
+    def unused(self) -> tuple[str, ...]:
+        """Sentences about robots and logs that could not be used."""
+        return (*self.left_out, *(f"{m.logs.name}: {text}" for m in self.members for text in m.logs.left_out))
+
+    @property
     def simulated(self) -> bool:
         """Whether a log of a robot says so."""
         return any(m.logs.simulated for m in self.members)
 
 
-def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
+def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) -> Fleet:
     """Judge a fleet by its folded logs alone.
 
     Args:
         robot, run: as the logs were folded with.
+        strict: stop at a log that is not of its robot, instead of leaving it out.
 
     Raises:
+        BadLog: with `strict`, a log that is not of its robot.
         SolverFailed: no trustworthy parameters. RobodynError: too few rows.
     """
     layout, logs = columns(robot).layout, fold.members
@@ -104,6 +112,9 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold) -> Fleet:
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
         return _alone(robot, run, fold, layout)
+    kept = without_strangers(logs, base, ordinary(every, base).values, strict)
+    if any(one is not other for one, other in zip(kept, logs, strict=True)):
+        return judge_fleet(robot, run, replace(fold, members=tuple(kept)), strict)
     pieces = each(partial(_pieces, robot, run, base), logs)
     colour = colour_of(pieces)
     shown = [shown_by(p, colour) for p in pieces]

@@ -91,5 +91,6 @@ def print_fleet(found: Fleet, folder: Path) -> None:
             print("\n".join(f"{m.logs.name}: {text}" for text in sentences_on(found, m)))
     if not any(m.named or m.wear for m in found.members):
         print("no robot differs from the others by more than chance")
-    print("\n".join(found.left_out), end="\n" if found.left_out else "")
+    if found.unused:
+        print("left out:", *found.unused, sep="\n  ")
     print(folder / "fleet.html")

@@ -1,10 +1,17 @@
 """`robodyn fleet` on folders of SIMULATED logs: what it names, what it leaves out, and that one robot alone is identified as ever."""
 
 import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from simulated import SHORT
 from simulated_fleets import SETTINGS, Changed, SimulatedFleet
 
 import robodyn_pin as rp
@@ -42,6 +49,7 @@ def test_the_robot_that_differs_is_named_first_with_its_cause(plant, robodyn):
     done = robodyn("fleet", plant / "fleet.yaml", "--out", plant / "out", "--cache", plant / "leaves")
     assert done.returncode == 3, done.stderr
     assert "cell_3: differs from the others: if one thing alone, then coulomb(phi2) +" in " ".join(done.stdout.split())
+    assert "cell_5: 1 of 5 logs that were found are left out" in " ".join(done.stdout.split())
     found = json.loads((plant / "out/fleet.json").read_text())
     assert found["simulated"]
     assert [r["name"] for r in found["robots"] if r["differs"]] == ["cell_3"]
@@ -66,6 +74,78 @@ def test_a_fleet_that_is_read_from_its_cache_is_the_same_bit_for_bit(plant, robo
         assert robodyn("fleet", plant / "fleet.yaml", "--out", plant / out, *more).returncode == 3
     for file in ("fleet.json", "parameters.csv"):
         assert (plant / "memory" / file).read_bytes() == (plant / "kept" / file).read_bytes()
+
+
+def test_a_log_of_another_robot_is_named_and_left_out(simulated, plant, tmp_path, robodyn):
+    """Of the same columns, and torques of arms three times as heavy; slow and fast logs of the robot itself stay."""
+    heavy = {f"{name}(arm_{k})": 2.0 for name in ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz") for k in (1, 2, 3)}
+    shutil.copytree(plant / "logs", tmp_path / "logs")
+    shutil.copy(plant / "run.yaml", tmp_path)
+    (tmp_path / "fleet.yaml").write_text("run: run.yaml\nrobots: logs/*\n")
+    slow = SimulatedFleet(simulated.robot, SETTINGS, SHORT.model_copy(update={"duration": 2 * SHORT.duration}))
+    rng = np.random.default_rng(3)
+    for fleet, change, day in ((simulated, Changed(heavy), 7), (slow, Changed(), 8)):
+        (log,) = fleet.logs("log", change, rng, 1)
+        write_log(tmp_path / f"logs/cell_2/2026-11-{day:02}.csv", log, simulated.robot, "SIMULATED")
+    done = robodyn(
+        "fleet", tmp_path / "fleet.yaml", "--out", tmp_path / "out", "--cache", tmp_path / "leaves", "--json"
+    )
+    found = {r["name"]: r for r in json.loads(done.stdout)["robots"]}
+    assert found["cell_2"]["logs"] == DAYS + 1
+    assert "2026-11-07.csv" in found["cell_2"]["left_out"][0]
+    assert "is it of another robot?" in found["cell_2"]["left_out"][0]
+    assert not found["cell_2"]["differs"]
+    assert {name for name, r in found.items() if r["left_out"]} == {"cell_2", "cell_5"}
+    (tmp_path / "logs/cell_5/2026-11-09.csv").unlink()
+    strict = robodyn(
+        "fleet", tmp_path / "fleet.yaml", "--out", tmp_path / "strict", "--cache", tmp_path / "leaves", "--strict"
+    )
+    assert strict.returncode == 1
+    assert "2026-11-07.csv" in strict.stderr
+    assert not (tmp_path / "strict/fleet.json").exists()
+
+
+def test_new_logs_are_taken_as_they_come(simulated, plant, tmp_path):
+    """One is there whole, one is torn; Ctrl-C keeps what is written."""
+    (tmp_path / "fleet.yaml").write_text(f"run: {plant}/run.yaml\nrobots: logs/*\n")
+    for k in (1, 2):
+        shutil.copytree(plant / f"logs/cell_{k}", tmp_path / f"logs/cell_{k}")
+
+    def logs_once(changed):
+        end = time.monotonic() + 120
+        while time.monotonic() < end and running.poll() is None:
+            found = json.loads(summary.read_text())["robots"] if summary.exists() else []
+            if changed(counts := {r["name"]: (r["logs"], len(r["left_out"])) for r in found}):
+                return counts
+            time.sleep(0.1)
+        raise AssertionError("nothing was written")
+
+    summary, program = tmp_path / "out/fleet.json", Path(sys.executable).with_name("robodyn")
+    words = [
+        program,
+        "fleet",
+        tmp_path / "fleet.yaml",
+        "--out",
+        tmp_path / "out",
+        "--cache",
+        plant / "leaves",
+        "--watch",
+        "1",
+    ]
+    running = subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert logs_once(bool) == {"cell_1": (DAYS, 0), "cell_2": (DAYS, 0)}
+    (log,) = simulated.logs("log", Changed(), np.random.default_rng(5), 1)
+    write_log(tmp_path / "logs/cell_1/2026-11-10.csv", log, simulated.robot, "SIMULATED")
+    assert logs_once(lambda counts: counts["cell_1"][0] > DAYS) == {"cell_1": (DAYS + 1, 0), "cell_2": (DAYS, 0)}
+    (tmp_path / "logs/cell_2/2026-11-11.csv").write_text("t,q_phi1\n0,zero\n")
+    assert logs_once(lambda counts: counts["cell_2"][1]) == {
+        "cell_1": (DAYS + 1, 0),
+        "cell_2": (DAYS, 2),
+    }  # how many, and which
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "its results are written" in said
 
 
 def test_dates_in_names_are_days(plant, simulated):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin import workers
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.evidence import evidence_of
@@ -143,7 +144,7 @@ def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
     assert sorted(runs) == sorted([*map(str, range(12)), "8"])
 
 
-def test_clusters_that_would_not_find_the_same_bits_are_refused():
+def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
     with cluster, pytest.raises(RobodynError, match="has 2 threads"), rp.working(scheduler=cluster.scheduler_address):
@@ -152,6 +153,12 @@ def test_clusters_that_would_not_find_the_same_bits_are_refused():
     with cluster, pytest.raises(RobodynError, match="has no workers"), rp.working(scheduler=cluster.scheduler_address):
         pass
     with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
+        pass
+    ours = workers.version("robodyn_pin")
+    monkeypatch.setattr(workers, "version", lambda name: "0.0.1")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    said = f"has robodyn_pin {ours}, expected 0.0.1"
+    with cluster, pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
         pass
 
 
