@@ -47,7 +47,7 @@ def _errors(base: BaseSet, values: np.ndarray, logs: MemberLogs) -> np.ndarray:
 
 def _own(member: MemberLogs, worse: np.ndarray, far: float, strict: bool) -> MemberLogs:
     """The member without the logs whose errors are so many times worse."""
-    strange = np.flatnonzero(worse > far) if len(worse) >= FEWEST else []
+    strange = np.flatnonzero((worse > far) & (len(worse) >= FEWEST))
     if not len(strange):
         return member
     names = [leaf.log for leaf in member.evidence.leaves]

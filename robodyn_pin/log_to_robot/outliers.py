@@ -8,7 +8,7 @@ ever is does not count at all (a redescending third part, as Hampel's; section 4
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
 
@@ -20,7 +20,8 @@ from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.logs.clock import BLOCK
 from robodyn_pin.logs.differentiation import Preparation, share_rates
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.stored_log import KEPT, AnyLog, StoredLog
+from robodyn_pin.logs.recent import Recent
+from robodyn_pin.logs.stored_log import AnyLog, StoredLog
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
 
@@ -32,6 +33,8 @@ ROUNDS, FIRST = 30, 2  # of them, those in which the scale is found and all resi
 SETTLED = 0.03  # standard deviations of the estimate: a change after which another round is useless
 LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is found
 SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
+
+_blocks = Recent(4 * BLOCK)  # of moved torques
 
 
 @dataclass(frozen=True)
@@ -154,14 +157,10 @@ def _moved(log: AnyLog, fair: Fair) -> AnyLog:
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """A log in its file with moved torques; a few blocks of these are remembered."""
+    """A log in its file with moved torques."""
 
     log: StoredLog
     fair: Fair
-    _blocks: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
-
-    def __reduce__(self) -> tuple[type["_Moved"], tuple[object, ...]]:
-        return _Moved, (self.log, self.fair)
 
     def __call__(self, begin: int, end: int) -> Log:
         first = begin - self.log.begin
@@ -171,10 +170,5 @@ class _Moved:
         return replace(self.log.read(begin, end), tau=tau[first - start : last - start])
 
     def _block(self, begin: int) -> np.ndarray:
-        found = self._blocks.pop(begin, None)
-        if found is None:
-            found = self.fair.moved(self.log, begin, min(begin + BLOCK, self.log.size))
-        while len(self._blocks) >= KEPT:
-            self._blocks.pop(next(iter(self._blocks)))
-        self._blocks[begin] = found  # the latest one stands last
-        return found
+        end = min(begin + BLOCK, self.log.size)
+        return _blocks.get((self, begin), BLOCK, lambda: self.fair.moved(self.log, begin, end))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_pin.errors import BadLog, RobodynError, quoted
+from robodyn_pin.logs.recent import Recent
 from robodyn_pin.storage.remote import RemotePath, opened_anywhere
 
 if TYPE_CHECKING:
     import polars as pl
 
 NOTE = b"robodyn_pin"  # key of our note
+GROUP = 100_000  # rows of a row group that we write: they are read together
+
+_groups = Recent(4 * GROUP)
 
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """Columns with names; row groups are read when their rows are, and one of them stays in memory."""
+    """Columns with names; row groups are read when their rows are."""
 
     path: Path
-    _last: dict[tuple[int, tuple[str, ...]], "pl.DataFrame"] = field(default_factory=dict, repr=False)
     has_header = True
 
     def __reduce__(self) -> tuple[type["ParquetTable"], tuple[Path]]:  # an open file cannot go to another process
@@ -98,12 +101,13 @@ class ParquetTable:
             yield self.part(begin, min(begin + size, self.rows), headers)
 
     def _group(self, k: int, headers: tuple[str, ...]) -> "pl.DataFrame":
-        if (k, headers) not in self._last:
-            self._last.clear()
+        rows = int(self._ends[k + 1] - self._ends[k])
+
+        def read() -> "pl.DataFrame":
             with _readable(self.path):
-                found = self._file.read_row_group(k, list(headers), use_threads=True)
-                self._last[k, headers] = self._counted(found, int(self._ends[k + 1] - self._ends[k]))
-        return self._last[k, headers]
+                return self._counted(self._file.read_row_group(k, list(headers), use_threads=True), rows)
+
+        return _groups.get((self, k, headers), rows, read)
 
     def _counted(self, found: Any, rows: int) -> "pl.DataFrame":
         import polars as pl
@@ -124,7 +128,7 @@ def write_parquet(path: Path, table: "pl.DataFrame", note: str) -> None:
 
     found = table.to_arrow()
     found = found.replace_schema_metadata((found.schema.metadata or {}) | {NOTE: note.encode()})
-    pq.write_table(found, path, compression="zstd", write_page_checksum=True)
+    pq.write_table(found, path, compression="zstd", write_page_checksum=True, row_group_size=GROUP)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
 from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_as
+from robodyn_pin.logs.recent import Recent
 from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import content_hash, log_name, open_table
 from robodyn_pin.logs.uniform import uniform
@@ -23,7 +24,8 @@ from robodyn_pin.robot.robot import Robot
 LONG = 400_000  # rows: longer Parquet logs are read piece by piece
 PIECE = 100_000  # rows that are checked at once
 MARK = 1000  # rows from one whose time is remembered to the next
-KEPT = 4  # blocks of the uniform clock that are remembered
+
+_blocks = Recent(4 * BLOCK)  # of uniform clocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,21 +153,13 @@ class _Evened:
     at: np.ndarray  # some row numbers, from 0
     t: np.ndarray  # [s] their times, ascending
     size: int
-    _blocks: dict[int, Log] = field(default_factory=dict, repr=False)
-
-    def __reduce__(self) -> tuple[type["_Evened"], tuple[object, ...]]:
-        return _Evened, (self.read, self.clock, self.at, self.t, self.size)
 
     def __call__(self, begin: int, end: int) -> Log:
         whole = joined([self._block(b) for b in range(begin - begin % BLOCK, end, BLOCK)])
         return whole.section(begin % BLOCK, begin % BLOCK + end - begin)
 
     def _block(self, begin: int) -> Log:
-        found = self._blocks.pop(begin, None) or self._computed(begin)
-        while len(self._blocks) >= KEPT:
-            self._blocks.pop(next(iter(self._blocks)))
-        self._blocks[begin] = found  # the latest one stands last
-        return found
+        return _blocks.get((self, begin), BLOCK, lambda: self._computed(begin))
 
     def _computed(self, begin: int) -> Log:
         end, start = min(begin + BLOCK, self.size), float(self.t[0])
