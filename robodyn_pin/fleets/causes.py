@@ -37,12 +37,14 @@ class PossibleCause:
 
 
 def causes_of(
-    robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, open_: np.ndarray
+    robot: Robot, layout: Layout, base: BaseSet, values: np.ndarray, drawn: np.ndarray, open_: np.ndarray
 ) -> list[PossibleCause]:
     """All causes that the logs show.
 
+    What a share of a whole body is the robot's files say: logs show sums of bodies, which they do not tell apart.
+
     Args:
-        values: (p,) of the type. open_: (r,) standard deviations of the type's base parameters.
+        values: (p,) of the type. drawn: (p,) of the robot's files. open_: (r,) standard deviations of the type's base parameters.
     """
     B, units, labels = base.matrix, parameter_units(robot), layout.labels
     found = [
@@ -51,7 +53,7 @@ def causes_of(
     ]
     for i, body in enumerate(layout.bodies):
         own = slice(10 * i, 10 * i + 10)
-        found.append(PossibleCause(f"body {body}", "", B[:, own] @ values[own], 1.0))
+        found.append(PossibleCause(f"body {body}", "", B[:, own] @ drawn[own], 1.0))
     shown = [cause for cause in found if np.linalg.norm(cause.direction / open_) > SEEN * len(open_)]
     return shown + [
         PossibleCause(f"motor constant of {name}", "", np.zeros(0), 1.0, k) for k, name in enumerate(scalable(robot))
