@@ -24,13 +24,14 @@ class Picture:
     svg: str
     html: Markup  # the same with its numbers, for a page with `zoom.html`
     columns: Mapping[str, np.ndarray | list[str]]  # head with unit -> (n,)
+    figure: Figure
 
 
 def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
     """Render a figure; characters of its name that a file name cannot have become underscores."""
     plain = re.sub(r"[^\w.-]", "_", name)
     drawn = svg(figure, plain)
-    return Picture(plain, drawn, Markup(with_numbers(drawn, figure)), columns)
+    return Picture(plain, drawn, Markup(with_numbers(drawn, figure)), columns, figure)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.files import versions, write_text
@@ -67,14 +68,23 @@ def write_report(result: Result, path: Path) -> None:
         scene=_scene(result), zoom_library=zoom_library(),
     )  # fmt: skip
     write_text(path, text)
-    drawn = [
-        *(plot for _, plots in torques for plot in plots),
-        *residuals,
-        *rubbing,
-        *(plot for _, plot in choices),
-        *uncertainty.pictures,
-    ]
+    plots = [plot for _, plots in torques for plot in plots]
+    drawn = [*plots, *residuals, *rubbing, *(plot for _, plot in choices), *uncertainty.pictures]
     write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
+
+
+def report_figures(result: Result) -> dict[str, Figure]:
+    """The report's pictures, by the names of their files."""
+    units = coordinate_units(result.robot_before)
+    sample = result.check.samples[0]
+    drawn = [
+        *(plot for _, plots in _torque_plots(result, units) for plot in plots),
+        *residual_pictures(result.robot_before, sample, units),
+        *friction_pictures(result.robot_before, sample, units),
+        *(_choice_plot(choice) for choice in result.settings.choices),
+        *uncertainty_of(result, units).pictures,
+    ]
+    return {plot.name: plot.figure for plot in drawn}
 
 
 @cache

@@ -25,6 +25,7 @@ from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from robodyn_pin.log_to_robot.diagnosis import Diagnosis
 
@@ -182,6 +183,12 @@ class Result:
         from robodyn_pin.output.identification import write_result
 
         return write_result(self, Path(folder), report)
+
+    def figures(self) -> "dict[str, Figure]":
+        """The report's pictures by name, as matplotlib figures whose `axes` may be changed and saved."""
+        from robodyn_pin.viz.report import report_figures
+
+        return report_figures(self)
 
     def summary(self) -> dict[str, object]:
         """What `result.json` holds: numbers only, nothing of time or place, so that two runs give the same bytes."""

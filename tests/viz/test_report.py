@@ -283,6 +283,16 @@ def test_plots_are_the_same_bytes_each_time_and_ids_differ_between_them(result, 
     assert len(ids) == len(set(ids))
 
 
+def test_pictures_are_figures_whose_axes_can_be_styled(result, tmp_path):
+    write_report(result, tmp_path / "report.html")
+    figures = result.figures()
+    assert {path.stem for path in (tmp_path / "report_figures").glob("*.svg")} == set(figures)
+    figure = next(figure for name, figure in figures.items() if name.startswith("residual"))
+    figure.axes[0].set_title("my own title")
+    figure.savefig(tmp_path / "mine.svg")
+    assert "my own title" in (tmp_path / "mine.svg").read_text()
+
+
 def test_thinning_keeps_every_peak():
     t = np.arange(10_000.0)
     x = np.random.default_rng(0).normal(size=10_000)
