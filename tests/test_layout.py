@@ -41,7 +41,8 @@ def room(path: Path) -> str:
 @pytest.mark.parametrize("path", PACKAGE, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_a_room_imports_lower_rooms_only(path):
     """As the contract in pyproject.toml says, which import-linter holds over the installed package."""
-    upward = {"output", "viz"} if path.match("log_to_robot/result.py") else set()  # rp.Result.write and .figures are public
+    public = path.match("log_to_robot/result.py")  # rp.Result.write and .figures
+    upward = {"output", "viz"} if public else set()
     if room(path) != "__init__":
         assert [name for name in imports(path) - upward if HEIGHT[name] >= HEIGHT[room(path)]] == []
 
