@@ -59,7 +59,7 @@ def simulated(scatter: float) -> SimulatedFleet:
 def judged(seed: int) -> Judged:
     plant = simulated(SCATTERS[seed % 2])
     found = judge_fleet(plant.robot, plant.run, plant.fleet(ROBOTS, CHANGES, seed, LOGS))
-    said = {int(m.logs.name.split("_")[1]): m for m in found.members if m.named or m.wear}
+    said = {int(m.logs.name.split("_")[1]): m for m in found.members if m.odd}
     causes = {k: _causes(found, m) for k, m in said.items() if k in TRUTH}
     wrong = [f"robot {k}: {', '.join(_causes(found, m)[:1])}" for k, m in said.items() if k not in TRUTH]
     right = [k for k, names in causes.items() if TRUTH[k] in names]

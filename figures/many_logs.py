@@ -149,7 +149,7 @@ def thousand(folder: Path) -> list[Row]:
         begin = time.perf_counter()
         each(abs, range(TASKS))
         a_second = TASKS / (time.perf_counter() - begin)
-    named = sum(bool(m.named or m.wear) for m in found.members)
+    named = sum(m.odd for m in found.members)
     size = sum(p.stat().st_size for p in folder.iterdir()) / 1e6
     minute, grown = 60 * ROBOTS / (folded + judged), held[-1][2] / held[0][2]
     told = "; ".join(f"{n} robots: {client:.0f}, {worker:.0f}" for n, client, worker in held)

@@ -88,7 +88,7 @@ def posterior_covariance(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 def solved_as_shown(J: np.ndarray, right: np.ndarray) -> np.ndarray:
     """J^-1 right, zero along what J (r, r) does not show."""
     unit = 1 / np.sqrt(np.maximum(np.diag(J), np.finfo(float).tiny))
-    return unit * np.linalg.lstsq(J * np.outer(unit, unit), unit * right, rcond=1e-12)[0]
+    return unit * (np.linalg.pinv(J * np.outer(unit, unit), hermitian=True, rcond=1e-12) @ (unit * right))
 
 
 def _given(J: np.ndarray, b: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.identification.hierarchy import ShownByLogs
+from robodyn_pin.identification.hierarchy import ShownByLogs, solved_as_shown
 
 SHOWN = 1e-12  # of the largest eigenvalue of all members' H, in units of each parameter: below, nobody shows it
 LEFT = 0.05  # least share of a piece's pull that the values are taken to leave
@@ -44,11 +44,7 @@ class RowPieces:
     @property
     def values(self) -> np.ndarray:
         """Least squares (r,), zero along what is not shown."""
-        H = self.whole
-        unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-        return unit * (
-            np.linalg.pinv(H * np.outer(unit, unit), hermitian=True, rcond=SHOWN) @ (unit * self.b.sum(axis=0))
-        )
+        return solved_as_shown(self.whole, self.b.sum(axis=0))
 
     @property
     def pulls(self) -> np.ndarray:

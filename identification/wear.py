@@ -28,8 +28,8 @@ def scatter_of_logs(members: Sequence[Sequence[ShownByLogs]]) -> np.ndarray:
     many = sum(len(logs) for logs in members)
     used = members[:: -(-many // MOST)]
     for logs in used:
-        whole = np.sum([x.information for x in logs], axis=0)
-        mean = np.linalg.pinv(whole, hermitian=True, rcond=1e-12) @ np.sum([x.pull for x in logs], axis=0)
+        whole, pull = (np.sum(x, axis=0) for x in zip(*((x.information, x.pull) for x in logs), strict=True))
+        mean = solved_as_shown(whole, pull)
         off += [ShownByLogs(x.values - mean, x.information) for x in logs]
     free = len(off) - len(used)  # the means are estimated, too
     return type_of(off).spread * np.sqrt(len(off) / free) if free else np.zeros(len(off[0].values))

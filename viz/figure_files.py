@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +22,23 @@ class Picture:
     """A figure and its numbers (the lines of torques are drawn with fewer points)."""
 
     name: str  # of its files
-    svg: str
-    html: Markup  # the same with its numbers, for a page with `zoom.html`
-    columns: Mapping[str, np.ndarray | list[str]]  # head with unit -> (n,)
     figure: Figure
+    columns: Mapping[str, np.ndarray | list[str]]  # head with unit -> (n,)
+
+    @cached_property
+    def svg(self) -> str:
+        """An <svg> element."""
+        return svg(self.figure, self.name)
+
+    @property
+    def html(self) -> Markup:
+        """The same with its numbers, for a page with `zoom.html`."""
+        return Markup(with_numbers(self.svg, self.figure))
 
 
 def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
-    """Render a figure; characters of its name that a file name cannot have become underscores."""
-    plain = re.sub(r"[^\w.-]", "_", name)
-    drawn = svg(figure, plain)
-    return Picture(plain, drawn, Markup(with_numbers(drawn, figure)), columns, figure)
+    """A figure with its numbers; characters of its name that a file name cannot have become underscores."""
+    return Picture(re.sub(r"[^\w.-]", "_", name), figure, columns)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:

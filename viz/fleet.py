@@ -17,7 +17,7 @@ PICTURES = 12  # robots that are drawn
 
 def fleet_page(found: Fleet) -> str:
     """The text of the page."""
-    odd = [m for m in found.members if m.named or m.wear]
+    odd = [m for m in found.members if m.odd]
     verdict = (
         f"{len(odd)} of {len(found.members)} robots differ from the others, or from themselves before"
         if odd
@@ -46,14 +46,14 @@ def member_rows(found: Fleet) -> list[dict[str, str]]:
         {
             "robot": m.logs.name, "logs": str(len(m.logs.when)), "torque error [%]": f"{m.errors.mean_percent:.1f}",
             "most unlike the others in": m.cause.name if m.cause else "", "chance": f"{m.departure.probability:.2g}" if m.departure else "",
-            "differs": "yes" if m.named else "", "changes steadily": m.wear.cause.name if m.wear else "",
+            "differs": "yes" if m.named else "in a log" if m.logs.strange else "", "changes steadily": m.wear.cause.name if m.wear else "",
         }
         for m in found.members
     ]  # fmt: skip
 
 
 def sentences_on(found: Fleet, m: Member) -> list[str]:
-    """What is said of a robot that differs or wears."""
+    """What is said of an odd robot."""
     said = []
     if m.named and m.departure and m.cause:
         d = m.departure
@@ -67,7 +67,7 @@ def sentences_on(found: Fleet, m: Member) -> list[str]:
             f"changes steadily: {w.cause.says(w.slope, w.deviation)} a {found.unit} (chance {w.probability:.2g})"
             + _as_well(w.as_well)
         )
-    return said
+    return [*said, *m.logs.strange]
 
 
 def _as_well(causes: Sequence[PossibleCause]) -> str:

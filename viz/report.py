@@ -46,10 +46,7 @@ SHOWN = 10.0  # [s] of the held-out motion in 3D; each second adds some 2 kB for
 def write_report(result: Result, path: Path) -> None:
     """Write the page of a result to `path`, and its pictures as SVG and CSV into a folder beside it."""
     units = coordinate_units(result.robot_before)
-    torques, uncertainty = _torque_plots(result, units), uncertainty_of(result, units)
-    residuals = residual_pictures(result.robot_before, result.check.samples[0], units)
-    rubbing = friction_pictures(result.robot_before, result.check.samples[0], units)
-    choices = [(choice, _choice_plot(choice)) for choice in result.settings.choices]
+    drawn, uncertainty = _pictures(result, units), uncertainty_of(result, units)
     one_unit = units[0] if len(set(units)) == 1 else None
     text = _template().render(
         r=result, best=result.scored["feasible"], estimates=ESTIMATES, units=units, one_unit=one_unit,
@@ -57,9 +54,9 @@ def write_report(result: Result, path: Path) -> None:
         fit=[_used(r) for r in result.logs if r.use == "fit"],
         held_out=[_used(r) for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
-        torques=[(sample, [plot.html for plot in plots]) for sample, plots in torques], uncertainty=uncertainty,
-        residuals=[plot.html for plot in residuals], rubbing=[plot.html for plot in rubbing], at_bounds=result.at_bounds,
-        choices=[(choice, plot.html, choice.at_end) for choice, plot in choices],
+        torques=[(sample, [plot.html for plot in plots]) for sample, plots in drawn.torques], uncertainty=uncertainty,
+        residuals=[plot.html for plot in drawn.residuals], rubbing=[plot.html for plot in drawn.friction], at_bounds=result.at_bounds,
+        choices=[(choice, plot.html, choice.at_end) for choice, plot in drawn.choices],
         base=base_rows(result, result.wls),
         essential=base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=further_rows(result), copies=copies_with_units(result), significant=SIGNIFICANT, bodies=body_rows(result), efforts=effort_tables(result),
         files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
@@ -68,23 +65,38 @@ def write_report(result: Result, path: Path) -> None:
         scene=_scene(result), zoom_library=zoom_library(),
     )  # fmt: skip
     write_text(path, text)
-    plots = [plot for _, plots in torques for plot in plots]
-    drawn = [*plots, *residuals, *rubbing, *(plot for _, plot in choices), *uncertainty.pictures]
-    write_pictures(drawn, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
+    every = [*drawn.every, *uncertainty.pictures]
+    write_pictures(every, path.parent / FIGURES, "SIMULATED log: no robot was measured" if result.simulated else "")
 
 
 def report_figures(result: Result) -> dict[str, Figure]:
     """The report's pictures, by the names of their files."""
     units = coordinate_units(result.robot_before)
-    sample = result.check.samples[0]
-    drawn = [
-        *(plot for _, plots in _torque_plots(result, units) for plot in plots),
-        *residual_pictures(result.robot_before, sample, units),
-        *friction_pictures(result.robot_before, sample, units),
-        *(_choice_plot(choice) for choice in result.settings.choices),
-        *uncertainty_of(result, units).pictures,
-    ]
-    return {plot.name: plot.figure for plot in drawn}
+    every = [*_pictures(result, units).every, *uncertainty_of(result, units).pictures]
+    return {plot.name: plot.figure for plot in every}
+
+
+@dataclass(frozen=True)
+class _Pictures:
+    """Those of the result itself, in the order of the page."""
+
+    torques: list[tuple[Sample, list[Picture]]]
+    residuals: list[Picture]
+    friction: list[Picture]
+    choices: list[tuple[Choice, Picture]]
+
+    @property
+    def every(self) -> list[Picture]:
+        plots = [plot for _, plots in self.torques for plot in plots]
+        return [*plots, *self.residuals, *self.friction, *(plot for _, plot in self.choices)]
+
+
+def _pictures(result: Result, units: list[str]) -> _Pictures:
+    robot, sample = result.robot_before, result.check.samples[0]
+    return _Pictures(
+        _torque_plots(result, units), residual_pictures(robot, sample, units), friction_pictures(robot, sample, units),
+        [(choice, _choice_plot(choice)) for choice in result.settings.choices],
+    )  # fmt: skip
 
 
 @cache

@@ -41,7 +41,7 @@ def fleet_command(
     Bodies, friction and motors' constants scatter from robot to robot; how much is estimated. Writes a page with the
     robots, worst first, fleet.json, parameters.csv and each robot's URDF and robot file.
 
-    Ends with exit code 3 if a robot differs from the others, or changes steadily.
+    Ends with exit code 3 if a robot differs from the others, changes steadily, or has a log that is unlike its others.
 
     Example: robodyn fleet examples/irb360_fleet.yaml --out results/fleet
     """
@@ -74,4 +74,4 @@ def fleet_command(
             break
         while logs_there(settings, file.parent) == before:
             time.sleep(watch)
-    verdict(not any(m.named or m.wear for m in found.members))
+    verdict(not any(m.odd for m in found.members))

@@ -9,21 +9,21 @@ import numpy as np
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.fleets.causes import PossibleCause, causes_of
+from robodyn_pin.fleets.log_pieces import LogPieces, pieces_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.fleets.strangers import without_strangers
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, alike_causes, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor, triangle
-from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, solved_as_shown, type_of, within, without
+from robodyn_pin.identification.hierarchy import TypeOfRobots, type_of, within, without
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
-from robodyn_pin.identification.shared_colour import Colour, RowPieces, colour_of, shown_by
+from robodyn_pin.identification.shared_colour import Colour, colour_of, shown_by
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.identification.wear import log_by_log, scatter_of_logs, wear_of
-from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.from_evidence import by_evidence
-from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
+from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each, in_turn
@@ -62,6 +62,11 @@ class Member:
         return self.departure is not None and self.departure.named
 
     @property
+    def odd(self) -> bool:
+        """Whether someone should look at it: it differs from the others, from itself before, or in a single log."""
+        return self.named or self.wear is not None or bool(self.logs.strange)
+
+    @property
     def suspicion(self) -> float:
         """The least chance that speaks for this robot being like the others, and like itself before."""
         return min(
@@ -87,7 +92,7 @@ class Fleet:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Sentences about robots and logs that could not be used."""
+        """Sentences about robots and logs that could not be used at all."""
         return (*self.left_out, *(f"{m.logs.name}: {text}" for m in self.members for text in m.logs.left_out))
 
     @property
@@ -101,10 +106,10 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
 
     Args:
         robot, run: as the logs were folded with.
-        strict: stop at a log that is not of its robot, instead of leaving it out.
+        strict: stop at a log that is unlike the others of its robot, instead of leaving it out.
 
     Raises:
-        BadLog: with `strict`, a log that is not of its robot.
+        BadLog: with `strict`, such a log.
         SolverFailed: no trustworthy parameters. RobodynError: too few rows.
     """
     layout, logs = columns(robot).layout, fold.members
@@ -112,10 +117,10 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
         return _alone(robot, run, fold, layout)
-    kept = without_strangers(logs, base, ordinary(every, base).values, strict)
+    pieces = each(partial(pieces_of, robot, run, base, ordinary(every, base).values), logs)
+    kept = without_strangers(logs, [p.errors for p in pieces], strict)
     if any(one is not other for one, other in zip(kept, logs, strict=True)):
         return judge_fleet(robot, run, replace(fold, members=tuple(kept)), strict)
-    pieces = each(partial(_pieces, robot, run, base), logs)
     colour = colour_of(pieces)
     shown = [shown_by(p, colour) for p in pieces]
     rows = sum(f.rows for f in every) // len(logs)
@@ -123,7 +128,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
     first = type_of(shown)
     values, _ = exist((first.mean, first.covariance, rows))
     causes = causes_of(robot, layout, base, values, columns(robot).values, np.sqrt(np.diag(first.covariance)))
-    directions = [np.array([_direction(c, p, first.mean) for c in causes]) for p in pieces]
+    directions = [np.array([p.direction(c, first.mean) for c in causes]) for p in pieces]
     of_type, found = departures(shown, directions)
     named = {i for i, d in enumerate(found) if d.named}
     combined = [
@@ -139,7 +144,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
         )
         for m, p, (x, P), (pi, eigenvalue), d, w in zip(logs, pieces, combined, bodies, found, wear, strict=True)
     ]  # fmt: skip
-    members.sort(key=lambda m: (not (m.named or m.wear), m.suspicion))
+    members.sort(key=lambda m: (not m.odd, m.suspicion))
     return Fleet(robot, run, layout, base, of_type, values, tuple(causes), tuple(members), fold.unit, fold.left_out)
 
 
@@ -163,52 +168,6 @@ def _rows(logs: MemberLogs) -> list[Factor]:
 
 def _together(first: list[Factor], second: list[Factor]) -> list[Factor]:
     return pooled([first, second])
-
-
-@dataclass(frozen=True)
-class LogPieces(RowPieces):
-    """RowPieces of logs, and what a robot's fleet needs of each log and coordinate."""
-
-    each_H: np.ndarray  # (logs, d, r, r)
-    each_b: np.ndarray  # (logs, d, r)
-    scored: list[Factor]  # rows as scored, of base parameters, one factor for each coordinate
-
-    def shown_by_each(self, colour: Colour) -> list[ShownByLogs]:
-        """What each log shows."""
-        H, b = self.each_H.sum(axis=1), self.each_b.sum(axis=1)
-        return [ShownByLogs(solved_as_shown(h, y), colour.information(h)) for h, y in zip(H, b, strict=True)]
-
-    def directions(self, cause: PossibleCause, mean: np.ndarray) -> np.ndarray:
-        """How the estimate of each log moves along a cause of size one, (logs, r) or (r,)."""
-        if cause.motor < 0:
-            return cause.direction
-        own = self.each_H[:, cause.motor] @ mean
-        return np.array([solved_as_shown(h, x) for h, x in zip(self.each_H.sum(axis=1), own, strict=True)])
-
-
-def _pieces(robot: Robot, run: RunFile, base: BaseSet, logs: MemberLogs) -> LogPieces:
-    """The rows of a robot's logs, in pieces, in units of the noise that its own residuals show."""
-    evidence = logs.evidence
-    rate = evidence.leaves[0].rate
-    groups = pooled(evidence.rows)
-    own = ordinary(groups, base).base
-    sigma = weighting(run, robot, rate)(groups, own, independent_share(run, rate)).sigma
-    R = np.array([[[f.R / s for f, s in zip(x, sigma, strict=True)] for x in leaf.rows] for leaf in evidence.leaves])
-    A, y = R[..., base.columns], R[..., -1:]
-    left = A.swapaxes(-1, -2)
-    H, b = left @ A, (left @ y)[..., 0]  # (logs, segments, d, r, r), (logs, segments, d, r)
-    r = len(base.columns)
-    scored = [factor.of(base.columns) for factor in pooled(evidence.scored)]
-    return LogPieces(
-        H.sum(axis=2).reshape(-1, r, r), b.sum(axis=2).reshape(-1, r), H.sum(axis=1), b.sum(axis=1), scored
-    )
-
-
-def _direction(cause: PossibleCause, pieces: LogPieces, mean: np.ndarray) -> np.ndarray:
-    """How the estimate of a robot moves along a cause of size one (r,)."""
-    if cause.motor < 0:
-        return cause.direction
-    return solved_as_shown(pieces.whole, pieces.each_H[:, cause.motor].sum(axis=0) @ mean)
 
 
 def _existing(

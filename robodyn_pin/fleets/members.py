@@ -53,6 +53,7 @@ class MemberLogs:
     said: Evidence | KeptEvidence
     when: np.ndarray  # (logs,) days since the fleet's first log, or their number; in the order of the evidence's leaves
     left_out: tuple[str, ...] = ()  # sentences about logs that could not be used
+    strange: tuple[str, ...] = ()  # and about logs that are unlike its others and the fleet's
 
     @property
     def evidence(self) -> Evidence:

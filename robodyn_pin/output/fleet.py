@@ -62,7 +62,7 @@ def summary_of_fleet(found: Fleet) -> dict[str, Any]:
 
 def _member(found: Fleet, m: Member) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "name": m.logs.name, "logs": len(m.logs.when), "left_out": list(m.logs.left_out), "differs": m.named,
+        "name": m.logs.name, "logs": len(m.logs.when), "left_out": list(m.logs.left_out), "strange": list(m.logs.strange), "differs": m.named,
         "errors_percent": dict(zip(found.robot.coordinates.names, m.errors.percent.tolist(), strict=True)),
         "sentences": sentences_on(found, m), "smallest_eigenvalue": m.eigenvalue,
     }  # fmt: skip
@@ -87,9 +87,9 @@ def print_fleet(found: Fleet, folder: Path) -> None:
     note = "SIMULATED, " if found.simulated else ""
     print_table(f"{found.robot.name}: {note}{len(found.members)} robots, worst first", shown)
     for m in found.members:
-        if m.named or m.wear:
+        if m.odd:
             print("\n".join(f"{m.logs.name}: {text}" for text in sentences_on(found, m)))
-    if not any(m.named or m.wear for m in found.members):
+    if not any(m.odd for m in found.members):
         print("no robot differs from the others by more than chance")
     if found.unused:
         print("left out:", *found.unused, sep="\n  ")

@@ -92,10 +92,14 @@ def test_a_log_of_another_robot_is_named_and_left_out(simulated, plant, tmp_path
     )
     found = {r["name"]: r for r in json.loads(done.stdout)["robots"]}
     assert found["cell_2"]["logs"] == DAYS + 1
-    assert "2026-11-07.csv" in found["cell_2"]["left_out"][0]
-    assert "is it of another robot?" in found["cell_2"]["left_out"][0]
+    assert done.returncode == 3
     assert not found["cell_2"]["differs"]
-    assert {name for name, r in found.items() if r["left_out"]} == {"cell_2", "cell_5"}
+    (said,) = found["cell_2"]["sentences"]
+    assert "2026-11-07.csv" in said
+    assert "is it of another robot, or has something broken?" in said
+    page = (tmp_path / "out/fleet.html").read_text()
+    assert "in a log" in page
+    assert said.split(":")[0] in page
     (tmp_path / "logs/cell_5/2026-11-09.csv").unlink()
     strict = robodyn(
         "fleet", tmp_path / "fleet.yaml", "--out", tmp_path / "strict", "--cache", tmp_path / "leaves", "--strict"

@@ -2,11 +2,9 @@
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
-import uuid
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -15,13 +13,11 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin import workers
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.leaf import keeping
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.workers import each
 
 RATE = 200.0
 SETTINGS = {
@@ -123,43 +119,6 @@ def test_a_dask_cluster_finds_the_same_bits(robot, logs):
         np.testing.assert_array_equal(rp.identify(robot, logs, **SETTINGS).feasible.values, alone)
         with pytest.raises(BadLog, match="motion 4: 60 rows are used"):  # an error comes back from the cluster as it is
             rp.identify(robot, short, logs[0], **SETTINGS)
-
-
-def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
-
-    def noted(k):
-        (tmp_path / f"{k} {uuid.uuid4()}").touch()
-        if k == 8 and len(list(tmp_path.glob("8 *"))) == 1:
-            time.sleep(1)  # what is finished is fetched meanwhile
-            os.kill(os.getpid(), signal.SIGKILL)
-        return k
-
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        rp.working(scheduler=cluster.scheduler_address),
-    ):
-        assert each(noted, range(12)) == list(range(12))
-    runs = [path.name.split()[0] for path in tmp_path.iterdir()]
-    assert sorted(runs) == sorted([*map(str, range(12)), "8"])
-
-
-def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
-    with cluster, pytest.raises(RobodynError, match="has 2 threads"), rp.working(scheduler=cluster.scheduler_address):
-        pass
-    cluster = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None)
-    with cluster, pytest.raises(RobodynError, match="has no workers"), rp.working(scheduler=cluster.scheduler_address):
-        pass
-    with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
-        pass
-    ours = workers.version("robodyn_pin")
-    monkeypatch.setattr(workers, "version", lambda name: "0.0.1")
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
-    said = f"has robodyn_pin {ours}, expected 0.0.1"
-    with cluster, pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
-        pass
 
 
 def test_finished_leaves_are_taken_from_their_folder_and_a_changed_setting_folds_anew(robot, logs, tmp_path):
@@ -320,15 +279,6 @@ def test_logs_of_a_pattern_are_found_counted_and_left_out_where_they_cannot_be_u
     none = run.model_copy(update={"fit": [run.fit[0].model_copy(update={"file": Path("logs/x*.csv")})]})
     with pytest.raises(BadFile, match="found no log"):
         rp.execute(none, tmp_path)
-
-
-def test_what_processes_cannot_do_is_said():
-    with pytest.raises(RobodynError, match="give 1 or more"), rp.working(0):
-        pass
-    with pytest.raises(RobodynError, match="its own workers"), rp.working(2, "tcp://127.0.0.1:1"):
-        pass
-    with pytest.raises(RobodynError, match="killed or out of memory"), rp.working(2):
-        each(os._exit, [1, 1, 1])
 
 
 def test_an_example_run_file_is_folded_as_it_stands():

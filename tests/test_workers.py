@@ -1,0 +1,59 @@
+"""Work shared among processes of this machine or of a Dask cluster: what a killed one costs, and which are refused."""
+
+import os
+import signal
+import time
+import uuid
+
+import pytest
+
+import robodyn_pin as rp
+from robodyn_pin import workers
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.workers import each
+
+
+def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+
+    def noted(k):
+        (tmp_path / f"{k} {uuid.uuid4()}").touch()
+        if k == 8 and len(list(tmp_path.glob("8 *"))) == 1:
+            time.sleep(1)  # what is finished is fetched meanwhile
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        rp.working(scheduler=cluster.scheduler_address),
+    ):
+        assert each(noted, range(12)) == list(range(12))
+    runs = [path.name.split()[0] for path in tmp_path.iterdir()]
+    assert sorted(runs) == sorted([*map(str, range(12)), "8"])
+
+
+def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    with cluster, pytest.raises(RobodynError, match="has 2 threads"), rp.working(scheduler=cluster.scheduler_address):
+        pass
+    cluster = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None)
+    with cluster, pytest.raises(RobodynError, match="has no workers"), rp.working(scheduler=cluster.scheduler_address):
+        pass
+    with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
+        pass
+    ours = workers.version("robodyn_pin")
+    monkeypatch.setattr(workers, "version", lambda name: "0.0.1")
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    said = f"has robodyn_pin {ours}, expected 0.0.1"
+    with cluster, pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
+        pass
+
+
+def test_what_processes_cannot_do_is_said():
+    with pytest.raises(RobodynError, match="give 1 or more"), rp.working(0):
+        pass
+    with pytest.raises(RobodynError, match="its own workers"), rp.working(2, "tcp://127.0.0.1:1"):
+        pass
+    with pytest.raises(RobodynError, match="killed or out of memory"), rp.working(2):
+        each(os._exit, [1, 1, 1])
