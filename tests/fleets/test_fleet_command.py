@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 import yaml
 from simulated import SHORT
-from simulated_fleets import SETTINGS, Changed, SimulatedFleet
+from simulated_fleets import SETTINGS, Changed, SimulatedFleet, changed_body
 
 import robodyn_pin as rp
+from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.fleets.causes import causes_of
 from robodyn_pin.fleets.fleet import judge_fleet
 from robodyn_pin.fleets.fleet_file import FleetFile
 from robodyn_pin.fleets.members import Fold, fold_fleet, robots_of
+from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.logs.writing import write_log
 
 DAYS, ROBOTS = 4, 6
@@ -77,14 +80,15 @@ def test_a_fleet_that_is_read_from_its_cache_is_the_same_bit_for_bit(plant, robo
 
 
 def test_a_log_of_another_robot_is_named_and_left_out(simulated, plant, tmp_path, robodyn):
-    """Of the same columns, and torques of arms three times as heavy; slow and fast logs of the robot itself stay."""
+    """Of the same columns, and torques of arms three times as heavy; small motions of the robot itself stay."""
     heavy = {f"{name}(arm_{k})": 2.0 for name in ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz") for k in (1, 2, 3)}
     shutil.copytree(plant / "logs", tmp_path / "logs")
     shutil.copy(plant / "run.yaml", tmp_path)
     (tmp_path / "fleet.yaml").write_text("run: run.yaml\nrobots: logs/*\n")
-    slow = SimulatedFleet(simulated.robot, SETTINGS, SHORT.model_copy(update={"duration": 2 * SHORT.duration}))
+    series = {part: {k: [0.1 * x for x in v] for k, v in getattr(SHORT, part).items()} for part in ("sin", "cos")}
+    small = SimulatedFleet(simulated.robot, SETTINGS, SHORT.model_copy(update=series))
     rng = np.random.default_rng(3)
-    for fleet, change, day in ((simulated, Changed(heavy), 7), (slow, Changed(), 8)):
+    for fleet, change, day in ((simulated, Changed(heavy), 7), (small, Changed(), 8)):
         (log,) = fleet.logs("log", change, rng, 1)
         write_log(tmp_path / f"logs/cell_2/2026-11-{day:02}.csv", log, simulated.robot, "SIMULATED")
     done = robodyn(
@@ -150,6 +154,28 @@ def test_new_logs_are_taken_as_they_come(simulated, plant, tmp_path):
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "its results are written" in said
+
+
+def test_a_share_of_a_body_is_one_of_what_the_robot_files_say(simulated):
+    """Whatever was identified of it: a hundredth more of an arm changes the torques by a hundredth of the cause's direction."""
+    plant = SimulatedFleet(simulated.robot, SETTINGS, between=0.0)
+    rng = np.random.default_rng(6)
+    base = base_set(plant.W.reshape(-1, len(plant.values)))
+    found = {
+        c.name: c
+        for c in causes_of(
+            plant.robot,
+            columns(plant.robot).layout,
+            base,
+            rng.normal(size=len(plant.values)),
+            plant.values,
+            np.ones(base.size),
+        )
+    }
+    more = plant.W @ (plant.own_values(changed_body("arm_2", 0.01), rng) - plant.values)
+    expected = 0.01 * plant.W[..., base.columns] @ found["body arm_2"].direction
+    np.testing.assert_allclose(more, expected, atol=1e-9)
+    assert np.abs(more).max() > 1e-3
 
 
 def test_dates_in_names_are_days(plant, simulated):
