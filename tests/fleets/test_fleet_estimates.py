@@ -1,13 +1,19 @@
 """The arrays behind a fleet: closed forms, other formulas for the same, and how often chance is taken for a difference."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
+from robodyn_pin.errors import BadLog
+from robodyn_pin.fleets.members import MemberLogs
+from robodyn_pin.fleets.strangers import without_strangers
 from robodyn_pin.identification.departures import departures, false_discoveries
 from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, posterior_covariance, type_of, within, without
 from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
 from robodyn_pin.identification.wear import AlongLogs, log_by_log, scatter_of_logs, wear_of
+from robodyn_pin.log_to_robot.evidence import Evidence
 
 
 def _members(rng, n=20, r=6, spread=2.0, noise=1.0, changed=()):
@@ -184,3 +190,29 @@ def test_days_that_differ_are_no_wear():
             [AlongLogs(np.arange(10.0), pull, np.ones(10), cross, np.array([[10.0]]))]
         ).probability.tolist()
     assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.03)
+
+
+def test_a_log_is_strange_by_both_of_its_errors_and_beyond_the_usual_scatter():
+    """Errors in N m and in percent: a small motion has the larger percentage, a fast one the larger error."""
+    rng, names = np.random.default_rng(11), ("usual", "also", "small", "fast", "strange", "third")
+    own = np.array([[1.0, 10.0], [1.02, 9.9], [1.0, 30.0], [3.0, 11.0], [3.0, 30.0], [0.98, 10.1]])
+    robots = [np.array([1.0, 10.0]) * np.exp(0.02 * rng.normal(size=(4, 1))) for _ in range(5)]
+
+    def member(name, logs):
+        return MemberLogs(
+            name, Evidence("irb360", "", tuple(SimpleNamespace(log=x) for x in logs)), np.arange(len(logs))
+        )
+
+    logs = [*(member(f"r{k}", "abcd") for k in range(5)), member("odd", names)]
+    found = without_strangers(logs, [*robots, own])
+    assert all(one is other for one, other in zip(found[:5], logs[:5], strict=True))
+    assert [leaf.log for leaf in found[5].evidence.leaves] == ["usual", "also", "small", "fast", "third"]
+    assert found[5].when.tolist() == [0, 1, 2, 3, 5]
+    assert (
+        found[5].strange[0].startswith("strange: what the fleet has in common explains its torques 2.8")
+    )  # 30 over 10.55, the median
+    with pytest.raises(BadLog, match="strange"):
+        without_strangers(logs, [*robots, own], strict=True)
+    scattered = [np.array([1.0, 10.0]) * np.exp(0.3 * rng.normal(size=(4, 1))) for _ in range(5)]
+    assert not without_strangers(logs, [*scattered, own])[5].strange  # three times is nothing among such logs
+    assert not without_strangers([member("two", "ab"), *logs[:5]], [own[[0, 4]], *robots])[0].strange  # which of them?
