@@ -215,4 +215,6 @@ def test_a_log_is_strange_by_both_of_its_errors_and_beyond_the_usual_scatter():
         without_strangers(logs, [*robots, own], strict=True)
     scattered = [np.array([1.0, 10.0]) * np.exp(0.3 * rng.normal(size=(4, 1))) for _ in range(5)]
     assert not without_strangers(logs, [*scattered, own])[5].strange  # three times is nothing among such logs
-    assert not without_strangers([member("two", "ab"), *logs[:5]], [own[[0, 4]], *robots])[0].strange  # which of them?
+    assert not without_strangers([member("two", "ab"), *logs[:5]], [np.array([[1.0, 10.0], [9.0, 90.0]]), *robots])[
+        0
+    ].strange  # which of them?
