@@ -37,8 +37,8 @@ def nearest_consistent(tracker: Tracker) -> ConsistentParameters:
     # Parameters are divided by their scale, because they have no common unit.
     scaled = estimate.covariance() / np.outer(tracked.scale, tracked.scale)
     variance, axes = np.linalg.eigh(scaled)
-    # Rounding may take below zero what a log without noise leaves; the solver tells no deviation from one a million times as large.
-    whiten = axes.T / np.sqrt(np.maximum(variance, 1e-12 * variance[-1]))[:, None] / tracked.scale
+    # Rounding may take below zero what a log without noise leaves; the solver tells no deviation from one a hundred thousand times as large.
+    whiten = axes.T / np.sqrt(np.maximum(variance, 1e-10 * variance[-1]))[:, None] / tracked.scale
     rows = np.zeros((r, p + 1))
     rows[:, tracked.structure.free] = whiten @ tracked.base.matrix
     rows[:, p] = whiten @ estimate.values

@@ -95,12 +95,22 @@ def test_members_that_differ_are_named_with_their_cause_and_others_are_not():
     assert false <= 3  # 1 of 20 that are named, on the mean
 
 
-def test_chance_names_a_member_in_few_fleets():
+@pytest.mark.parametrize("n", [8, 20])
+def test_chance_names_a_member_in_few_fleets(n):
     alarms = sum(
-        any(x.named for x in departures(_members(np.random.default_rng(100 + seed)), [np.eye(6)] * 20)[1])
+        any(x.named for x in departures(_members(np.random.default_rng(100 + seed), n), [np.eye(6)] * n)[1])
         for seed in range(40)
     )
     assert alarms <= 6  # 5 % of 40 are 2; more than 6 have a chance of 1 %
+
+
+def test_in_a_small_fleet_others_that_differ_a_little_do_not_hide_one_that_differs_much():
+    aside = np.random.default_rng(0).normal(size=(24, 6))  # causes that each member is looked at for, too
+    causes = np.vstack([np.eye(6), aside / np.linalg.norm(aside, axis=1)[:, None]])
+    changed = {0: {2: 3.0}, 3: {3: 3.0}, 5: {4: 3.0}, 7: {1: 6.0}}
+    fleets = (_members(np.random.default_rng(seed), 8, spread=0.3, changed=changed) for seed in range(12))
+    named = sum(departures(members, [causes] * 8)[1][7].named for members in fleets)
+    assert named >= 9
 
 
 def test_false_discoveries_are_those_of_scipy():
