@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
+from warm_robodyn import WarmRobodyn
 
 HERE = Path(__file__).parent
 FLAGS = [
@@ -54,14 +55,11 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def robodyn() -> Command:
+def robodyn() -> Iterator[Command]:
     """Run `robodyn` with arguments; the outcome has returncode, stdout, stderr."""
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        program = Path(sys.executable).with_name("robodyn")
-        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
-
-    return run
+    warm = WarmRobodyn()
+    yield lambda *arguments: warm.run(list(map(str, arguments)))
+    warm.end()
 
 
 @pytest.fixture

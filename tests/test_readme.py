@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -61,23 +62,22 @@ def blocks(language: str, text: str) -> list[str]:
     return [re.sub(rf"(?m)^{indent}", "", text) for indent, text in found]
 
 
-def typed(text: str, folder: Path) -> None:
+def typed(robodyn, text: str, folder: Path) -> None:
     """The commands of a text, run in a folder."""
-    for command in re.findall(r"(?m)^    (robodyn (?:.*\\\n)*.*)$", text):
-        words = shlex.split(command.replace("\\\n", " "))
-        program = Path(sys.executable).with_name(words[0])
-        done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False)
+    for command in re.findall(r"(?m)^    robodyn ((?:.*\\\n)*.*)$", text):
+        with chdir(folder):
+            done = robodyn(*shlex.split(command.replace("\\\n", " ")))
         assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory) -> Path:
+def desk(tmp_path_factory, robodyn) -> Path:
     """A folder with the examples, after the commands of the first tutorial."""
     folder = tmp_path_factory.mktemp("readme")
     # The run file names ../results from its own folder: a copy keeps the tutorial away from the real one.
     for name in ("examples", "urdf"):
         shutil.copytree(ROOT / name, folder / name)
-    typed(DOCS, folder)
+    typed(robodyn, DOCS, folder)
     return folder
 
 
@@ -108,14 +108,18 @@ def test_yaml_blocks_are_files_as_they_are_read():
     RunFile.model_validate(run | more)
 
 
-def test_the_own_robot_of_the_front_page_comes_to_a_verdict(tmp_path):
+def test_the_own_robot_of_the_front_page_comes_to_a_verdict(tmp_path, robodyn):
     robot, run = blocks("yaml", README)
     (tmp_path / "myrobot.yaml").write_text(robot)
     (tmp_path / "run.yaml").write_text(run)
     (tmp_path / "myrobot.urdf").write_text(five_bar())
     (tmp_path / "motion.yaml").write_text(yaml.safe_dump(WAVES))
-    typed("    robodyn simulate myrobot.yaml --motion motion.yaml --out log.csv --noise 0.01,0.01 --seed 1", tmp_path)
-    typed(README, tmp_path)
+    typed(
+        robodyn,
+        "    robodyn simulate myrobot.yaml --motion motion.yaml --out log.csv --noise 0.01,0.01 --seed 1",
+        tmp_path,
+    )
+    typed(robodyn, README, tmp_path)
     found = json.loads((tmp_path / "results/myrobot/result.json").read_text())
     assert found["verdict"]["accepted"]
 

@@ -13,25 +13,30 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import chdir
 from dataclasses import asdict
 from pathlib import Path
 
 import corpus
 import forked
+from warm_robodyn import WarmRobodyn
 
-ROBODYN = Path(sys.executable).with_name("robodyn")
 ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 
 
 def prepare(folder: Path) -> None:
     """The corpus; compiled kernels are stored by the way."""
 
+    warm = WarmRobodyn()
+
     def robodyn(words: list[str]) -> None:
-        done = subprocess.run([ROBODYN, *words], cwd=folder, capture_output=True, text=True, check=False)
+        with chdir(folder):
+            done = warm.run(words)
         if done.returncode not in (0, 3):
             raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
 
     corpus.build(folder, robodyn)
+    warm.end()
 
 
 def work(folder: Path, seeds: range, until: float) -> None:

@@ -185,7 +185,9 @@ def answer(case: Case, folder: Path, seconds: int) -> Answer:
 
 
 def warm() -> None:
-    """Import what commands import, so that a forked child need not; no threads may be started here."""
+    """Import what commands import, load the kernels and draw once, so that a forked child need not; no threads may be started here."""
+    from io import BytesIO
+
     import robodyn_pin
     from robodyn_pin import closures, identification, viz
 
@@ -196,3 +198,10 @@ def warm() -> None:
     for room, prefix in zip(rooms, ("", "closures.", "identification.", "viz."), strict=True):
         for module in pkgutil.walk_packages([str(room)], f"robodyn_pin.{prefix}"):
             importlib.import_module(module.name)
+
+    from matplotlib.figure import Figure
+
+    from robodyn_pin.dynamics.compile_kernels import compile_kernels
+
+    compile_kernels()
+    Figure().subplots().figure.savefig(BytesIO(), format="svg")

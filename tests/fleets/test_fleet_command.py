@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -122,9 +123,10 @@ def test_new_logs_are_taken_as_they_come(simulated, plant, tmp_path):
     def logs_once(changed):
         end = time.monotonic() + 120
         while time.monotonic() < end and running.poll() is None:
-            found = json.loads(summary.read_text())["robots"] if summary.exists() else []
-            if changed(counts := {r["name"]: (r["logs"], len(r["left_out"])) for r in found}):
-                return counts
+            with suppress(FileNotFoundError):  # not there yet, or its folder is just being changed for the next one
+                found = json.loads(summary.read_text())["robots"]
+                if changed(counts := {r["name"]: (r["logs"], len(r["left_out"])) for r in found}):
+                    return counts
             time.sleep(0.1)
         raise AssertionError("nothing was written")
 
