@@ -3,7 +3,9 @@
 What is found stands in the order of the items, and one thread computes each of them, so that it is the same bits whoever computes.
 """
 
+import logging
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -133,7 +135,8 @@ def _cluster(address: str) -> Iterator[_Others]:
     except ImportError:
         raise RobodynError("a scheduler needs Dask: pip install 'robodyn_pin[scale]'") from None
     try:
-        client = Client(address, timeout="10s")
+        with _unheard():
+            client = Client(address, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
         raise RobodynError(
             f"no Dask scheduler answers at {address!r} ({type(error).__name__}); start one with 'dask scheduler' and name its "
@@ -161,9 +164,25 @@ def _cluster(address: str) -> Iterator[_Others]:
                 "computed again"
             ) from None
 
-    with client:
+    with _unheard(), client:
         _check_workers(client, address)
         yield _Others(2, run)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Within a `with` block, Dask tells of lost connections by no traceback, and calls no work large: what matters our errors say in a sentence."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _check_workers(client: Any, address: str) -> None:

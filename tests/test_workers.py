@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 import uuid
 
@@ -30,6 +32,51 @@ def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
         assert each(noted, range(12)) == list(range(12))
     runs = [path.name.split()[0] for path in tmp_path.iterdir()]
     assert sorted(runs) == sorted([*map(str, range(12)), "8"])
+
+
+BUSY = """
+import sys, time
+from functools import partial
+from pathlib import Path
+import robodyn_pin as rp
+from robodyn_pin.errors import RobodynError
+from robodyn_pin.workers import each
+
+def work(folder, k):
+    Path(folder, f"begun {k}").touch()
+    time.sleep(600)
+
+try:
+    with rp.working(scheduler=sys.argv[1]):
+        each(partial(work, sys.argv[2]), range(4))
+except RobodynError as error:
+    print(error)
+"""
+
+
+def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
+    """Dask alone prints tracebacks."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+    where = ["--scheduler-file", tmp_path / "scheduler.json", "--no-dashboard"]
+    dask, quiet = [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *where], **quiet)
+    worker = subprocess.Popen([*dask, "worker", "--nthreads", "1", "--no-nanny", *where], **quiet)
+    try:
+        with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json")) as client:
+            client.wait_for_workers(1)
+            address = client.scheduler.address
+        ours = [sys.executable, "-c", BUSY, address, tmp_path]
+        run = subprocess.Popen(ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while run.poll() is None and not list(tmp_path.glob("begun *")):
+            time.sleep(0.05)
+        scheduler.kill()
+        said, beside = run.communicate()
+    finally:
+        scheduler.kill()
+        worker.kill()
+    assert said.startswith(f"the connection to the scheduler at '{address}' was lost; start it again")
+    assert said.count("\n") == 1
+    assert not beside
 
 
 def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
