@@ -27,7 +27,7 @@ ROBODYN = Path(sys.executable).with_name("robodyn")
 STUDIES = (
     "main_job", "defaults", "chosen", "states", "estimators", "solvers", "priors", "uncertainty", "compare", "payload", "identifiability", "dualv",
     "passive_friction", "shapes", "friction", "excitation", "instruments", "over_fitting", "strut_forces", "consistency", "film",
-    "control", "laws", "balance", "stops", "beside_mujoco", "differentiation", "online", "arms", "u_turn", "stribeck", "sweeps", "irb2400", "planning", "stiffness", "calibration", "strangers", "many_logs", "fleets",
+    "control", "laws", "balance", "stops", "beside_mujoco", "differentiation", "online", "arms", "u_turn", "stribeck", "sweeps", "irb2400", "planning", "stiffness", "calibration", "strangers", "many_logs", "many_robots", "long_logs", "fleets",
     "c_code", "fmu", "derivatives", "mistakes", "clocks", "outliers", "lean", "faults", "fuzz", "together", "survey",
 )  # fmt: skip
 
