@@ -135,8 +135,7 @@ def _cluster(address: str) -> Iterator[_Others]:
     except ImportError:
         raise RobodynError("a scheduler needs Dask: pip install 'robodyn_pin[scale]'") from None
     try:
-        with _unheard():
-            client = Client(address, timeout="10s")
+        client = Client(address, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
         raise RobodynError(
             f"no Dask scheduler answers at {address!r} ({type(error).__name__}); start one with 'dask scheduler' and name its "
@@ -171,7 +170,7 @@ def _cluster(address: str) -> Iterator[_Others]:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Within a `with` block, Dask tells of lost connections by no traceback, and calls no work large: what matters our errors say in a sentence."""
+    """Keep Dask silent within a `with` block: of a lost connection it prints tracebacks, of work in large pieces a warning. Errors of ours say what matters."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
     levels = [logger.level for logger in loggers]
     try:

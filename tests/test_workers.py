@@ -70,7 +70,7 @@ def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
         while run.poll() is None and not list(tmp_path.glob("begun *")):
             time.sleep(0.05)
         scheduler.kill()
-        said, beside = run.communicate()
+        said, beside = run.communicate(timeout=300)
     finally:
         scheduler.kill()
         worker.kill()

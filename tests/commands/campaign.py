@@ -26,7 +26,6 @@ ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg
 
 def prepare(folder: Path) -> None:
     """The corpus; compiled kernels are stored by the way."""
-
     warm = WarmRobodyn()
 
     def robodyn(words: list[str]) -> None:

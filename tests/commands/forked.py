@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from corpus import COMMANDS, NUMBERS, Command
@@ -186,8 +187,6 @@ def answer(case: Case, folder: Path, seconds: int) -> Answer:
 
 def warm() -> None:
     """Import what commands import, load the kernels and draw once, so that a forked child need not; no threads may be started here."""
-    from io import BytesIO
-
     import robodyn_pin
     from robodyn_pin import closures, identification, viz
 
