@@ -19,7 +19,6 @@ from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, marg
 FALSE = 0.05  # share of the members that are named wrongly, of all that are named
 ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two causes explain a difference equally well
 SUSPECTS = 3  # members of each round that are judged by a spread of the others, their own difference left out
-FEW = 12  # members up to which every one is judged so: a spread that several widen hides who differs most
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,8 @@ def departures(members: Sequence[ShownByLogs], causes: Sequence[np.ndarray]) -> 
         whole = type_of([members[i] for i in kept])
         z, seen = _looks(members, causes, [without(whole, m) if i in kept else whole for i, m in enumerate(members)])
         found = [_judged(z, seen, i, kept) for i in range(len(members))]
-        many = 0 if len(kept) <= 2 else len(kept) if len(kept) <= FEW else SUSPECTS
+        # Not by probability: of several that differ, all may be one before they are judged by a spread without themselves.
+        many = SUSPECTS if len(kept) > 2 else 0
         suspects = sorted(kept, key=lambda i: -abs(found[i].size) / found[i].deviation)[:many]
         for i in suspects:
             others = type_of([members[j] for j in kept if j != i], whole.spread)
