@@ -51,15 +51,15 @@ def write_report(result: Result, path: Path) -> None:
     text = _template().render(
         r=result, best=result.scored["feasible"], estimates=ESTIMATES, units=units, one_unit=one_unit,
         kind="motor" if result.robot_before.coordinates.names == result.robot_before.motors.names else "coordinate",
-        fit=[_used(r) for r in result.logs if r.use == "fit"],
-        held_out=[_used(r) for r in result.logs if r.use == "held out"],
+        fit=[r.stretch for r in result.logs if r.use == "fit"],
+        held_out=[r.stretch for r in result.logs if r.use == "held out"],
         same_recording=bool(_files(result, "fit") & _files(result, "held out")), shared=_shared(result.logs),
         torques=[(sample, [plot.html for plot in plots]) for sample, plots in drawn.torques], uncertainty=uncertainty,
         residuals=[plot.html for plot in drawn.residuals], rubbing=[plot.html for plot in drawn.friction], at_bounds=result.at_bounds,
         choices=[(choice, plot.html, choice.at_end) for choice, plot in drawn.choices],
         base=base_rows(result, result.wls),
         essential=base_rows(result, result.estimates.further.essential.estimate) if result.estimates.further.essential else [], weak=WEAK, further=further_rows(result), copies=copies_with_units(result), significant=SIGNIFICANT, bodies=body_rows(result), efforts=effort_tables(result),
-        files=_log_files(result.logs), gap=GAP, irregular=IRREGULAR,
+        files=_log_files(result.logs, result.run.score.measure), gap=GAP, irregular=IRREGULAR,
         assumed={k: v for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")},
         versions=versions(), run_file=_run_file(result),
         scene=_scene(result), zoom_library=zoom_library(),
@@ -136,10 +136,6 @@ def breakable(text: str) -> Markup:
     return Markup("=<wbr>").join(text.split("="))
 
 
-def _used(record: LogRecord) -> str:
-    return f"{record.name}{' (loaded)' if record.loaded else ''}, samples {record.begin} to {record.end - 1}"
-
-
 def _files(result: Result, use: str) -> set[tuple[str, str]]:
     return {(r.name, r.sha256) for r in result.logs if r.use == use}
 
@@ -191,11 +187,13 @@ def _choice_plot(choice: Choice) -> Picture:
     return picture(figure, f"choice_{choice.key}", columns)
 
 
-def _log_files(logs: Sequence[LogRecord]) -> list[tuple[LogRecord, str]]:
-    """Each file once, and what its samples were used for."""
+def _log_files(logs: Sequence[LogRecord], measure: str) -> list[tuple[LogRecord, str]]:
+    """Each file once, what its samples were used for, and the error of the feasible fit on them by a measure."""
     uses: dict[tuple[str, str], list[str]] = {}
     for r in logs:
-        uses.setdefault((r.name, r.sha256), []).append(f"{r.use}: {r.begin} to {r.end - 1}")
+        uses.setdefault((r.name, r.sha256), []).append(
+            f"{r.use}: {r.begin} to {r.end - 1}, error {_plain(r.errors.by(measure))} %"
+        )
     first = {(r.name, r.sha256): r for r in reversed(logs)}
     return [(first[key], "; ".join(text)) for key, text in uses.items()]
 

@@ -86,6 +86,7 @@ class Fitted:
     rows: Folded  # [segment][coordinate], as fitted
     scored: Folded  # [segment][coordinate], as scored
     whole: Folded  # [segment][coordinate], torques at full bandwidth
+    scored_by_log: tuple[list[Factor], ...]  # [log][coordinate], as scored
     independent: float  # share of the fitted rows that carry noise of their own
     weigh: Weigh  # how the coordinates are weighed
     widen: Widen = lambda estimate: estimate
@@ -98,10 +99,12 @@ def fold_logs(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndar
     named = columns(robot)
     said = evidence_of(robot, run, logs, by_phase)
     rows, scored, whole = said.rows, said.scored, said.whole
+    leaves = {leaf.content: leaf for leaf in said.leaves}
+    by_log = tuple(pooled(leaves[log.content].scored) for log in logs)
     rate = logs[0].rate
     weigh = weighting(run, robot, rate)
     settings = Settings(robot, run, named.layout, named.values)
-    return Fitted(settings, rows, scored, whole, independent_share(run, rate), weigh)
+    return Fitted(settings, rows, scored, whole, by_log, independent_share(run, rate), weigh)
 
 
 def judged_rows(fitted: Fitted) -> Folded:

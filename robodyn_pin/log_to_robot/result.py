@@ -16,10 +16,10 @@ from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
 from robodyn_pin.log_to_robot.fit_data import Settings
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.held_out import Sample
+from robodyn_pin.log_to_robot.log_records import LogRecord
 from robodyn_pin.log_to_robot.payload import PayloadQuantity, payload_quantities
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
-from robodyn_pin.logs.quality import Quality
 from robodyn_pin.robot.export import identified_robot
 from robodyn_pin.robot.robot import Robot
 
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from robodyn_pin.log_to_robot.diagnosis import Diagnosis
-
-
-@dataclass(frozen=True)
-class LogRecord:
-    """Which rows of which file were used for what."""
-
-    name: str
-    use: str  # "fit" or "held out"
-    begin: int
-    end: int
-    sha256: str
-    quality: Quality
-    differentiation: str  # how positions became rates, and why
-    loaded: bool = False  # the robot carried the payload
-    period: float | None = None  # [s] after which the whole log's motion repeats; None: it does not
-    ends: str = ""  # what is left out at the log's ends because it is no motion; samples count from there
 
 
 @dataclass(frozen=True)

@@ -37,17 +37,17 @@ from robodyn_pin.log_to_robot.held_out import (
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
+from robodyn_pin.log_to_robot.log_records import log_records, remarks, unlike_the_others
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import in_pieces
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
-from robodyn_pin.log_to_robot.result import Check, LogRecord, Result
+from robodyn_pin.log_to_robot.result import Check, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.standing_still import more_standstill
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
-from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
 from robodyn_pin.logs.stored_log import AnyLog, open_log
@@ -205,10 +205,13 @@ def estimate(
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""
-    records = _records(run, fit, logs, held_out, periods, settings.compared)
+    by_log = [*fitted.scored_by_log, *(pooled(x.scored) for x in looked)]
+    explained = [errors(rows, feasible.values) for rows in by_log]
+    records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     noticed = [
         *unused,
-        *_remarks(records),
+        *remarks(records),
+        *unlike_the_others(records),
         *filter(None, (robust, further.missing, more_standstill(robot, pieces.still, unseen))),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
@@ -270,29 +273,3 @@ def _with_gravity(fitted: Fitted, gravity: LeaningGravity, logs: Sequence[AnyLog
     noticed = (*settings.noticed, *unsettled)
     settings = replace(settings, robot=turned.settings.robot, lean=gravity.lean, noticed=noticed)
     return replace(turned, settings=settings, widen=lambda estimate: widen(shaped(estimate)))
-
-
-def _records(
-    run: RunFile,
-    fit: list[Selected],
-    logs: list[AnyLog],
-    held_out: list[Selected],
-    periods: dict[int, float | None],
-    compared: str,
-) -> tuple[LogRecord, ...]:
-    # The fit finds rates from its own rows only, the held-out check from the whole log.
-    seen_by = [("fit", s, log) for s, log in zip(fit, logs, strict=True)] + [("held out", s, s.log) for s in held_out]
-    return tuple(
-        LogRecord(
-            s.log.name, use, s.begin, s.end, s.sha256, s.log.quality,
-            rates_of(seen, run.preparation).reason + (f"; {compared}" if compared and use == "fit" else ""), s.log.loaded,
-            periods[id(s.log)], s.ends,
-        )
-        for use, s, seen in seen_by
-    )  # fmt: skip
-
-
-def _remarks(records: tuple[LogRecord, ...]) -> list[str]:
-    """Remarks about the motors of a log, once for each file."""
-    files = {(r.name, r.sha256): r for r in records}
-    return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]

@@ -139,7 +139,7 @@ def summary_of(result: Result) -> dict[str, object]:
         ],
         "friction_chosen": [asdict(c) for c in result.settings.friction],
         "assumed": [f"{k}: {v}" for k, v in result.robot_before.file.sources.items() if v.startswith("assumed")],
-        "logs": [r.__dict__ | {"quality": r.quality.__dict__} for r in result.logs],
+        "logs": [r.__dict__ | {"quality": r.quality.__dict__, "errors": _errors(r.errors, d)} for r in result.logs],
         "versions": versions(),
         "seed": result.run.seed,
     }
