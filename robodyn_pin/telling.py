@@ -4,6 +4,12 @@ Stages of long work at INFO, what takes longer than a user expects at WARNING. `
 """
 
 import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 LOGGER = logging.getLogger("robodyn_pin")
 
@@ -23,3 +29,25 @@ class Milestone(str):
 def tell(stage: str) -> None:
     """Say what is being done now."""
     LOGGER.info(stage)
+
+
+_count: ContextVar[Callable[[int, int], None] | None] = ContextVar("count", default=None)
+
+
+@contextmanager
+def counting(say: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Let `counted` tell how many of how many items are done, within a `with` block; None: nobody is told."""
+    before = _count.set(say)
+    try:
+        yield
+    finally:
+        _count.reset(before)
+
+
+def counted(found: Iterable[Item], of: int) -> Iterator[Item]:
+    """The same items as they come; whoever counts is told of each."""
+    say = _count.get()
+    for done, one in enumerate(found, 1):
+        if say and of > 1:
+            say(done, of)
+        yield one

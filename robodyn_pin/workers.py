@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.telling import counted, counting
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -110,11 +111,12 @@ def in_turn(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Fo
 def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found | RobodynError]:
     """The same, with the error in place of what an item would have given."""
     others, alone = _others.get(), partial(_alone, work)
-    yield from map(alone, items) if others is None or len(items) < others.least else others.run(alone, items)
+    found = map(alone, items) if others is None or len(items) < others.least else others.run(alone, items)
+    yield from counted(found, len(items))
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
-    with threadpool_limits(1):
+    with threadpool_limits(1), counting(None):  # work within work is not counted
         try:
             return work(item)
         except RobodynError as error:

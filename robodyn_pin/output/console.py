@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_pin.telling import LOGGER, Milestone, tell
+from robodyn_pin.telling import LOGGER, Milestone, counting, tell
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -255,23 +255,40 @@ def _tenths(title: str) -> Callable[[float], None]:
 
 @contextmanager
 def status() -> Iterator[Callable[[str], None]]:
-    """A line on a terminal that names the current stage, with bar and time left where a `Milestone` knows how far the work is; lines
-    that stay with `-v`, nothing elsewhere."""
+    """A line on a terminal that names the current stage, with bar and time left where a `Milestone` or a count of items says how far
+    the work is; lines that stay with `-v`, nothing elsewhere."""
     if _lines() or not _draws():
         yield tell
         return
     with _progress() as progress:
-        task, part = progress.add_task("starting", total=None), ""
+        line = _Line(progress)
+        with counting(line.count):
+            yield line.say
 
-        def say(stage: str) -> None:
-            nonlocal part
-            known = stage if isinstance(stage, Milestone) else None
-            if (known.part if known else "") != part or not known:
-                part = known.part if known else ""
-                progress.reset(task, total=1.0 if known else None)
-            progress.update(task, description=stage, completed=known.share if known else 0.0)
 
-        yield say
+class _Line:
+    """The current stage on a terminal, and how far it is."""
+
+    def __init__(self, progress: "Progress"):
+        self.progress, self.task = progress, progress.add_task("starting", total=None)
+        self.stage, self.part = "starting", ""
+
+    def say(self, stage: str) -> None:
+        """Show the next stage; milestones of one part share a bar."""
+        known = stage if isinstance(stage, Milestone) else None
+        part = known.part if known else ""
+        if part != self.part or not known:
+            self.progress.reset(self.task, total=1.0 if known else None)
+        self.stage, self.part = stage, part
+        self.progress.update(self.task, description=stage, completed=known.share if known else 0.0)
+
+    def count(self, done: int, of: int) -> None:
+        """Show how many items of the stage are done; the bar is theirs where no milestone has it."""
+        self.progress.update(self.task, description=f"{self.stage}: {done} of {of}")
+        if not self.part:
+            if done == 1:
+                self.progress.reset(self.task, total=of)
+            self.progress.update(self.task, completed=done)
 
 
 @contextmanager

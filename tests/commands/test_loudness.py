@@ -87,10 +87,24 @@ with status() as say:
 """
 
 
-def test_long_work_has_a_bar_with_the_time_left_that_fits_the_terminal():
+COUNT = """
+import time
+from robodyn_pin.output.console import status
+from robodyn_pin.workers import each, working
+def work(k):
+    time.sleep(0.3)
+    return each(abs, [k, k])  # work within work is not counted
+with status() as say, working(WORKERS):
+    say("folding")
+    assert each(work, range(8)) == [[k, k] for k in range(8)]
+"""
+
+
+def lines_drawn(program: str) -> list[str]:
+    """What a program draws on a terminal of 70 characters, line by line."""
     master, slave = os.openpty()
     settings = os.environ | {"COLUMNS": "70", "TERM": "xterm"}
-    with subprocess.Popen([sys.executable, "-c", BAR], stdout=slave, stderr=slave, env=settings) as program:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=slave, stderr=slave, env=settings) as running:
         os.close(slave)
         shown = b""
         while True:
@@ -102,8 +116,20 @@ def test_long_work_has_a_bar_with_the_time_left_that_fits_the_terminal():
                 break
             shown += part
         os.close(master)
-    assert program.returncode == 0
-    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown.decode())]
+    assert running.returncode == 0, shown.decode()
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown.decode())]
+
+
+def test_long_work_has_a_bar_with_the_time_left_that_fits_the_terminal():
+    lines = lines_drawn(BAR)
     assert max(map(len, lines)) <= 70
     assert any("75%" in line and re.search(r"0:00:0\d", line) for line in lines)
     assert any(line.lstrip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ").startswith("choosing friction of joint") for line in lines)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_work_on_many_logs_says_how_many_are_done_and_the_time_left(workers):
+    lines = lines_drawn(COUNT.replace("WORKERS", str(workers)))
+    told = [line for line in lines if "folding: 6 of 8" in line]
+    assert any("75%" in line and re.search(r"0:00:0\d", line) for line in told), lines
+    assert not any("of 2" in line for line in lines)
