@@ -10,6 +10,7 @@ Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from robodyn_pin.identification.feasible import FeasibleEstimate
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.parameters import UNIT, Layout
 from robodyn_pin.identification.uncertainty import quantile
+from robodyn_pin.workers import each
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
 ROUND_OFF = 1e-13  # of a row's largest entry: less is round-off, and would fill the solver's matrix
 FAR = 1e4  # [1 kg, 0.1 m] how far such a direction is followed, in parts of the largest parameter
 OPEN = 1e-2 * FAR  # ends beyond are called infinite
+BLOCKS = 4  # into which the programmes are divided for processes to share
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,12 @@ def feasible_intervals(
     rows = directions * scale
     length = np.linalg.norm(rows, axis=1)
     goals = np.stack([rows, -rows], axis=1) / length[:, None, None] @ N
-    steps = least([near, close, *of_bodies(layout, bounds, at, N)], goals.reshape(-1, N.shape[1]))
+    held = [near, close, *of_bodies(layout, bounds, at, N)]
+    # The same blocks whoever computes: a solver's last digits depend on the goals before.
+    found_by_block = each(partial(_steps, held), np.array_split(goals.reshape(-1, N.shape[1]), BLOCKS))
+    steps = [step for block in found_by_block for step in block]
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
-    for (k, end), (step, _) in zip(np.ndindex(ends.shape), steps, strict=True):
+    for (k, end), step in zip(np.ndindex(ends.shape), steps, strict=True):
         if not np.isfinite(step).all():
             continue
         found = at + N @ step  # inaccurate ends are looked at here
@@ -88,6 +94,10 @@ def feasible_intervals(
         elif still_met(found * scale, layout, bounds):
             ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
     return FeasibleIntervals(ends, bodies)
+
+
+def _steps(held: list[Rows], goals: np.ndarray) -> list[np.ndarray]:
+    return [step for step, _ in least(held, goals)] if len(goals) else []
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

@@ -5,12 +5,14 @@ What is found stands in the order of the items, and one thread computes each of 
 
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -57,7 +59,8 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         yield
         return
     if scheduler is None:
-        with _shared(_Others(2 if workers else MANY * count, partial(_here, count))):
+        others = _Others(2 if workers else MANY * count, partial(_here, count))
+        with _starting(count) if workers else nullcontext(), _shared(others):
             yield
         return
     with _cluster(scheduler) as others, _shared(others):
@@ -73,16 +76,39 @@ def _shared(others: _Others) -> Iterator[None]:
         _others.reset(before)
 
 
+@contextmanager
+def _starting(count: int) -> Iterator[None]:
+    """Let processes of this machine start, and import what this one has imported, while it goes on within a `with` block."""
+    from joblib import delayed
+
+    names = [name for name in sys.modules if name.startswith("robodyn_pin.")]
+    ready = _processes(count)(delayed(_imported)(names) for _ in range(count))
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # a process that was killed is the matter of the work that it had
+            list(ready)
+
+
+def _imported(names: Sequence[str]) -> None:
+    for name in names:
+        import_module(name)
+
+
+def _processes(count: int) -> Any:
+    """Processes of this machine, the same ones each time; arrays go as they are: in files they could not be written."""
+    from joblib import Parallel
+
+    return Parallel(n_jobs=count, max_nbytes=None, return_as="generator")
+
+
 def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
     """The work by processes of this machine; they start when they are first needed."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    shared = Parallel(
-        n_jobs=min(count, len(items)), max_nbytes=None, return_as="generator"
-    )  # arrays go as they are: in files they could not be written
     try:
-        yield from shared(delayed(work)(item) for item in items)
+        yield from _processes(count)(delayed(work)(item) for item in items)
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
 
