@@ -20,6 +20,7 @@ from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 PACKAGE = "robodyn_pin"
+SHORT, LONG = "about half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -84,7 +85,7 @@ def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
     module = import_module(name)
     drop_outdated()
     if _compiled(module) and not any(_indexes(module)):
-        _say_once()
+        _say_once(LONG if ".simulation." in name else SHORT)
     return module
 
 
@@ -114,8 +115,8 @@ def _indexes(module: ModuleType) -> Iterator[Path]:
 
 
 @cache
-def _say_once() -> None:
-    LOGGER.warning("compiling kernels, once on this machine: about half a minute")
+def _say_once(time: str) -> None:
+    LOGGER.warning("compiling kernels, once on this machine: %s", time)
 
 
 def ready(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
