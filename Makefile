@@ -50,7 +50,7 @@ bench: $(VENV)/.tested
 cluster: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[scale]'
 	@trap 'kill 0' EXIT; $(BIN)/dask scheduler --host 127.0.0.1 --port 8786 & sleep 3; \
-	    PYTHONPATH=figures:benchmarks:tests:$$(ls -d tests/*/ | paste -sd:) \
+	    DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False PYTHONPATH=figures:benchmarks:tests:$$(ls -d tests/*/ | paste -sd:) \
 	    $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 --memory-limit 4GiB
 
 $(VENV)/.installed: $(SOURCES)

@@ -14,13 +14,14 @@ from pathlib import Path
 PORT = 8797
 ADDRESS = f"tcp://127.0.0.1:{PORT}"
 ALONE = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+UNPROFILED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}  # Dask keeps an hour of calls of each worker in its memory
 
 
 @contextmanager
 def cluster() -> Iterator[list[subprocess.Popen]]:
     """A scheduler and two workers, each a process of its own that its nanny starts again."""
     dask = (sys.executable, "-m", "dask")
-    quiet = {"env": ALONE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet = {"env": ALONE | UNPROFILED, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen([*dask, "scheduler", "--port", str(PORT), "--no-dashboard"], **quiet)
     workers = [
         subprocess.Popen([*dask, "worker", ADDRESS, "--nthreads", "1", "--memory-limit", "4GiB", "--no-dashboard"], **quiet)

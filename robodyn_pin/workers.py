@@ -60,7 +60,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         return
     if scheduler is None:
         others = _Others(2 if workers else MANY * count, partial(_here, count))
-        with _starting(count) if workers else nullcontext(), _shared(others):
+        with _unheard(), _starting(count) if workers else nullcontext(), _shared(others):
             yield
         return
     with _cluster(scheduler) as others, _shared(others):
@@ -198,14 +198,15 @@ def _cluster(address: str) -> Iterator[_Others]:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep Dask silent within a `with` block: of a lost connection it prints tracebacks, of work in large pieces a warning. Errors of ours say what matters."""
+    """Keep what shares the work silent within a `with` block: Dask prints tracebacks of a lost connection and a warning of work in large pieces,
+    joblib a warning of a process that grew by 300 MB and starts again. Errors of ours say what matters."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
     levels = [logger.level for logger in loggers]
     try:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            warnings.filterwarnings("ignore", "Sending large graph|A worker stopped while some jobs", UserWarning)
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):

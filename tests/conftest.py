@@ -23,12 +23,12 @@ FLAGS = [
 WAIT = 300_000  # [ms] after which a page never answers; no test depends on how busy the machine is
 
 
-LONGEST = ("test_readme", "test_campaign", "test_measured_logs")
+LONGEST = ("test_readme", "test_campaign", "test_measured_logs", "test_every_friction")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first: at the end no core waits for one of them."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    """The longest files first: at the end no core waits for one of them. The last one works with two processes itself."""
+    items.sort(key=lambda item: (item.path.stem == "test_fuzz", item.path.stem not in LONGEST))
 
 
 @pytest.fixture(autouse=True)

@@ -54,6 +54,30 @@ except RobodynError as error:
 """
 
 
+GROWS = """
+import time
+import numpy as np
+import robodyn_pin as rp
+from robodyn_pin.workers import each
+
+held = []
+
+def work(k):
+    held.append(np.ones(50_000_000))  # 400 MB more than after the first work
+    time.sleep(1.1)
+    return k
+
+with rp.working(2):
+    print(each(work, range(6)))
+"""
+
+
+def test_a_process_that_grows_starts_again_without_a_word():
+    pytest.importorskip("psutil", reason="without psutil no process is looked at")
+    done = subprocess.run([sys.executable, "-c", GROWS], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[0, 1, 2, 3, 4, 5]", "")
+
+
 def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
     """Dask alone prints tracebacks."""
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")

@@ -101,19 +101,26 @@ def run(corpus: Path, seed: int) -> list[forked.Answer]:
     return answers
 
 
-def combinations(cases: int, seed: int) -> list[dict]:
-    """Answers of all commands on so many combinations, as dictionaries, in a process of their own."""
+def combinations(cases: int, seed: int, workers: int = 2) -> list[dict]:
+    """Answers of all commands on so many combinations, as dictionaries, in processes of their own."""
     with tempfile.TemporaryDirectory(prefix="combinations_") as name:
         folder = Path(name) / "corpus"
         folder.mkdir()
         prepare(folder)
-        command = [sys.executable, __file__, str(folder), str(seed), str(seed + cases)]
-        done = subprocess.run(command, env=os.environ | ALONE, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+        running = []
+        for k in range(workers):
+            found = folder.with_name(f"{k}.jsonl")  # a full pipe would hold a process up
+            seeds = map(str, (seed + k, seed + cases, workers))
+            with found.open("w") as file:
+                command = [sys.executable, __file__, str(folder), *seeds]
+                running.append((subprocess.Popen(command, env=os.environ | ALONE, stdout=file), found))
+        if any(process.wait() for process, _ in running):
+            raise RuntimeError("a process that tries combinations ended early")
+        return [json.loads(line) for _, found in running for line in found.read_text().splitlines()]
 
 
 if __name__ == "__main__":
     forked.warm()
-    for one in range(int(sys.argv[2]), int(sys.argv[3])):
+    for one in range(*map(int, sys.argv[2:])):
         for found in run(Path(sys.argv[1]), one):
             print(json.dumps(asdict(found)), flush=True)
