@@ -14,7 +14,8 @@ from pathlib import Path
 PORT = 8797
 ADDRESS = f"tcp://127.0.0.1:{PORT}"
 ALONE = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-UNPROFILED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}  # Dask keeps an hour of calls of each worker in its memory
+# Dask keeps an hour of calls of each worker in its memory.
+UNPROFILED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 
 @contextmanager
