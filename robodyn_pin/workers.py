@@ -200,7 +200,9 @@ def _cluster(address: str) -> Iterator[_Others]:
 def _unheard() -> Iterator[None]:
     """Keep what shares the work silent within a `with` block: Dask prints tracebacks of a lost connection and a warning of work in large pieces,
     joblib a warning of a process that grew by 300 MB and starts again. Errors of ours say what matters."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application")]
+    loggers = [
+        logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application", "asyncio")
+    ]
     levels = [logger.level for logger in loggers]
     try:
         for logger in loggers:
