@@ -61,7 +61,7 @@ def campaign(folder: Path) -> list[Row]:
         Row(f"{LOGS} logs, 2 processes over 1, wall time", ">= 1.8 x", f"{slow / fast:.2f} x ({slow:.0f}, {fast:.0f} s)", slow / fast >= 1.8),
         Row(f"{LOGS} logs, 2 Dask workers over 1 process, wall time", "reported", f"{slow / by_dask:.2f} x ({by_dask:.0f} s)"),
         Row(f"{LOGS} logs, killed: finished leaves survive, the next run ends with the same bits", "all", *same(outlived, alone)),
-        Row("what the command says when the scheduler is killed", "a sentence", said[-300:], said.startswith("robodyn: ") and "\n" not in said),
+        Row("what the command says when the scheduler is killed", "a sentence", " ".join(said.split())[-300:], said.startswith("robodyn: ") and "\n" not in said),
     ]  # fmt: skip
 
 

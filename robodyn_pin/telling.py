@@ -36,7 +36,7 @@ _count: ContextVar[Callable[[int, int], None] | None] = ContextVar("count", defa
 
 @contextmanager
 def counting(say: Callable[[int, int], None] | None) -> Iterator[None]:
-    """Let `counted` tell how many of how many items are done, within a `with` block; None: nobody is told."""
+    """Let `told_of_each` tell how many of how many items are done, within a `with` block; None: nobody is told."""
     before = _count.set(say)
     try:
         yield
@@ -44,7 +44,7 @@ def counting(say: Callable[[int, int], None] | None) -> Iterator[None]:
         _count.reset(before)
 
 
-def counted(found: Iterable[Item], of: int) -> Iterator[Item]:
+def told_of_each(found: Iterable[Item], of: int) -> Iterator[Item]:
     """The same items as they come; whoever counts is told of each."""
     say = _count.get()
     for done, one in enumerate(found, 1):

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.telling import counted, counting
+from robodyn_pin.telling import told_of_each, counting
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -138,11 +138,11 @@ def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Foun
     """The same, with the error in place of what an item would have given."""
     others, alone = _others.get(), partial(_alone, work)
     found = map(alone, items) if others is None or len(items) < others.least else others.run(alone, items)
-    yield from counted(found, len(items))
+    yield from told_of_each(found, len(items))
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
-    with threadpool_limits(1), counting(None):  # work within work is not counted
+    with threadpool_limits(1), counting(None):  # work within work is not told_of_each
         try:
             return work(item)
         except RobodynError as error:

@@ -59,7 +59,7 @@ def log_records(
     )  # fmt: skip
 
 
-def remarks(records: Sequence[LogRecord]) -> list[str]:
+def remarks_on_motors(records: Sequence[LogRecord]) -> list[str]:
     """Remarks about the motors of a log, once for each file."""
     files = {(r.name, r.sha256): r for r in records}
     return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]

@@ -37,7 +37,7 @@ from robodyn_pin.log_to_robot.held_out import (
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
-from robodyn_pin.log_to_robot.log_records import log_records, remarks, unlike_the_others
+from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors, unlike_the_others
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
@@ -210,7 +210,7 @@ def estimate(
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     noticed = [
         *unused,
-        *remarks(records),
+        *remarks_on_motors(records),
         *unlike_the_others(records),
         *filter(None, (robust, further.missing, more_standstill(robot, pieces.still, unseen))),
         *settings.noticed,
