@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.telling import told_of_each, counting
+from robodyn_pin.telling import counting, told_of_each
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -142,7 +142,7 @@ def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Foun
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
-    with threadpool_limits(1), counting(None):  # work within work is not told_of_each
+    with threadpool_limits(1), counting(None):  # work within work is not counted
         try:
             return work(item)
         except RobodynError as error:
