@@ -18,7 +18,8 @@ LOOK_FOR_CIRCLES = 50_000
 def main() -> None:
     """Entry point."""
     gc.set_threshold(LOOK_FOR_CIRCLES)
-    signal.signal(signal.SIGINT, lambda *_: _end("", kept=False))
+    stderr = _own_stderr()
+    signal.signal(signal.SIGINT, lambda *_: _end(stderr, "", kept=False))
     from robodyn_pin.storage.staging import drop_results, process
 
     def stand_still(*_: object) -> None:
@@ -32,9 +33,8 @@ def main() -> None:
             if number == NO_SIGNAL:
                 caught_up.set()
         drop_results()
-        _end(
-            "\r\x1b[2K\x1b[?25h" if os.isatty(2) else "", process.kept
-        )  # a bar that is drawn there has hidden the cursor
+        # A bar that is drawn there has hidden the cursor.
+        _end(stderr, "\r\x1b[2K\x1b[?25h" if os.isatty(stderr) else "", process.kept)
 
     def wait_for_it() -> None:
         """A signal may be here before the other thread has read of it."""
@@ -54,9 +54,17 @@ def main() -> None:
     run()
 
 
-def _end(cursor: str, kept: bool) -> None:
+def _own_stderr() -> int:
+    """Another descriptor of stderr: the usual one leads nowhere while a parser reads."""
+    try:
+        return os.dup(2)
+    except OSError:  # there is none
+        return 2
+
+
+def _end(stderr: int, cursor: str, kept: bool) -> None:
     said = "its results are written" if kept else "nothing was written, and what was there before is unchanged"
     try:
-        os.write(2, f"{cursor}robodyn: interrupted; {said}\n".encode())
+        os.write(stderr, f"{cursor}robodyn: interrupted; {said}\n".encode())
     finally:
         os._exit(INTERRUPTED)

@@ -52,6 +52,24 @@ def test_full_disk_under_the_output_of_a_command():
     assert "Traceback" not in done.stderr
 
 
+WHILE_A_PARSER_READS = """
+import os, signal, time
+from robodyn_pin.commands import cli, start
+from robodyn_pin.robot.quiet import quiet
+def read():
+    with quiet():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(30)
+cli.main = read
+start.main()
+"""
+
+
+def test_ctrl_c_is_answered_while_a_parser_is_kept_from_stderr():
+    done = subprocess.run([sys.executable, "-c", WHILE_A_PARSER_READS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (130, 1)
+
+
 @pytest.mark.parametrize("seconds", [0.5, 1.0, 1.6])
 def test_ctrl_c_ends_a_command_with_one_line(tmp_path, seconds):
     command = [PROGRAM, *map(str, SIMULATE), str(tmp_path / "log.csv"), "--controller", str(controller(tmp_path))]

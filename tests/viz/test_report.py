@@ -238,7 +238,9 @@ def test_odd_clocks_are_flagged(result, tmp_path):
     quality = replace(quality, saturated={"slide": 7}, ends={"slide": (None, 3.0)})
     odd = replace(result, logs=tuple(replace(r, quality=quality, sha256="ab" * 32, period=2.5) for r in result.logs))
     seen = text(odd, tmp_path)
-    assert "simulated 400 100 50 2, 4 3 40 (10 %) 7 2.5 fit: 0 to 279; held out: 280 to 399" in seen
+    row = r"simulated 400 100 50 2, 4 3 40 \(10 %\) 7 2\.5 fit: 0 to 279, error (\S+) %; held out: 280 to 399, error (\S+) %"
+    told = [float(x) for x in re.search(row, seen).groups()]
+    assert told == pytest.approx([r.errors.mean_percent for r in odd.logs], rel=5e-3)
     assert "A log whose clock is not regular" in seen
     assert "ab" * 32 in seen
 
