@@ -16,7 +16,7 @@ from pathlib import Path
 
 from robodyn_pin.errors import INTERRUPTED, RobodynError
 from robodyn_pin.files import write_text
-from robodyn_pin.output.console import status
+from robodyn_pin.output.progress import status
 from robodyn_pin.telling import Milestone
 from robodyn_pin.workers import working
 

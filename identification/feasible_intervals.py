@@ -81,7 +81,6 @@ def feasible_intervals(
     length = np.linalg.norm(rows, axis=1)
     goals = np.stack([rows, -rows], axis=1) / length[:, None, None] @ N
     held = [near, close, *of_bodies(layout, bounds, at, N)]
-    # The same blocks whoever computes: a solver's last digits depend on the goals before.
     found_by_block = each(partial(_steps, held), np.array_split(goals.reshape(-1, N.shape[1]), BLOCKS))
     steps = [step for block in found_by_block for step in block]
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)

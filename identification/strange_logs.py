@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+WELL = 1.0  # [%] of its torques, the error up to which a log is explained well, however well the others are
 FAR = 1.5  # times the error of a robot's other logs, and of all logs
 USUALLY = 8  # times the usual scatter of the logs' errors
 FEWEST = 3  # logs of a robot, from which one can be told from the others
@@ -16,11 +17,11 @@ def times_worse(errors: Sequence[np.ndarray]) -> list[np.ndarray]:
     """How many times worse each log is explained than the others of its robot and all logs: of each robot (logs,).
 
     Args:
-        errors: of each robot, those of its logs by the same parameters: [N m or N], and in parts of the torques (logs, 2).
+        errors: of each robot, those of its logs by the same parameters: [N m or N], and [%] of the torques (logs, 2).
     """
-    usual = np.median(np.concatenate(errors), axis=0)
-    tiny = np.finfo(float).tiny  # logs without torques, or without an error
-    return [np.maximum((e / np.maximum(np.median(e, axis=0), usual + tiny)).min(axis=1), tiny) for e in errors]
+    tiny = np.finfo(float).tiny  # logs without torques
+    usual = np.maximum(np.median(np.concatenate(errors), axis=0), [tiny, WELL])
+    return [np.maximum((e / np.maximum(np.median(e, axis=0), usual)).min(axis=1), tiny) for e in errors]
 
 
 def strange(worse: Sequence[np.ndarray]) -> list[np.ndarray]:

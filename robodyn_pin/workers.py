@@ -25,6 +25,14 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 LOST = "a worker process ended before its work, killed or out of memory; run again, with fewer workers if need be"
 
+GREW = "A worker stopped while some jobs"  # joblib's, of a process that grew by 300 MB and starts again
+LARGE = "Sending large graph"  # Dask's, of work in large pieces
+TRACEBACKS = (
+    "distributed",
+    "distributed.client",
+    "tornado.application",
+    "asyncio",
+)  # which tell so of a lost connection
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
 
@@ -60,7 +68,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         return
     if scheduler is None:
         others = _Others(2 if workers else MANY * count, partial(_here, count))
-        with _unheard(), _starting(count) if workers else nullcontext(), _shared(others):
+        with _unheard(GREW), _starting(count) if workers else nullcontext(), _shared(others):
             yield
         return
     with _cluster(scheduler) as others, _shared(others):
@@ -191,24 +199,21 @@ def _cluster(address: str) -> Iterator[_Others]:
                 "computed again"
             ) from None
 
-    with _unheard(), client:
+    with _unheard(LARGE, *TRACEBACKS), client:
         _check_workers(client, address)
         yield _Others(2, run)
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
-    """Keep what shares the work silent within a `with` block: Dask prints tracebacks of a lost connection and a warning of work in large pieces,
-    joblib a warning of a process that grew by 300 MB and starts again. Errors of ours say what matters."""
-    loggers = [
-        logging.getLogger(name) for name in ("distributed", "distributed.client", "tornado.application", "asyncio")
-    ]
+def _unheard(warning: str, *names: str) -> Iterator[None]:
+    """Keep a warning and the loggers of these names silent within a `with` block: errors of ours say what matters."""
+    loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     try:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph|A worker stopped while some jobs", UserWarning)
+            warnings.filterwarnings("ignore", warning, UserWarning)
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):

@@ -60,6 +60,7 @@ class SimulatedFleet:
     def own_values(self, change: Changed, rng: np.random.Generator) -> np.ndarray:
         """The parameters of one robot (p,)."""
         n = len(self.values)
+        assert set(change.parts) <= set(self.labels), change  # else nothing would change
         parts = np.array([change.parts.get(label, 0.0) for label in self.labels])
         return self.values * (1 + np.where(self.friction, self.between * rng.normal(size=n), 0.0)) * (1 + parts)
 

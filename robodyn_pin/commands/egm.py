@@ -8,7 +8,7 @@ import typer
 from robodyn_pin.commands.ending import ctrl_c_expected
 from robodyn_pin.commands.options import JsonOption, RobotArg, answer
 from robodyn_pin.errors import BadFile, RobodynError
-from robodyn_pin.output.console import bar
+from robodyn_pin.output.progress import bar
 
 if TYPE_CHECKING:
     from robodyn_pin.logs.units import Units

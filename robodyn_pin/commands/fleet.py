@@ -15,7 +15,7 @@ from robodyn_pin.commands.options import (
     folder_of,
     verdict,
 )
-from robodyn_pin.output.console import status
+from robodyn_pin.output.progress import status
 
 
 def fleet_command(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
-from robodyn_pin.output.console import SIMULATED, print_table, status
+from robodyn_pin.output.console import SIMULATED, print_table
+from robodyn_pin.output.progress import status
 
 if TYPE_CHECKING:
     from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult

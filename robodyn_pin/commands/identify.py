@@ -15,7 +15,8 @@ from robodyn_pin.commands.options import (
     verdict,
 )
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.output.console import bar, print_excitation, print_result, status
+from robodyn_pin.output.console import print_excitation, print_result
+from robodyn_pin.output.progress import bar, status
 
 
 def excite_command(

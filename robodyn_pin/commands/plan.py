@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
-from robodyn_pin.output.console import bar, print_table, status
+from robodyn_pin.output.console import print_table
+from robodyn_pin.output.progress import bar, status
 
 if TYPE_CHECKING:
     from robodyn_pin.robot.robot import Robot

@@ -19,7 +19,8 @@ from robodyn_pin.commands.options import (
     verdict,
 )
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.output.console import bar, print_tracking
+from robodyn_pin.output.console import print_tracking
+from robodyn_pin.output.progress import bar
 
 
 def simulate_command(

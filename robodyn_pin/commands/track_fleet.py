@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from robodyn_pin.commands.options import JsonOption, OutOption, SchedulerOption, WorkersOption, answer, folder_of
-from robodyn_pin.output.console import bar
+from robodyn_pin.output.progress import bar
 
 
 def track_fleet_command(

@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.fleets.causes import PossibleCause, causes_of
 from robodyn_pin.fleets.log_pieces import LogPieces, pieces_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
-from robodyn_pin.fleets.strangers import without_strangers
+from robodyn_pin.fleets.strangers import alone_with_strangers, without_strangers
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.departures import FALSE, Departure, alike_causes, departures, false_discoveries
 from robodyn_pin.identification.feasible import fit_feasible
@@ -116,7 +116,7 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
     every = reduce(_together, in_turn(_rows, logs))
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
-        return _alone(robot, run, fold, layout)
+        return _alone(robot, run, fold, layout, strict)
     pieces = each(partial(pieces_of, robot, run, base, ordinary(every, base).values), logs)
     kept = without_strangers(logs, [p.errors for p in pieces], strict)
     if any(one is not other for one, other in zip(kept, logs, strict=True)):
@@ -148,10 +148,13 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
     return Fleet(robot, run, layout, base, of_type, values, tuple(causes), tuple(members), fold.unit, fold.left_out)
 
 
-def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout) -> Fleet:
+def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout, strict: bool) -> Fleet:
     """A fleet of one: what its logs say, as `identify` finds it."""
     (logs,) = fold.members
-    found = by_evidence(robot, run, logs.evidence)
+    evidence = logs.evidence
+    found = by_evidence(robot, run, evidence)
+    by_log = [errors(pooled(leaf.scored), found.feasible.values) for leaf in evidence.leaves]
+    logs = alone_with_strangers(logs, np.array([(e.rmse_all, e.percent_all) for e in by_log]), strict)
     base = found.wls
     of_type = TypeOfRobots(base.values, base.covariance, np.zeros(len(base.values)), 1)
     member = Member(

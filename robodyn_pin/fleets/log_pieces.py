@@ -25,7 +25,7 @@ class LogPieces(RowPieces):
     each_H: np.ndarray  # (logs, d, r, r)
     each_b: np.ndarray  # (logs, d, r)
     scored: list[Factor]  # rows as scored, of base parameters, one factor for each coordinate
-    errors: np.ndarray  # (logs, 2) by what all robots have in common: [N m or N], and in parts of the torques
+    errors: np.ndarray  # (logs, 2) by what all robots have in common: [N m or N], and [%] of the torques
 
     def shown_by_each(self, colour: Colour) -> list[ShownByLogs]:
         """What each log shows."""

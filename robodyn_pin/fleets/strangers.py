@@ -16,28 +16,35 @@ def without_strangers(
     """The robots without logs that are strange to them; each that is left out is named. The others are the same objects.
 
     Args:
-        errors: of each robot, those of its logs by the parameters of all logs together: [N m or N], and in parts of the torques (logs, 2).
+        errors: of each robot, those of its logs by the parameters of all logs together: [N m or N], and [%] of the torques (logs, 2).
 
     Raises:
         BadLog: with `strict`, the first strange log.
     """
     worse = times_worse(errors)
-    return [_own(m, x, far, strict) for m, x, far in zip(logs, worse, strange(worse), strict=True)]
+    return [_own(m, x, numbers, strict) for m, x, numbers in zip(logs, worse, strange(worse), strict=True)]
 
 
-def _own(member: MemberLogs, worse: np.ndarray, far: np.ndarray, strict: bool) -> MemberLogs:
-    """The member without the logs of these numbers, whose errors are so many times worse."""
-    if not len(far):
+def alone_with_strangers(member: MemberLogs, errors: np.ndarray, strict: bool = False) -> MemberLogs:
+    """A robot without a fleet; its strange logs are named, and stay: nothing else says which of them to leave out.
+
+    Args:
+        errors: of its logs by its own parameters, as for `without_strangers`.
+
+    Raises:
+        BadLog: with `strict`, the first strange log.
+    """
+    worse = times_worse([errors])
+    said = _said(member, worse[0], strange(worse)[0], "its parameters explain", "It is used", strict)
+    return replace(member, strange=(*member.strange, *said))
+
+
+def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: bool) -> MemberLogs:
+    """The member without the logs of these numbers."""
+    if not len(numbers):
         return member
-    names = [leaf.log for leaf in member.evidence.leaves]
-    said = tuple(
-        f"{names[k]}: what the fleet has in common explains its torques {worse[k]:.2g} times worse than those of the other logs of "
-        f"{member.name}; is it of another robot, or has something broken? It is left out"
-        for k in far
-    )
-    if strict:
-        raise BadLog(said[0])
-    kept = np.setdiff1d(np.arange(len(worse)), far)
+    said = _said(member, worse, numbers, "what the fleet has in common explains", "It is left out", strict)
+    kept = np.setdiff1d(np.arange(len(worse)), numbers)
     of = member.said
     own = (
         replace(of, paths=tuple(of.paths[k] for k in kept))
@@ -45,3 +52,20 @@ def _own(member: MemberLogs, worse: np.ndarray, far: np.ndarray, strict: bool) -
         else replace(of, leaves=tuple(of.leaves[k] for k in kept))
     )
     return replace(member, said=own, when=member.when[kept], strange=(*member.strange, *said))
+
+
+def _said(
+    member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, by: str, becomes: str, strict: bool
+) -> tuple[str, ...]:
+    """A sentence on each log of these numbers, whose errors are so many times worse."""
+    if not len(numbers):
+        return ()
+    names = [leaf.log for leaf in member.evidence.leaves]
+    said = tuple(
+        f"{names[k]}: {by} its torques {worse[k]:.2g} times worse than those of the other logs of {member.name}; is it of another "
+        f"robot, or has something broken? {becomes}"
+        for k in numbers
+    )
+    if strict:
+        raise BadLog(said[0])
+    return said

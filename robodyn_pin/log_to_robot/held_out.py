@@ -35,6 +35,11 @@ class Selected:
     ends: str = ""  # what is left out at the log's ends because it is no motion
 
 
+def stretch_of(name: str, loaded: bool, begin: int, end: int) -> str:
+    """Samples of a log, in words."""
+    return f"{name}{' (loaded)' if loaded else ''}, samples {begin} to {end - 1}"
+
+
 def in_motion(selected: Selected) -> Selected:
     """A log without a jump or a standstill at its ends; samples count from the first that is left."""
     begin, end, text = motion_of(selected.log)
@@ -145,8 +150,9 @@ def look_at(
         predicted.append([W[drawn] @ x + known[drawn] for x in vectors.values()])
     t, q, rates, measured, deviations, friction = (np.concatenate(x) for x in zip(*parts, strict=True))
     stacked = dict(zip(vectors, (np.concatenate(x) for x in zip(*predicted, strict=True)), strict=True))
-    where = f"{log.name}{' (loaded)' if log.loaded else ''}, samples {begin} to {held_out.end - 1}"
-    sample = Sample(where, t, q, measured, stacked, deviations, rates, friction)
+    sample = Sample(
+        stretch_of(log.name, log.loaded, begin, held_out.end), t, q, measured, stacked, deviations, rates, friction
+    )
     return Unseen(folded[0], folded[-1], reduce(Accuracy.__add__, off), sample)
 
 

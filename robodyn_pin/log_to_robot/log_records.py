@@ -7,13 +7,11 @@ import numpy as np
 
 from robodyn_pin.identification.strange_logs import strange, times_worse
 from robodyn_pin.identification.validation import Errors
-from robodyn_pin.log_to_robot.held_out import Selected
+from robodyn_pin.log_to_robot.held_out import Selected, stretch_of
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import rates_of
 from robodyn_pin.logs.quality import Quality
 from robodyn_pin.logs.stored_log import AnyLog
-
-WELL = 1.0  # [%] of its torques, the error up to which a log is explained well, however well the others are
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class LogRecord:
     @property
     def stretch(self) -> str:
         """Its name, what it carries, its samples."""
-        return f"{self.name}{' (loaded)' if self.loaded else ''}, samples {self.begin} to {self.end - 1}"
+        return stretch_of(self.name, self.loaded, self.begin, self.end)
 
 
 def log_records(
@@ -72,7 +70,6 @@ def unlike_the_others(records: Sequence[LogRecord]) -> list[str]:
     return [
         f"{group[k].stretch}: the parameters explain its torques {times[k]:.2g} times worse than those of the other logs; is it of another "
         "robot, with another load, or has something broken? Leave it out, and see what changes"
-        for group, times, far in zip(groups, worse, strange(worse), strict=True)
-        for k in far
-        if group[k].errors.percent_all > WELL
+        for group, times, numbers in zip(groups, worse, strange(worse), strict=True)
+        for k in numbers
     ]

@@ -55,16 +55,20 @@ def campaign(cases: int, seconds: float, seed: int, workers: int) -> list[dict]:
         prepare(folder)
         until = time.time() + seconds
         shares = [(seed + k, seed + cases, workers) for k in range(workers)]
-        answers = [folder.with_name(f"{k}.jsonl") for k in range(workers)]  # a full pipe would hold a worker up
-        children = []
-        for share, path in zip(shares, answers, strict=True):
-            with path.open("w") as file:
-                command = [sys.executable, __file__, "--work", str(folder), *map(str, share), str(until)]
-                children.append(subprocess.Popen(command, env=os.environ | ALONE, stdout=file))
-        if any(child.wait() for child in children):
-            raise RuntimeError("a worker of the campaign ended early")
-        lines = [line for path in answers for line in path.read_text().splitlines()]
-    return [json.loads(line) for line in lines]
+        return said_by([[__file__, "--work", str(folder), *map(str, share), str(until)] for share in shares], folder)
+
+
+def said_by(programs: list[list[str]], folder: Path) -> list[dict]:
+    """What Python programs that work side by side write, a line of JSON each time; their files lie beside the folder."""
+    answers = [folder.with_name(f"{k}.jsonl") for k in range(len(programs))]  # a full pipe would hold a program up
+    children = []
+    for program, path in zip(programs, answers, strict=True):
+        with path.open("w") as file:
+            children.append(subprocess.Popen([sys.executable, *program], env=os.environ | ALONE, stdout=file))
+    codes = [child.wait() for child in children]
+    if any(codes):
+        raise RuntimeError("a program that tries commands ended early")
+    return [json.loads(line) for path in answers for line in path.read_text().splitlines()]
 
 
 def told(answer: dict) -> str:

@@ -1,10 +1,8 @@
 """Settings of a run file and friction models drawn at random, each valid by itself: none may break in the company of others."""
 
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import forked
 import yaml
-from campaign import ALONE, prepare
+from campaign import prepare, said_by
 
 SECONDS = 90  # [s] of processor time of one command: some settings try dozens of fits
 SHARES = {
@@ -101,22 +99,14 @@ def run(corpus: Path, seed: int) -> list[forked.Answer]:
     return answers
 
 
-def combinations(cases: int, seed: int, workers: int = 2) -> list[dict]:
+def combinations(cases: int, seed: int, workers: int) -> list[dict]:
     """Answers of all commands on so many combinations, as dictionaries, in processes of their own."""
     with tempfile.TemporaryDirectory(prefix="combinations_") as name:
         folder = Path(name) / "corpus"
         folder.mkdir()
         prepare(folder)
-        running = []
-        for k in range(workers):
-            found = folder.with_name(f"{k}.jsonl")  # a full pipe would hold a process up
-            seeds = map(str, (seed + k, seed + cases, workers))
-            with found.open("w") as file:
-                command = [sys.executable, __file__, str(folder), *seeds]
-                running.append((subprocess.Popen(command, env=os.environ | ALONE, stdout=file), found))
-        if any(process.wait() for process, _ in running):
-            raise RuntimeError("a process that tries combinations ended early")
-        return [json.loads(line) for _, found in running for line in found.read_text().splitlines()]
+        shares = [(seed + k, seed + cases, workers) for k in range(workers)]
+        return said_by([[__file__, str(folder), *map(str, share)] for share in shares], folder)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def test_the_shell_completes_commands_and_options():
 
 BAR = """
 import time
-from robodyn_pin.output.console import status
+from robodyn_pin.output.progress import status
 from robodyn_pin.telling import Milestone
 with status() as say:
     say("robot and logs")
@@ -89,7 +89,7 @@ with status() as say:
 
 COUNT = """
 import time
-from robodyn_pin.output.console import status
+from robodyn_pin.output.progress import status
 from robodyn_pin.workers import each, working
 def work(k):
     time.sleep(0.3)

@@ -17,11 +17,15 @@ from simulated_fleets import SETTINGS, Changed, SimulatedFleet, changed_body
 
 import robodyn_pin as rp
 from robodyn_pin.dynamics.regressor import columns
+from robodyn_pin.errors import BadLog
 from robodyn_pin.fleets.causes import causes_of
 from robodyn_pin.fleets.fleet import judge_fleet
 from robodyn_pin.fleets.fleet_file import FleetFile
-from robodyn_pin.fleets.members import Fold, fold_fleet, robots_of
+from robodyn_pin.fleets.members import Fold, MemberLogs, fold_fleet, robots_of
 from robodyn_pin.identification.base_parameters import base_set
+from robodyn_pin.log_to_robot.evidence import evidence_of
+from robodyn_pin.log_to_robot.from_memory import all_samples
+from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.logs.writing import write_log
 
 DAYS, ROBOTS = 4, 6
@@ -199,6 +203,24 @@ def test_a_fleet_of_one_is_identified_as_ever(simulated):
     np.testing.assert_allclose(found.of_type.mean, expected.wls.values, rtol=1e-9)
     np.testing.assert_allclose(found.values, expected.feasible.values, rtol=1e-9, atol=1e-12)
     assert not found.members[0].named
+
+
+def test_a_fleet_of_one_names_the_strange_log_that_identify_names(simulated):
+    rng = np.random.default_rng(1)
+    smooth = Changed({f"coulomb(phi{k})": -1.0 for k in (1, 2, 3)})
+    logs = simulated.logs("log", Changed(), rng, 4) + simulated.logs("smooth", smooth, rng, 1)
+    evidence = evidence_of(simulated.robot, simulated.run, windows([all_samples(simulated.robot, x) for x in logs]))
+    fold = Fold((MemberLogs("alone", evidence, np.arange(5.0)),), "log", ())
+    (member,) = judge_fleet(simulated.robot, simulated.run, fold).members
+    (said,) = member.logs.strange
+    assert said.startswith("smooth 0: its parameters explain its torques ")
+    assert len(member.logs.evidence.leaves) == 5
+    settings = {key: value for key, value in SETTINGS.items() if key != "separate"}
+    found = rp.identify(simulated.robot, logs, simulated.logs("judge", Changed(), rng, 1), **settings)
+    (caution,) = [text for text in found.verdict.cautions if "times worse" in text]
+    assert caution.startswith("smooth 0, ")
+    with pytest.raises(BadLog, match="smooth 0"):
+        judge_fleet(simulated.robot, simulated.run, fold, strict=True)
 
 
 @pytest.mark.parametrize(

@@ -92,13 +92,14 @@ def _pooled(evidence):
 
 def test_every_number_of_processes_finds_the_same_bits(robot, logs):
     def bits():
-        found = rp.identify(robot, logs, **SETTINGS)
+        found = rp.identify(robot, logs, **SETTINGS, intervals=True)
         d = found.check.diagnosis
         of = (
             found.feasible.values,
             found.wls.values,
             found.estimates.pieces.without,
             d.intervals,
+            d.feasible,
             d.instruments.values,
         )
         return b"".join(np.ascontiguousarray(x).tobytes() for x in of)
