@@ -19,7 +19,7 @@ def fleet_page(found: Fleet) -> str:
     """The text of the page."""
     odd = [m for m in found.members if m.odd]
     verdict = (
-        f"{len(odd)} of {len(found.members)} robots differ from the others, or from themselves before"
+        f"{len(odd)} of {len(found.members)} robots differ from the others, from themselves before, or in a log"
         if odd
         else "No robot differs from the others by more than chance"
     )

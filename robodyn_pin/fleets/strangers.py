@@ -35,7 +35,7 @@ def alone_with_strangers(member: MemberLogs, errors: np.ndarray, strict: bool = 
         BadLog: with `strict`, the first strange log.
     """
     worse = times_worse([errors])
-    said = _said(member, worse[0], strange(worse)[0], "its parameters explain", "It is used", strict)
+    said = _said(member, worse[0], strange(worse)[0], "the robot's parameters explain", "It is used", strict)
     return replace(member, strange=(*member.strange, *said))
 
 

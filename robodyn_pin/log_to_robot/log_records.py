@@ -64,12 +64,15 @@ def remarks_on_motors(records: Sequence[LogRecord]) -> list[str]:
 
 
 def unlike_the_others(records: Sequence[LogRecord]) -> list[str]:
-    """Sentences about logs that are explained far worse than the others that were used for the same."""
-    groups = [group for use in ("fit", "held out") if (group := [r for r in records if r.use == use])]
-    worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in group]) for group in groups])
-    return [
-        f"{group[k].stretch}: the parameters explain its torques {times[k]:.2g} times worse than those of the other logs; is it of another "
-        "robot, with another load, or has something broken? Leave it out, and see what changes"
-        for group, times, numbers in zip(groups, worse, strange(worse), strict=True)
-        for k in numbers
-    ]
+    """Sentences about logs that are explained far worse than the others that were used for the same, one for each file."""
+    said: dict[tuple[str, str], str] = {}
+    for use in ("fit", "held out"):
+        used = [r for r in records if r.use == use]
+        worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])
+        for k in strange(worse)[0]:
+            said.setdefault(
+                (used[k].name, used[k].sha256),
+                f"{used[k].stretch}: the parameters explain its torques {worse[0][k]:.2g} times worse than those of the other logs; is it of "
+                "another robot, with another load, or has something broken? Leave it out, and see what changes",
+            )
+    return list(said.values())

@@ -85,7 +85,8 @@ def print_fleet(found: Fleet, folder: Path) -> None:
     """The worst robots in a table, and what is said of those that differ."""
     shown = member_rows(found)[:20]
     note = "SIMULATED, " if found.simulated else ""
-    print_table(f"{found.robot.name}: {note}{len(found.members)} robots, worst first", shown)
+    many = "1 robot" if len(found.members) == 1 else f"{len(found.members)} robots, worst first"
+    print_table(f"{found.robot.name}: {note}{many}", shown)
     for m in found.members:
         if m.odd:
             print("\n".join(f"{m.logs.name}: {text}" for text in sentences_on(found, m)))

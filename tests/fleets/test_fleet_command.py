@@ -213,7 +213,7 @@ def test_a_fleet_of_one_names_the_strange_log_that_identify_names(simulated):
     fold = Fold((MemberLogs("alone", evidence, np.arange(5.0)),), "log", ())
     (member,) = judge_fleet(simulated.robot, simulated.run, fold).members
     (said,) = member.logs.strange
-    assert said.startswith("smooth 0: its parameters explain its torques ")
+    assert said.startswith("smooth 0: the robot's parameters explain its torques ")
     assert len(member.logs.evidence.leaves) == 5
     settings = {key: value for key, value in SETTINGS.items() if key != "separate"}
     found = rp.identify(simulated.robot, logs, simulated.logs("judge", Changed(), rng, 1), **settings)

@@ -45,6 +45,15 @@ def test_a_log_that_is_unlike_the_others_is_named(change, where):
     assert told.startswith("other 0, samples 0 to 999: the parameters explain its torques ")
 
 
+def test_a_held_out_log_is_compared_with_those_that_judge_too_and_a_file_is_named_once():
+    logs = PLANT.logs("same", Changed(), np.random.default_rng(2), 4)
+    other = PLANT.logs("other", WORN, np.random.default_rng(3), 1)
+    (told,) = strangers(rp.identify(PLANT.robot, logs[:1], [*logs[1:], *other], **SETTINGS))
+    assert told.startswith("other 0, samples 40 to 959: ")
+    (told,) = strangers(rp.identify(PLANT.robot, [*logs, *other], **SETTINGS))
+    assert told.startswith("other 0, samples 0 to 699: ")
+
+
 def test_two_logs_do_not_tell_which_is_unlike_the_other():
     logs = PLANT.logs("same", Changed(), np.random.default_rng(2), 1) + PLANT.logs(
         "other", WORN, np.random.default_rng(3), 1
