@@ -68,7 +68,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         return
     if scheduler is None:
         others = _Others(2 if workers else MANY * count, partial(_here, count))
-        with _unheard(GREW), _starting(count) if workers else nullcontext(), _shared(others):
+        with _unheard(GREW), _ending(), _starting(count) if workers else nullcontext(), _shared(others):
             yield
         return
     with _cluster(scheduler) as others, _shared(others):
@@ -82,6 +82,18 @@ def _shared(others: _Others) -> Iterator[None]:
         yield
     finally:
         _others.reset(before)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """End processes of this machine after a `with` block: those of the next one see what the environment is then."""
+    try:
+        yield
+    finally:
+        if "joblib" in sys.modules:
+            from joblib.externals.loky import get_reusable_executor
+
+            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 @contextmanager
@@ -104,7 +116,7 @@ def _imported(names: Sequence[str]) -> None:
 
 
 def _processes(count: int) -> Any:
-    """Processes of this machine, the same ones each time; arrays go as they are: in files they could not be written."""
+    """Processes of this machine, the same ones until `_ending`; arrays go as they are: in files they could not be written."""
     from joblib import Parallel
 
     return Parallel(n_jobs=count, max_nbytes=None, return_as="generator")

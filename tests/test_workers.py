@@ -76,6 +76,14 @@ def test_a_process_that_grows_starts_again_without_a_word():
     assert (done.stdout.strip(), done.stderr) == ("[0, 1, 2, 3, 4, 5]", "")
 
 
+def test_processes_see_the_environment_of_the_block_they_work_in(monkeypatch):
+    """A notebook gives its cloud's keys after a first search."""
+    for given in ("before", "after"):
+        monkeypatch.setenv("GIVEN", given)
+        with rp.working(2):
+            assert each(os.getenv, ["GIVEN", "GIVEN"]) == [given, given]
+
+
 def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
     """Dask alone prints tracebacks."""
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
