@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -67,9 +67,12 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         yield
         return
     if scheduler is None:
-        others = _Others(2 if workers else MANY * count, partial(_here, count))
-        with _unheard(GREW), _ending(), _starting(count) if workers else nullcontext(), _shared(others):
-            yield
+        with _unheard(GREW), ExitStack() as ending:
+            processes = partial(_processes, count, ending)
+            if workers:
+                ending.enter_context(_starting(processes, count))
+            with _shared(_Others(2 if workers else MANY * count, partial(_here, processes))):
+                yield
         return
     with _cluster(scheduler) as others, _shared(others):
         yield
@@ -85,24 +88,12 @@ def _shared(others: _Others) -> Iterator[None]:
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
-    """End processes of this machine after a `with` block: those of the next one see what the environment is then."""
-    try:
-        yield
-    finally:
-        if "joblib" in sys.modules:
-            from joblib.externals.loky import get_reusable_executor
-
-            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
-
-
-@contextmanager
-def _starting(count: int) -> Iterator[None]:
+def _starting(processes: Callable[[], Any], count: int) -> Iterator[None]:
     """Let processes of this machine start, and import what this one has imported, while it goes on within a `with` block."""
     from joblib import delayed
 
     names = [name for name in sys.modules if name.startswith("robodyn_pin.")]
-    ready = _processes(count)(delayed(_imported)(names) for _ in range(count))
+    ready = processes()(delayed(_imported)(names) for _ in range(count))
     try:
         yield
     finally:
@@ -115,20 +106,25 @@ def _imported(names: Sequence[str]) -> None:
         import_module(name)
 
 
-def _processes(count: int) -> Any:
-    """Processes of this machine, the same ones until `_ending`; arrays go as they are: in files they could not be written."""
-    from joblib import Parallel
+def _processes(count: int, ending: ExitStack) -> Any:
+    """Processes of this machine, the same ones until `ending`: later ones see what the environment is then.
 
+    Arrays go to them as they are: in files they could not be written.
+    """
+    from joblib import Parallel
+    from joblib.externals.loky import get_reusable_executor
+
+    ending.callback(lambda: get_reusable_executor(reuse=True).shutdown(kill_workers=True))
     return Parallel(n_jobs=count, max_nbytes=None, return_as="generator")
 
 
-def _here(count: int, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+def _here(processes: Callable[[], Any], work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
     """The work by processes of this machine; they start when they are first needed."""
     from joblib import delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     try:
-        yield from _processes(count)(delayed(work)(item) for item in items)
+        yield from processes()(delayed(work)(item) for item in items)
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
 
@@ -206,29 +202,32 @@ def _cluster(address: str) -> Iterator[_Others]:
         except KilledWorker:
             raise RobodynError(LOST) from None
         except (CancelledError, OSError):
+            levels.clear()  # what is left of the connection complains until the process ends
             raise RobodynError(
                 f"the connection to the scheduler at {address!r} was lost; start it again and run again: what lies in '--cache' is not "
                 "computed again"
             ) from None
 
-    with _unheard(LARGE, *TRACEBACKS), client:
+    with _unheard(LARGE, *TRACEBACKS) as levels, client:
         _check_workers(client, address)
         yield _Others(2, run)
 
 
 @contextmanager
-def _unheard(warning: str, *names: str) -> Iterator[None]:
-    """Keep a warning and the loggers of these names silent within a `with` block: errors of ours say what matters."""
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
+def _unheard(warning: str, *names: str) -> Iterator[dict[logging.Logger, int]]:
+    """Keep a warning and the loggers of these names silent within a `with` block: errors of ours say what matters.
+
+    Gives the levels that the loggers get back.
+    """
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
     try:
-        for logger in loggers:
+        for logger in levels:
             logger.setLevel(logging.CRITICAL)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", warning, UserWarning)
-            yield
+            yield levels
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level in levels.items():
             logger.setLevel(level)
 
 

@@ -1,4 +1,4 @@
-"""All kernels compiled before they are needed."""
+"""Kernels compiled before they are needed: all but those of a simulation's steps."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ ROBOTS = ("irb360", "dualv", "irb2400")  # with rods, with pins, without loops
 
 
 def compile_kernels() -> None:
-    """Use every kernel once; numba keeps what it compiles.
+    """Use each of them once; numba keeps what it compiles.
 
     Raises:
         RobodynError: numba is missing, or there is no folder to keep what it compiles.
