@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.sources import code_hash
 from robodyn_pin.telling import counting, told_of_each
 
 Item = TypeVar("Item")
@@ -33,6 +34,10 @@ TRACEBACKS = (
     "tornado.application",
     "asyncio",
 )  # which tell so of a lost connection
+# Whose code works for others.
+ROOMS = (
+    "closures", "identification", "robot", "motions", "logs", "dynamics", "log_to_robot", "excitation", "online", "fleets",
+)  # fmt: skip
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
 
@@ -232,7 +237,7 @@ def _unheard(warning: str, *names: str) -> Iterator[dict[logging.Logger, int]]:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """See that there are workers, each with this version of the package and one thread."""
+    """See that there are workers, each with this version and code of the package and one thread."""
     threads, ours = client.nthreads(), _version()
     if not threads:
         raise RobodynError(
@@ -257,4 +262,4 @@ def _cores() -> int:
 
 
 def _version() -> str:
-    return version("robodyn_pin")
+    return f"{version('robodyn_pin')} (code {code_hash(*ROOMS)[:8]})"

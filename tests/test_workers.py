@@ -1,6 +1,7 @@
 """Work shared among processes of this machine or of a Dask cluster: what a killed one costs, and which are refused."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -119,12 +120,18 @@ def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
         pass
     with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
         pass
-    ours = workers.version("robodyn_pin")
-    monkeypatch.setattr(workers, "version", lambda name: "0.0.1")
+    ours = re.escape(workers._version())
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
-    said = f"has robodyn_pin {ours}, expected 0.0.1"
-    with cluster, pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
-        pass
+    with cluster:
+        for name, other, expected in (
+            ("version", "0.0.1", "0.0.1 .code"),
+            ("code_hash", "another", ".* .code another"),
+        ):
+            said = f"has robodyn_pin {ours}, expected {expected}"
+            with monkeypatch.context() as here:
+                here.setattr(workers, name, lambda *_, other=other: other)
+                with pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
+                    pass
 
 
 def test_what_processes_cannot_do_is_said():

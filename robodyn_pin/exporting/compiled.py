@@ -16,6 +16,7 @@ from robodyn_pin.exporting.functions import FUNCTIONS, sizes_of
 from robodyn_pin.exporting.needs import check_casadi
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.sources import code_hash
 from robodyn_pin.storage.caches import cache_folder
 from robodyn_pin.telling import LOGGER
 
@@ -76,7 +77,7 @@ def compiled(robot: Robot, functions: Sequence[str] = ("inverse_dynamics",)) -> 
     """
     check_casadi()
     compiler = c_compiler("rp.compiled")
-    said = ",".join([numbers_hash(robot), *functions, *FLAGS, _code()])
+    said = ",".join([numbers_hash(robot), *functions, *FLAGS, code_hash("exporting")])
     library = _folder() / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.so"
     if not library.exists():
         _build(robot, functions, compiler, library)
@@ -92,12 +93,6 @@ def _build(robot: Robot, functions: Sequence[str], compiler: str, library: Path)
             (folder / file).write_text(text)
         build_library(compiler, folder, [f"{identifier(robot.name)}.c"], "built.so")
         (folder / "built.so").replace(library)
-
-
-def _code() -> str:
-    """SHA-256 of what writes the code: another version of the package compiles anew."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def _folder() -> Path:

@@ -10,8 +10,7 @@ same bits.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial, reduce
-from importlib import import_module
+from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.logs.uniform import check_rates
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.sources import code_hash
 from robodyn_pin.workers import each
 
 # Whose code decides what a log says.
@@ -129,15 +129,7 @@ def made_with(robot: Robot, run: RunFile, by_phase: bool = False) -> str:
     said = {
         "preparation": run.preparation.model_dump(mode="json"), "rows": run.rows.model_dump(mode="json"),
         "score": run.score.model_dump(mode="json"), "folds": run.choose.folds, "by_phase": by_phase,
-        "noise": None if noise is None else noise.tolist(), "robot": numbers_hash(robot), "code": _code(),
+        "noise": None if noise is None else noise.tolist(), "robot": numbers_hash(robot), "code": code_hash(*ROOMS),
         "bodies": robot.body_groups,
     }  # fmt: skip
     return hashlib.sha256(json_text(said, None).encode()).hexdigest()
-
-
-@cache
-def _code() -> str:
-    """SHA-256 of the code that decides what a log says: another version folds anew."""
-    rooms = (import_module(f"robodyn_pin.{room}").__path__[0] for room in ROOMS)
-    sources = (path for room in rooms for path in sorted(Path(room).glob("*.py")))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
