@@ -88,7 +88,8 @@ def main() -> None:
     tests = ROOT / "tests"
     shared = [tests, *tests.glob("[a-z]*/"), ROOT / "benchmarks"]  # samplers of the tests, comparisons
     sys.path[:0] = places = [str(HERE), *map(str, shared)]
-    os.environ["PYTHONPATH"] = os.pathsep.join(places)  # for processes that take repetitions
+    before = filter(None, [os.environ.get("PYTHONPATH")])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, *before])  # for processes that take repetitions
     written: list[str] = []
     studies = asked.studies or STUDIES
     try:
