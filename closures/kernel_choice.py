@@ -20,6 +20,7 @@ from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 PACKAGE = "robodyn_pin"
+LOOPS = "robodyn_pin.closures.kernel"  # what all kernels of robots need, those of filters and stops do not
 SHORT, LONG = "about half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
@@ -33,8 +34,8 @@ def chosen(samples: int) -> bool:
 
 
 def _loaded() -> bool:
-    """Whether kernels have served before in this process."""
-    return kernel.cache_info().currsize > 0
+    """Whether the kernels of loops have served before in this process."""
+    return LOOPS in sys.modules
 
 
 @cache
@@ -80,7 +81,7 @@ def not_loaded_for_this() -> AbstractContextManager[None]:
 
 
 @cache
-def kernel(name: str = "robodyn_pin.closures.kernel") -> ModuleType:
+def kernel(name: str = LOOPS) -> ModuleType:
     """A module of compiled kernels, imported when first used."""
     module = import_module(name)
     drop_outdated()

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.sources import code_hash
+from robodyn_pin.own_code import code_hash
 from robodyn_pin.telling import counting, told_of_each
 
 Item = TypeVar("Item")
@@ -28,16 +28,8 @@ LOST = "a worker process ended before its work, killed or out of memory; run aga
 
 GREW = "A worker stopped while some jobs"  # joblib's, of a process that grew by 300 MB and starts again
 LARGE = "Sending large graph"  # Dask's, of work in large pieces
-TRACEBACKS = (
-    "distributed",
-    "distributed.client",
-    "tornado.application",
-    "asyncio",
-)  # which tell so of a lost connection
-# Whose code works for others.
-ROOMS = (
-    "closures", "identification", "robot", "motions", "logs", "dynamics", "log_to_robot", "excitation", "online", "fleets",
-)  # fmt: skip
+# Loggers that tell with tracebacks of a lost connection.
+TRACEBACKS = "distributed", "distributed.client", "tornado.application", "asyncio"
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
 
@@ -262,4 +254,4 @@ def _cores() -> int:
 
 
 def _version() -> str:
-    return f"{version('robodyn_pin')} (code {code_hash(*ROOMS)[:8]})"
+    return f"{version('robodyn_pin')} (code {code_hash()[:8]})"

@@ -9,6 +9,7 @@ import time
 import uuid
 
 import pytest
+from joblib import Parallel, delayed
 
 import robodyn_pin as rp
 from robodyn_pin import workers
@@ -36,7 +37,7 @@ def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
 
 
 BUSY = """
-import sys, time
+import logging, sys, time
 from functools import partial
 from pathlib import Path
 import robodyn_pin as rp
@@ -52,6 +53,7 @@ try:
         each(partial(work, sys.argv[2]), range(4))
 except RobodynError as error:
     print(error)
+logging.getLogger("tornado.application").error("what is left of the connection")
 """
 
 
@@ -83,6 +85,13 @@ def test_processes_see_the_environment_of_the_block_they_work_in(monkeypatch):
         monkeypatch.setenv("GIVEN", given)
         with rp.working(2):
             assert each(os.getenv, ["GIVEN", "GIVEN"]) == [given, given]
+
+
+def test_processes_of_others_go_on_where_a_block_needs_none():
+    theirs = set(Parallel(2)(delayed(os.getpid)() for _ in range(4)))
+    with rp.working():
+        assert each(abs, [-1]) == [1]
+    assert set(Parallel(2)(delayed(os.getpid)() for _ in range(4))) <= theirs
 
 
 def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):

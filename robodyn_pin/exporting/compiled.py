@@ -14,9 +14,9 @@ from robodyn_pin.exporting.c_compiler import FLAGS, build_library, c_compiler
 from robodyn_pin.exporting.c_files import c_texts, identifier
 from robodyn_pin.exporting.functions import FUNCTIONS, sizes_of
 from robodyn_pin.exporting.needs import check_casadi
+from robodyn_pin.own_code import code_hash
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.sources import code_hash
 from robodyn_pin.storage.caches import cache_folder
 from robodyn_pin.telling import LOGGER
 

@@ -24,9 +24,9 @@ from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.logs.uniform import check_rates
+from robodyn_pin.own_code import code_hash
 from robodyn_pin.robot.numbers_hash import numbers_hash
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.sources import code_hash
 from robodyn_pin.workers import each
 
 # Whose code decides what a log says.

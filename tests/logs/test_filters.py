@@ -1,5 +1,7 @@
 """Filters against SciPy, and how far their transients reach, against Butterworth's poles."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -41,6 +43,20 @@ def test_filters_do_what_scipy_does(path, order, cutoff):
         rtol=1e-9,
         atol=1e-300,
     )
+
+
+FILTER = """
+import numpy as np
+from robodyn_pin.closures.kernel_choice import chosen
+from robodyn_pin.logs.filters import Lowpass
+Lowpass(order=4, cutoff=10.0).apply(np.zeros((100, 1)), 100.0, "log")
+print(chosen(1))
+"""
+
+
+def test_a_filter_does_not_load_the_kernels_of_loops_for_a_single_sample():
+    done = subprocess.run([sys.executable, "-c", FILTER], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
 
 
 @pytest.mark.parametrize("samples", [999, 1000])
