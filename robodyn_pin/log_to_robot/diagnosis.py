@@ -2,30 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from robodyn_pin.dynamics.equations import mass_matrix
-from robodyn_pin.dynamics.loads import worst_beyond
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
-from robodyn_pin.identification.fold import Factor
+from robodyn_pin.identification.fold import Factor, merge_factors
 from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
 from robodyn_pin.identification.uncertainty import LEVEL, freedom, intervals
 from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.further_estimates import Estimates
-from robodyn_pin.log_to_robot.informative_motions import USUAL, KnownParameters, known, motion_of_first_samples
-from robodyn_pin.log_to_robot.instruments import band, instrument_rows
+from robodyn_pin.log_to_robot.informative_motions import KnownParameters, known
+from robodyn_pin.log_to_robot.instruments import MARGIN
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.overconstraint import Overconstraint, overconstraint
-from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.log_to_robot.second_pass import SeenAgain
 from robodyn_pin.logs.stored_log import AnyLog
-from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.workers import each
 
 ALONE = 1e-9  # a parameter with a smaller weight does not count as part of a base parameter
 FAR_ABOVE = 3.0  # residuals over white noise, at the frequencies of the motion, from which they are a sign of a mistake
@@ -108,9 +104,15 @@ class Diagnosis:
 
 
 def diagnose(
-    fitted: Fitted, logs: Sequence[AnyLog], left: np.ndarray, seen: AnyLog, groups: Sequence[Factor], found: Estimates
-) -> Diagnosis:
-    """Examine a fit; `left` (n, d) is its residual over consecutive samples of the held-out log `seen`."""
+    fitted: Fitted, logs: Sequence[AnyLog], again: Sequence[SeenAgain], motion: float, left: np.ndarray, seen: AnyLog,
+    groups: Sequence[Factor], found: Estimates,
+) -> Diagnosis:  # fmt: skip
+    """Examine a fit.
+
+    Args:
+        again: what each of the fit logs showed in the second pass. motion: [Hz] of the logs' motion. left: (n, d) residual over
+            consecutive samples of the held-out log `seen`. groups: the fitted rows of each coordinate.
+    """
     settings, share, wls, feasible = fitted.settings, fitted.independent, found.wls, found.feasible
     robot, run, layout = settings.robot, settings.run, settings.layout
     rows = sum(g.rows for g in groups)
@@ -123,38 +125,23 @@ def diagnose(
         ends = feasible_intervals(asked, feasible, wls, layout, found.bounds, many).ends
         over_all, over_base = ends[: layout.size], ends[wls.base.columns]
         over_base[sums] = ends[layout.size :]
-    beside, cutoff = None, 0.0
+    beside = None
     if run.instruments:
-        folded, cutoff = instrument_rows(robot, logs, run, wls.base)
+        folded = [merge_factors(of_logs) for of_logs in zip(*(each.instruments for each in again), strict=True)]
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
-    residuals = _residuals(fitted, left, seen, max(band(log) for log in logs))
+    residuals = _residuals(fitted, left, seen, motion)
     stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
-    scopes = each(partial(_scope, robot, run.preparation), logs)
-    fastest = np.max([fast for fast, _, _ in scopes], axis=0)
-    sharpest = np.max([sharp for _, sharp, _ in scopes], axis=0)
+    paces = [each.pace for each in again]
+    fastest, sharpest = (np.max(of_logs, axis=0) for of_logs in ([p.fast for p in paces], [p.sharp for p in paces]))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
-        known(robot, logs[0], run.preparation, groups, wls, share, motor_noise(run, robot)), beside, cutoff,
-        residuals,
+        known(robot, paces[0], logs[0].loaded, groups, wls, share, motor_noise(run, robot)), beside,
+        MARGIN * motion if run.instruments else 0.0, residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run, suspicious), stopped,
-        tuple(text for *_, beyond in scopes for text in beyond),
+        tuple(text for pace in paces for text in pace.beyond),
     )  # fmt: skip
-
-
-def _scope(robot: Robot, preparation: Preparation, log: AnyLog) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Usual speeds and accelerations (d,) of a log's first samples, and its joints outside their limits."""
-    q, cd, cdd = motion_of_first_samples(robot, log, preparation)
-    fast, sharp = (np.quantile(np.abs(x), USUAL, axis=0) for x in (cd, cdd))
-    return fast, sharp, _beyond(robot, log, q)
-
-
-def _beyond(robot: Robot, log: AnyLog, q: np.ndarray) -> list[str]:
-    """Where the joints q (N, nv) of a log's first samples are outside their limits, the worst of each."""
-    limits = limits_of(robot, {}, 0.0).of(["position"])
-    values = np.concatenate([np.zeros((len(q), 0)), *(q @ b.S.T for b in limits.bounds)], axis=1)
-    return [f"{log.row(found.sample)}: {found}" for found in worst_beyond(robot, limits, values)]
 
 
 def _residuals(fitted: Fitted, series: np.ndarray, log: AnyLog, motion: float) -> Residuals:

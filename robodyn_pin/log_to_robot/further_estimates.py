@@ -6,7 +6,6 @@ from functools import partial, reduce
 
 import numpy as np
 
-from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.essential import EssentialEstimate, essential, relative_deviations
@@ -25,9 +24,8 @@ from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import apart
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.pieces import Pieces
-from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.segments import fitted_rows
+from robodyn_pin.log_to_robot.segments import fitted_blocks
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each
@@ -133,11 +131,8 @@ def _whole_samples(fitted: Fitted, logs: Sequence[AnyLog]) -> JointFactor:
 
 
 def _samples_of(robot: Robot, run: RunFile, log: AnyLog) -> JointFactor:
-    factor, job, first = None, fitted_rows(robot, run, log), start_counts(robot, log)
-    for block in observe(robot, log, run.preparation, [job.filter]):
-        W, known, measured = filtered(block, job.filter, log, job.noise)
-        index = block.begin + np.arange(len(W))
-        kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
-        factor = fold_joint(factor, W[kept], (measured - known)[kept])
+    factor = None
+    for _, _, W, y in fitted_blocks(robot, run, log):
+        factor = fold_joint(factor, W, y)
     assert factor is not None
     return factor

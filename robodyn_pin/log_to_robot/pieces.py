@@ -7,21 +7,14 @@ pieces wherever they begin. Other logs are cut into pieces of equal length.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.identification.block_jackknife import likeness, spread, without_each
-from robodyn_pin.identification.fold import Factor, empty, fold_rows, merge_factors
+from robodyn_pin.identification.fold import empty, fold_rows, merge_factors
 from robodyn_pin.identification.least_squares import BaseEstimate
-from robodyn_pin.log_to_robot.fit_data import Fitted
-from robodyn_pin.log_to_robot.rows import filtered, observe
-from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.segments import fitted_rows
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.workers import each
 
 PIECES = 16  # enough for Student's t, few enough that pieces of a usual log are longer than its residuals' memory
 
@@ -49,50 +42,33 @@ class Pieces:
         return float(self.independent * min(1.0, np.median(known))) if len(known) else 0.0
 
 
-def in_pieces(
-    fitted: Fitted, logs: Sequence[AnyLog], periods: Sequence[float | None], rows: int, wls: BaseEstimate
-) -> Pieces:
-    """Estimate without each piece, weights as in `wls`, in one more pass through the fit logs.
+class PieceFolds:
+    """A log's rows by piece, and where and how the robot moves in each."""
 
-    Args:
-        periods: [s] of each log's motion, None: it does not repeat. rows: how many were fitted.
-    """
-    settings, items = fitted.settings, list(zip(logs, periods, strict=True))
-    found = each(partial(_pieces_of, settings.robot, settings.run, wls.base.columns, wls.sigma), items)
-    factors = [merge_factors(of_logs) for of_logs in zip(*(factors for factors, *_ in found), strict=True)]
-    sums, count = np.sum([x[1] for x in found], axis=0), np.sum([x[2] for x in found], axis=0)
-    seconds, still = found[0][3], np.sum([x[4] for x in found], axis=0) / max(count.sum(), 1)
+    def __init__(self, robot: Robot, columns: int, seconds: float) -> None:
+        self.seconds = seconds  # that all pieces take one after the other
+        self.factors = [empty(columns) for _ in range(PIECES)]
+        self.sums, self.count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
+        self.still = np.zeros(len(robot.coordinates.names))  # how many samples stand still
+
+    def add(self, piece: np.ndarray, rows: np.ndarray, q: np.ndarray, still: np.ndarray) -> None:
+        """Add n samples: the piece of each (n,), rows (n, d, columns + 1) in units of their noise, positions of the motors
+        (n, n_motors), and which coordinates stand still (n, d)."""
+        self.still += still.sum(axis=0)
+        for g in np.unique(piece):
+            here = rows[piece == g].reshape(-1, rows.shape[2])
+            self.factors[g] = fold_rows(self.factors[g], here[:, :-1], here[:, -1])
+            self.sums[g] += q[piece == g].sum(axis=0)
+            self.count[g] += np.sum(piece == g)
+
+
+def pieces_from(logs: Sequence[PieceFolds], independent: float) -> Pieces:
+    """Estimates without each piece of all logs; `independent`: how many of the rows are."""
+    factors = [merge_factors(of_logs) for of_logs in zip(*(log.factors for log in logs), strict=True)]
+    sums, count = np.sum([log.sums for log in logs], axis=0), np.sum([log.count for log in logs], axis=0)
+    still = np.sum([log.still for log in logs], axis=0) / max(count.sum(), 1)
     positions = sums / np.maximum(count, 1)[:, None]
-    return Pieces(without_each(factors), positions, seconds, fitted.independent * rows, still)
-
-
-def _pieces_of(
-    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, of: tuple[AnyLog, float | None]
-) -> tuple[list[Factor], np.ndarray, np.ndarray, float, np.ndarray]:
-    """A log's rows of the base columns by piece, sums (G, n_motors) of its positions, how many samples (G,), its seconds, how many stand still (d,)."""
-    log, period = of
-    factors = [empty(len(base)) for _ in range(PIECES)]
-    sums, count = np.zeros((PIECES, len(robot.motors.names))), np.zeros(PIECES)
-    still = np.zeros(len(robot.coordinates.names))
-    job = fitted_rows(robot, run, log)
-    piece_of, seconds = cut_up(log, period, run.rows.cut)
-    first = start_counts(robot, log)
-    for block in observe(robot, log, run.preparation, [job.filter]):
-        W, known, measured = filtered(block, job.filter, log, job.noise)
-        index = block.begin + np.arange(len(W))
-        kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
-        piece = piece_of(index)
-        still += (np.abs(block.rates[block.keep][kept]) < run.score.still).sum(axis=0)
-        rows_of = np.concatenate([W[:, :, base], (measured - known)[:, :, None]], axis=2)
-        rows_of /= sigma[:, None]
-        q = block.state.q[block.keep] @ robot.motors.S.T
-        for g in np.unique(piece[kept]):
-            chosen = kept & (piece == g)
-            here = rows_of[chosen].reshape(-1, len(base) + 1)
-            factors[g] = fold_rows(factors[g], here[:, :-1], here[:, -1])
-            sums[g] += q[chosen].sum(axis=0)
-            count[g] += chosen.sum()
-    return factors, sums, count, seconds, still
+    return Pieces(without_each(factors), positions, logs[0].seconds, independent, still)
 
 
 def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

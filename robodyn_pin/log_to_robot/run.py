@@ -34,6 +34,7 @@ from robodyn_pin.log_to_robot.held_out import (
     windows,
     within_torques,
 )
+from robodyn_pin.log_to_robot.instruments import MARGIN, band
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
@@ -41,11 +42,12 @@ from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors,
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
-from robodyn_pin.log_to_robot.pieces import in_pieces
+from robodyn_pin.log_to_robot.pieces import pieces_from
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.result import Check, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
+from robodyn_pin.log_to_robot.second_pass import second_pass
 from robodyn_pin.log_to_robot.standing_still import more_standstill
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.fourier_series import period_of
@@ -178,7 +180,11 @@ def estimate(
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for s in [*fit, *held_out]}.values()}
-    pieces = in_pieces(fitted, logs, [periods[id(s.log)] for s in fit], sum(g.rows for g in groups), wls)
+    motion = max(band(log) for log in logs)
+    again = second_pass(
+        robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit], MARGIN * motion
+    )
+    pieces = pieces_from([x.pieces for x in again], fitted.independent * sum(g.rows for g in groups))
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
@@ -201,7 +207,7 @@ def estimate(
     progress("uncertainties")
     found = Estimates(ols, wls, pieces, feasible, further, bounds, prior)
     left = left_of(fitted, held_out[0], feasible.values)
-    diagnosis = diagnose(fitted, logs, left, held_out[0].log, groups, found)
+    diagnosis = diagnose(fitted, logs, again, motion, left, held_out[0].log, groups, found)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""

@@ -1,11 +1,13 @@
 """Which rows of a fit log are fitted and which are scored, and in which segment for cross-validation each lies."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from robodyn_pin.dynamics.unknown_start import start_counts
 from robodyn_pin.log_to_robot.noise import motor_noise
-from robodyn_pin.log_to_robot.rows import Job
+from robodyn_pin.log_to_robot.rows import Block, Job, filtered, observe
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.saturation import left_out
@@ -17,6 +19,21 @@ def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = 
     """Which rows of a fit log are fitted, and in which segment each lies."""
     job = segmented(robot, run, log, run.rows.filter, run.rows.every, period)
     return replace(job, noise=motor_noise(run, robot))
+
+
+def fitted_blocks(
+    robot: Robot, run: RunFile, log: AnyLog, columns: np.ndarray | slice = slice(None)
+) -> Iterator[tuple[Block, np.ndarray, np.ndarray, np.ndarray]]:
+    """Blocks of a fit log, which of their samples (n,) are fitted, and the rows of these: `columns` of W (m, d, k), efforts (m, d).
+
+    Samples that depend on where the log's stops began are left out.
+    """
+    job, first = fitted_rows(robot, run, log), start_counts(robot, log)
+    for block in observe(robot, log, run.preparation, [job.filter]):
+        W, known, measured = filtered(replace(block, W=block.W[:, :, columns]), job.filter, log, job.noise)
+        index = block.begin + np.arange(len(W))
+        kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
+        yield block, kept, W[kept], (measured - known)[kept]
 
 
 def segmented(

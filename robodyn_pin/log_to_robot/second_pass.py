@@ -1,0 +1,59 @@
+"""The fit logs once more, when the weights of their rows are known: pieces, instruments and the motion, each log closed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from robodyn_pin.identification.fold import Factor, empty, fold_rows
+from robodyn_pin.log_to_robot.instruments import LOOKED_AT, Instruments
+from robodyn_pin.log_to_robot.pace import Pace, PaceOfLog
+from robodyn_pin.log_to_robot.pieces import PieceFolds, cut_up
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_blocks
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import each
+
+
+@dataclass(frozen=True)
+class SeenAgain:
+    """What a log shows besides the parameters."""
+
+    pieces: PieceFolds
+    instruments: list[Factor]  # rows [Z, W, y] of each coordinate; none where nobody asks
+    pace: Pace
+
+
+def second_pass(
+    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, logs: Sequence[AnyLog],
+    periods: Sequence[float | None], cutoff: float,
+) -> list[SeenAgain]:  # fmt: skip
+    """Read each log once more.
+
+    Args:
+        base: columns (r,) of the regressor that are fitted. sigma: (d,) noise of the coordinates. periods: [s] of each log's
+            motion, None: it does not repeat. cutoff: [Hz] of the instruments' motion.
+    """
+    return each(partial(_seen_again, robot, run, base, sigma, cutoff), list(zip(logs, periods, strict=True)))
+
+
+def _seen_again(
+    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, cutoff: float, of: tuple[AnyLog, float | None]
+) -> SeenAgain:
+    log, period = of
+    piece_of, seconds = cut_up(log, period, run.rows.cut)
+    pieces, pace = PieceFolds(robot, len(base), seconds), PaceOfLog(robot)
+    instruments = Instruments(robot, run, log, base, cutoff) if run.instruments else None
+    beside = [empty(2 * len(base)) for _ in sigma]
+    for block, kept, W, y in fitted_blocks(robot, run, log, base):
+        index, inner = block.begin + np.flatnonzero(kept), block.state[block.keep]
+        pace.add(block.begin, inner)
+        rows = np.concatenate([W, y[:, :, None]], axis=2)
+        still = np.abs(block.rates[block.keep][kept]) < run.score.still
+        pieces.add(piece_of(index), rows / sigma[:, None], inner.q[kept] @ robot.motors.S.T, still)
+        if instruments and block.begin < LOOKED_AT:
+            rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
+            beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
+    return SeenAgain(pieces, beside, pace.found(log))
