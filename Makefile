@@ -23,7 +23,7 @@ campaign: $(VENV)/.installed
 
 test: $(VENV)/.tested
 	@echo "Running the tests; those on measured logs skip where ROBODYN_DATA names no folder, those of pages without chromium."
-	$(BIN)/pytest tests -n auto --dist loadfile
+	$(BIN)/pytest tests -n auto --dist loadfile --no-loadscope-reorder
 
 fuzz: $(VENV)/.tested
 	$(BIN)/python tests/commands/campaign.py --cases $(CASES) --seconds $(SECONDS)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -65,7 +65,8 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         return
     if scheduler is None:
         with _unheard(GREW), ExitStack() as ending:
-            processes = partial(_processes, count, ending)
+            # Once: a second end would begin others. Processes of a later block see what the environment is then.
+            processes = partial(_processes, count, cache(partial(ending.callback, _end_processes)))
             if workers:
                 ending.enter_context(_starting(processes, count))
             with _shared(_Others(2 if workers else MANY * count, partial(_here, processes))):
@@ -103,16 +104,18 @@ def _imported(names: Sequence[str]) -> None:
         import_module(name)
 
 
-def _processes(count: int, ending: ExitStack) -> Any:
-    """Processes of this machine, the same ones until `ending`: later ones see what the environment is then.
-
-    Arrays go to them as they are: in files they could not be written.
-    """
+def _processes(count: int, used: Callable[[], object]) -> Any:
+    """Processes of this machine; `used` is told that there are some. Arrays go to them as they are: in files they could not be written."""
     from joblib import Parallel
+
+    used()
+    return Parallel(n_jobs=count, max_nbytes=None, return_as="generator")
+
+
+def _end_processes() -> None:
     from joblib.externals.loky import get_reusable_executor
 
-    ending.callback(lambda: get_reusable_executor(reuse=True).shutdown(kill_workers=True))
-    return Parallel(n_jobs=count, max_nbytes=None, return_as="generator")
+    get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 def _here(processes: Callable[[], Any], work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:

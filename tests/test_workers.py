@@ -10,6 +10,7 @@ import uuid
 
 import pytest
 from joblib import Parallel, delayed
+from joblib.externals.loky.reusable_executor import _ReusablePoolExecutor
 
 import robodyn_pin as rp
 from robodyn_pin import workers
@@ -19,11 +20,14 @@ from robodyn_pin.workers import each
 
 def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
+    begun, fetched = tmp_path / "begun", tmp_path / "fetched"
+    begun.mkdir(), fetched.mkdir()
 
     def noted(k):
-        (tmp_path / f"{k} {uuid.uuid4()}").touch()
-        if k == 8 and len(list(tmp_path.glob("8 *"))) == 1:
-            time.sleep(1)  # what is finished is fetched meanwhile
+        (begun / f"{k} {uuid.uuid4()}").touch()
+        if k == 8 and len(list(begun.glob("8 *"))) == 1:
+            while len(list(fetched.iterdir())) < 8:
+                time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGKILL)
         return k
 
@@ -31,8 +35,8 @@ def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         rp.working(scheduler=cluster.scheduler_address),
     ):
-        assert each(noted, range(12)) == list(range(12))
-    runs = [path.name.split()[0] for path in tmp_path.iterdir()]
+        assert each(noted, range(12), lambda share: (fetched / f"{share}").touch()) == list(range(12))
+    runs = [path.name.split()[0] for path in begun.iterdir()]
     assert sorted(runs) == sorted([*map(str, range(12)), "8"])
 
 
@@ -77,6 +81,17 @@ def test_a_process_that_grows_starts_again_without_a_word():
     pytest.importorskip("psutil", reason="without psutil no process is looked at")
     done = subprocess.run([sys.executable, "-c", GROWS], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[0, 1, 2, 3, 4, 5]", "")
+
+
+def test_a_block_begins_and_ends_one_pool_of_processes(monkeypatch):
+    """Its end, told twice, would begin another one to end it, which leaves semaphores behind."""
+    begun, begin = [], _ReusablePoolExecutor.__init__
+    monkeypatch.setattr(
+        _ReusablePoolExecutor, "__init__", lambda pool, *a, **k: (begun.append(pool), begin(pool, *a, **k))[1]
+    )
+    with rp.working(2):
+        assert [each(abs, [-1, -2]) for _ in range(3)] == 3 * [[1, 2]]
+    assert len(begun) == 1
 
 
 def test_processes_see_the_environment_of_the_block_they_work_in(monkeypatch):
