@@ -18,6 +18,7 @@ from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.workers import each
 
 LOGS = 64
+TURNS = 3  # of one process and two
 
 
 def study() -> Section:
@@ -37,8 +38,10 @@ def campaign(folder: Path) -> list[Row]:
     run = yaml.safe_load((ROOT / "examples/irb360.yaml").read_text())
     run |= {"fit": [{"file": "logs/*.parquet"}], "held_out": [{"file": "judge.parquet"}]}
     (folder / "run.yaml").write_text(yaml.safe_dump(run))
-    alone, slow = identify(folder, "alone", "--workers", "1")
-    shared, fast = identify(folder, "shared", "--workers", "2")
+    turns = [[identify(folder, f"{n}", "--workers", n) for n in (1, 2)] for _ in range(TURNS)]
+    alone, shared = turns[0][0][0], " ".join({found for (_, (found, _)) in turns})
+    slow, fast = sorted(((a, b) for ((_, a), (_, b)) in turns), key=lambda spent: spent[0] / spent[1])[TURNS // 2]
+    ratios = ", ".join(f"{a / b:.2f}" for ((_, a), (_, b)) in turns)
     with cluster() as (_, *nannies):
         dask, by_dask = identify(folder, "dask", "--scheduler", ADDRESS)
         with killed_every(10.0, nannies):
@@ -58,7 +61,8 @@ def campaign(folder: Path) -> list[Row]:
                 f"scheduler killed at {second} leaves": again}  # fmt: skip
     return [
         Row(f"{LOGS} logs: the same bits as one process alone", "all", *same(bits, alone)),
-        Row(f"{LOGS} logs, 2 processes over 1, wall time", ">= 1.8 x", f"{slow / fast:.2f} x ({slow:.0f}, {fast:.0f} s)", slow / fast >= 1.8),
+        Row(f"{LOGS} logs, 2 processes over 1, wall time, in turns: the median of {TURNS}", ">= 1.8 x",
+            f"{slow / fast:.2f} x ({slow:.0f}, {fast:.0f} s); {ratios}", slow / fast >= 1.8),
         Row(f"{LOGS} logs, 2 Dask workers over 1 process, wall time", "reported", f"{slow / by_dask:.2f} x ({by_dask:.0f} s)"),
         Row(f"{LOGS} logs, killed: finished leaves survive, the next run ends with the same bits", "all", *same(outlived, alone)),
         Row("what the command says when the scheduler is killed", "a sentence", " ".join(said.split())[-300:], said.startswith("robodyn: ") and "\n" not in said),
