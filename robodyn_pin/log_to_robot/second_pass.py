@@ -30,7 +30,7 @@ def second_pass(
     robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, logs: Sequence[AnyLog],
     periods: Sequence[float | None], cutoff: float,
 ) -> list[SeenAgain]:  # fmt: skip
-    """Read each log once more.
+    """What each log shows when it is read once more; raises as `observe`.
 
     Args:
         base: columns (r,) of the regressor that are fitted. sigma: (d,) noise of the coordinates. periods: [s] of each log's
