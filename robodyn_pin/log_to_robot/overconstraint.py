@@ -5,6 +5,8 @@ Torques in the null space of B' move nothing (Briot et al. (DualV), equations 26
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from robodyn_pin.dynamics.equations import internal_torques, motor_map
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.workers import each
 
 BLOCK = 20_000  # samples closed at once
 ILL = 10.0  # condition number from which a projection amplifies noise enough to be named
@@ -104,22 +107,10 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
     pose = robot.with_coordinates(robot.file.coordinates or robot.coordinates.names)
     length = lever(robot.loops, robot.home)
     scale = np.where(robot.slides(pose.coordinates.S), length, 1.0)
-    squares, torque, peak, count = np.zeros(len(robot.motors.names)), np.zeros(2), 0.0, 0
-    moved, conditions = np.zeros(len(scale)), []
-    for log in logs:
-        rates = rates_of(log, preparation)
-        for part in along_log(pose, log, preparation, BLOCK):
-            state, keep, tau = part.state, part.keep, part.log.tau
-            q = rates.motion(part.log)[0]
-            squares += np.sum((state.q @ robot.motors.S.T + robot.motors.offset - q)[keep] ** 2, axis=0)
-            moved += np.sum((state.a @ pose.coordinates.S.T)[keep] ** 2, axis=0)
-            conditions.append(_conditions(robot, pose, state, scale)[keep])
-            if tau is not None:
-                inner = np.sum(internal_torques(pose, state, tau)[keep] ** 2, axis=1)
-                torque += inner.sum(), np.sum(tau[keep] ** 2)
-                peak = max(peak, float(inner.max()))
-            count += part.end - part.begin
-    both = np.concatenate(conditions)
+    found = each(partial(_of_log, robot, pose, scale, preparation), logs)
+    squares, moved, torque = (np.sum(of_logs, axis=0) for of_logs in zip(*(x[:3] for x in found), strict=True))
+    count, peak = sum(x.samples for x in found), max(x.peak for x in found)
+    both = np.concatenate([x.conditions for x in found])
     spread = np.stack([np.median(both, axis=0), both.max(axis=0)])
     accelerations = np.sqrt(moved / count) / scale
     efforts = {effort_unit(robot.model, row) for row in robot.motors.S}
@@ -130,6 +121,33 @@ def overconstraint(robot: Robot, logs: Sequence[AnyLog], preparation: Preparatio
         float(np.sqrt(torque[1] / count)), units, pose.coordinates.names, spread[:, 0],
         accelerations / max(accelerations.max(), 1e-300), robot.coordinates.names, spread[:, 1],
     )  # fmt: skip
+
+
+class _OfLog(NamedTuple):
+    """Sums over a log's samples, and what is largest."""
+
+    squares: np.ndarray  # (n_motors,) of the encoders' misses
+    moved: np.ndarray  # (d,) squares of the pose's accelerations
+    torque: np.ndarray  # (2,) squares of the internal and of the whole torque
+    samples: int
+    peak: float  # largest square of the internal torque
+    conditions: np.ndarray  # (N, 2) as `_conditions`
+
+
+def _of_log(robot: Robot, pose: Robot, scale: np.ndarray, preparation: Preparation, log: AnyLog) -> _OfLog:
+    squares, moved, torque, peak = np.zeros(len(robot.motors.names)), np.zeros(len(scale)), np.zeros(2), 0.0
+    rates, conditions = rates_of(log, preparation), []
+    for part in along_log(pose, log, preparation, BLOCK):
+        state, keep, tau = part.state, part.keep, part.log.tau
+        q = rates.motion(part.log)[0]
+        squares += np.sum((state.q @ robot.motors.S.T + robot.motors.offset - q)[keep] ** 2, axis=0)
+        moved += np.sum((state.a @ pose.coordinates.S.T)[keep] ** 2, axis=0)
+        conditions.append(_conditions(robot, pose, state, scale)[keep])
+        if tau is not None:
+            inner = np.sum(internal_torques(pose, state, tau)[keep] ** 2, axis=1)
+            torque += inner.sum(), np.sum(tau[keep] ** 2)
+            peak = max(peak, float(inner.max()))
+    return _OfLog(squares, moved, torque, log.size, peak, np.concatenate(conditions))
 
 
 def _conditions(robot: Robot, pose: Robot, state: State, scale: np.ndarray) -> np.ndarray:
