@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 from campaign import ALONE, prepare
 
-SECONDS = 60  # [s] of processor time of one command
+SECONDS = 600  # [s] of processor time of one command; the first one under a controller compiles kernels
 MODELS = {
     "viscous": {"initial": 0.3}, "coulomb": {"initial": 0.5}, "stribeck": {"initial": [0.5, 0.3, 0.2], "speed": 0.5},
     "saturating": {"initial": [0.5, 0.3], "speed": 0.5}, "quadratic": {"initial": 0.2}, "cbrt": {"initial": 0.4},
