@@ -10,6 +10,7 @@ import uuid
 
 import pytest
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.reusable_executor import _ReusablePoolExecutor
 
 import robodyn_pin as rp
@@ -103,10 +104,11 @@ def test_processes_see_the_environment_of_the_block_they_work_in(monkeypatch):
 
 
 def test_processes_of_others_go_on_where_a_block_needs_none():
-    theirs = set(Parallel(2)(delayed(os.getpid)() for _ in range(4)))
+    Parallel(2)(delayed(abs)(-k) for k in range(4))
+    theirs = get_reusable_executor(reuse=True)
     with rp.working():
         assert each(abs, [-1]) == [1]
-    assert set(Parallel(2)(delayed(os.getpid)() for _ in range(4))) <= theirs
+    assert get_reusable_executor(reuse=True) is theirs  # one that has ended is replaced
 
 
 def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
