@@ -10,7 +10,6 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.instrumental import instrumental
 from robodyn_pin.log_to_robot.fit_data import independent_share
-from robodyn_pin.log_to_robot.instruments import MARGIN, band
 from robodyn_pin.log_to_robot.run_file import RowsSpec, RunFile
 from robodyn_pin.log_to_robot.second_pass import second_pass
 from robodyn_pin.logs.log import Log
@@ -51,7 +50,7 @@ def compared(what: str, exact: Log, run: RunFile, measure, biased: bool = True) 
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         log = replace(exact, q=measure(exact.q, rng), tau=exact.tau + NOISE * rng.normal(size=exact.tau.shape))
-        [seen] = second_pass(robot, run, base.columns, NOISE, [log], [None], MARGIN * band(log))
+        [seen] = second_pass(robot, run, base.columns, NOISE, [log], [None]).logs
         found = instrumental(seen.instruments, NOISE, share)
         plain.append((found.least_squares - base.of(truth)) / found.least_squares_deviations)
         instrumented.append((found.values - base.of(truth)) / found.deviations)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 from joblib import Parallel, delayed
@@ -16,6 +17,7 @@ from joblib.externals.loky.reusable_executor import _ReusablePoolExecutor
 import robodyn_pin as rp
 from robodyn_pin import workers
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.own_code import code_hash
 from robodyn_pin.workers import each
 
 
@@ -47,6 +49,7 @@ from functools import partial
 from pathlib import Path
 import robodyn_pin as rp
 from robodyn_pin.errors import RobodynError
+from robodyn_pin.own_code import code_hash
 from robodyn_pin.workers import each
 
 def work(folder, k):
@@ -93,6 +96,13 @@ def test_a_block_begins_and_ends_one_pool_of_processes(monkeypatch):
     with rp.working(2):
         assert [each(abs, [-1, -2]) for _ in range(3)] == 3 * [[1, 2]]
     assert len(begun) == 1
+
+
+def test_the_code_that_workers_share_is_all_of_the_package(monkeypatch):
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path.name) or b"")
+    code_hash.__wrapped__()
+    assert {"workers.py", "loops.py", "feasible.py", "report.py"} <= set(read)  # beside the rooms, and of rooms
 
 
 def test_processes_see_the_environment_of_the_block_they_work_in(monkeypatch):

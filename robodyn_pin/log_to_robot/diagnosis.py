@@ -14,12 +14,11 @@ from robodyn_pin.identification.whiteness import ljung_box, widening
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.further_estimates import Estimates
 from robodyn_pin.log_to_robot.informative_motions import KnownParameters, known
-from robodyn_pin.log_to_robot.instruments import MARGIN
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.missing_structure import against_bounds
 from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.overconstraint import Overconstraint, overconstraint
-from robodyn_pin.log_to_robot.second_pass import SeenAgain
+from robodyn_pin.log_to_robot.second_pass import SecondPass
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
@@ -104,14 +103,14 @@ class Diagnosis:
 
 
 def diagnose(
-    fitted: Fitted, logs: Sequence[AnyLog], again: Sequence[SeenAgain], motion: float, left: np.ndarray, seen: AnyLog,
-    groups: Sequence[Factor], found: Estimates,
+    fitted: Fitted, logs: Sequence[AnyLog], again: SecondPass, left: np.ndarray, seen: AnyLog, groups: Sequence[Factor],
+    found: Estimates,
 ) -> Diagnosis:  # fmt: skip
     """Examine a fit.
 
     Args:
-        again: what each of the fit logs showed in the second pass. motion: [Hz] of the logs' motion. left: (n, d) residual over
-            consecutive samples of the held-out log `seen`. groups: the fitted rows of each coordinate.
+        again: what the fit logs showed in the second pass. left: (n, d) residual over consecutive samples of the held-out log
+            `seen`. groups: the fitted rows of each coordinate.
     """
     settings, share, wls, feasible = fitted.settings, fitted.independent, found.wls, found.feasible
     robot, run, layout = settings.robot, settings.run, settings.layout
@@ -127,17 +126,16 @@ def diagnose(
         over_base[sums] = ends[layout.size :]
     beside = None
     if run.instruments:
-        folded = [merge_factors(of_logs) for of_logs in zip(*(each.instruments for each in again), strict=True)]
+        folded = [merge_factors(of_logs) for of_logs in zip(*(each.instruments for each in again.logs), strict=True)]
         beside = instrumental(folded, wls.sigma, share) if sum(f.rows for f in folded) > 3 * wls.base.size else None
-    residuals = _residuals(fitted, left, seen, motion)
+    residuals = _residuals(fitted, left, seen, again.motion)
     stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
-    paces = [each.pace for each in again]
+    paces = [each.pace for each in again.logs]
     fastest, sharpest = (np.max(of_logs, axis=0) for of_logs in ([p.fast for p in paces], [p.sharp for p in paces]))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
-        known(robot, paces[0], logs[0].loaded, groups, wls, share, motor_noise(run, robot)), beside,
-        MARGIN * motion if run.instruments else 0.0, residuals,
+        known(robot, paces[0], logs[0].loaded, groups, wls, share, motor_noise(run, robot)), beside, again.cutoff, residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run, suspicious), stopped,
         tuple(text for pace in paces for text in pace.beyond),

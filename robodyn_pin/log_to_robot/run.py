@@ -34,7 +34,6 @@ from robodyn_pin.log_to_robot.held_out import (
     windows,
     within_torques,
 )
-from robodyn_pin.log_to_robot.instruments import MARGIN, band
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
@@ -180,11 +179,8 @@ def estimate(
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for s in [*fit, *held_out]}.values()}
-    motion = max(band(log) for log in logs)
-    again = second_pass(
-        robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit], MARGIN * motion
-    )
-    pieces = pieces_from([x.pieces for x in again], fitted.independent * sum(g.rows for g in groups))
+    again = second_pass(robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit])
+    pieces = pieces_from([x.pieces for x in again.logs], fitted.independent * sum(g.rows for g in groups))
     progress("feasible fit")
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
@@ -207,7 +203,7 @@ def estimate(
     progress("uncertainties")
     found = Estimates(ols, wls, pieces, feasible, further, bounds, prior)
     left = left_of(fitted, held_out[0], feasible.values)
-    diagnosis = diagnose(fitted, logs, again, motion, left, held_out[0].log, groups, found)
+    diagnosis = diagnose(fitted, logs, again, left, held_out[0].log, groups, found)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from robodyn_pin.identification.fold import Factor, empty, fold_rows
-from robodyn_pin.log_to_robot.instruments import LOOKED_AT, Instruments
+from robodyn_pin.log_to_robot.instruments import LOOKED_AT, MARGIN, Instruments, band
 from robodyn_pin.log_to_robot.pace import Pace, PaceOfLog
 from robodyn_pin.log_to_robot.pieces import PieceFolds, cut_up
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -22,21 +22,37 @@ class SeenAgain:
     """What a log shows besides the parameters."""
 
     pieces: PieceFolds
-    instruments: list[Factor]  # rows [Z, W, y] of each coordinate; none where nobody asks
+    instruments: list[Factor]  # rows [Z, W, y] of each coordinate; no rows where instruments are switched off
     pace: Pace
 
 
+@dataclass(frozen=True)
+class SecondPass:
+    """What all fit logs show besides the parameters."""
+
+    logs: list[SeenAgain]
+    motion: float  # [Hz] below which the liveliest of them moves
+    cutoff: float  # [Hz] of the instruments' motion; 0 where they are switched off
+
+
 def second_pass(
-    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, logs: Sequence[AnyLog],
-    periods: Sequence[float | None], cutoff: float,
-) -> list[SeenAgain]:  # fmt: skip
-    """What each log shows when it is read once more; raises as `observe`.
+    robot: Robot,
+    run: RunFile,
+    base: np.ndarray,
+    sigma: np.ndarray,
+    logs: Sequence[AnyLog],
+    periods: Sequence[float | None],
+) -> SecondPass:
+    """What the logs show when they are read once more; raises as `observe`.
 
     Args:
         base: columns (r,) of the regressor that are fitted. sigma: (d,) noise of the coordinates. periods: [s] of each log's
-            motion, None: it does not repeat. cutoff: [Hz] of the instruments' motion.
+            motion, None: it does not repeat.
     """
-    return each(partial(_seen_again, robot, run, base, sigma, cutoff), list(zip(logs, periods, strict=True)))
+    motion = max(band(log) for log in logs)
+    cutoff = MARGIN * motion if run.instruments else 0.0
+    seen = each(partial(_seen_again, robot, run, base, sigma, cutoff), list(zip(logs, periods, strict=True)))
+    return SecondPass(seen, motion, cutoff)
 
 
 def _seen_again(
@@ -45,7 +61,7 @@ def _seen_again(
     log, period = of
     piece_of, seconds = cut_up(log, period, run.rows.cut)
     pieces, pace = PieceFolds(robot, len(base), seconds), PaceOfLog(robot)
-    instruments = Instruments(robot, run, log, base, cutoff) if run.instruments else None
+    instruments = Instruments(robot, run, log, base, cutoff) if cutoff else None
     beside = [empty(2 * len(base)) for _ in sigma]
     for block, kept, W, y in fitted_blocks(robot, run, log, base):
         index, inner = block.begin + np.flatnonzero(kept), block.state[block.keep]

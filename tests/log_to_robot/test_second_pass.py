@@ -6,21 +6,24 @@ from simulated import SHORT, SIGMA
 
 from robodyn_pin.dynamics.check import check
 from robodyn_pin.log_to_robot import rows
+from robodyn_pin.log_to_robot.instruments import MARGIN, band
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.second_pass import SeenAgain, second_pass
+from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.motions.fourier import fourier
 from robodyn_pin.robot.robot import load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 RUN = RunFile.model_validate({
-    "robot": "irb360", "fit": [{"file": "in memory"}], "preparation": {"filter": {"cutoff": 20}},
+    "robot": "irb360", "fit": [{"file": "in memory"}],
     "rows": {"filter": {"cutoff": 20}, "cut": 40, "every": 3},
 })  # fmt: skip
 
 
-def seen(noise: Noise, cutoff: float = 5.0) -> SeenAgain:
-    robot = load("irb360")
-    [found] = second_pass(robot, RUN, check(robot).base.columns, SIGMA, [simulate(robot, SHORT, noise)], [None], cutoff)
+def seen(noise: Noise, cutoff: float = 20.0) -> SeenAgain:
+    robot, of_rates = load("irb360"), RUN.preparation.model_copy(update={"filter": Lowpass(order=4, cutoff=cutoff)})
+    run = RUN.model_copy(update={"preparation": of_rates})
+    [found] = second_pass(robot, run, check(robot).base.columns, SIGMA, [simulate(robot, SHORT, noise)], [None]).logs
     return found
 
 
@@ -44,7 +47,8 @@ def test_the_pace_is_that_of_the_motion_that_made_the_log():
     assert pace.beyond == ()
 
 
-def test_instruments_of_exact_positions_are_the_regressor_itself():
-    for factor in seen(Noise(0 * SIGMA), cutoff=20.0).instruments:
+def test_instruments_are_the_regressor_where_rates_have_the_same_low_pass():
+    motion = band(simulate(load("irb360"), SHORT, Noise(0 * SIGMA)))
+    for factor in seen(Noise(0 * SIGMA), cutoff=MARGIN * motion).instruments:
         Z, W = np.split(factor.R[:, :-1], 2, axis=1)
         np.testing.assert_allclose(Z, W, atol=1e-9 * np.abs(W).max())
