@@ -21,6 +21,10 @@ from robodyn_pin.viz.sheet import Section, section_page
 SIZES = {"laptop": (1366, 768), "tablet": (768, 1024), "phone": (390, 844)}
 SERIOUS = """async () => (await axe.run(document, {iframes: false})).violations
   .filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.nodes[0].html)"""
+COVERED = """() => [...document.querySelectorAll("figure > .zoom")].flatMap(button => {
+  const over = button.getBoundingClientRect();
+  return [...button.parentElement.querySelectorAll("svg text, figcaption")].filter(text => { const r = text.getBoundingClientRect();
+    return r.left < over.right && over.left < r.right && r.top < over.bottom && over.top < r.bottom }).map(text => text.textContent) })"""
 DRAWN = """() => [...Bokeh.documents[0].all_models].filter(m => m.type === "ColumnDataSource").map(m =>
   ["x", "y"].map(axis => [...(m.data.get ? m.data.get(axis) : m.data[axis])]))"""
 TIME = "() => viewer.animator.actions[0].time"
@@ -64,6 +68,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(browser,
     assert page.evaluate(SERIOUS) == []
     assert page.locator("main").count() == 1
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(COVERED) == []
     assert not page.problems
     page.context.close()
 
