@@ -15,12 +15,14 @@ from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
 # "nogil": Ctrl-C is heard meanwhile.
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True}
-compiled = njit(**OPTIONS)
+compiled = njit(_nrt=True, **OPTIONS)
 # Of kernels alone: what Python would hand over in tables takes long to compile.
 WITHIN = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner = njit(**WITHIN)
+allocating = njit(_nrt=True, **WITHIN)
+# Makes no array and returns none, so nobody counts who holds those of the tables: that would take longer to compile than the rest.
+inner = njit(_nrt=False, **WITHIN)
 # Called many times a sample: without inlining, handing over the tables costs more than the work.
-inlined = njit(forceinline=True, **WITHIN)
+inlined = njit(_nrt=False, forceinline=True, **WITHIN)
 
 
 class Posture(NamedTuple):
@@ -34,7 +36,7 @@ class Posture(NamedTuple):
     E: np.ndarray  # (3, 3) scratch
 
 
-@inner
+@allocating
 def new_posture(joints):
     posture = Posture(
         np.zeros((joints, 3, 3)),
@@ -130,8 +132,12 @@ def residual(loops: LoopTable, q, at: Posture, phi):
         if z >= 0:
             phi[row + z] = a02 * d0 + a12 * d1 + a22 * d2
         if rx >= 0:
-            A, B = at.R[loops.a[k]] @ loops.turn_a[k], at.R[loops.b[k]] @ loops.turn_b[k]
-            phi[row + rx], phi[row + ry], phi[row + rz] = rotation_vector(np.ascontiguousarray(A.T) @ B)
+            for c in range(3):
+                b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, c)
+                at.E[0, c] = a00 * b0 + a10 * b1 + a20 * b2
+                at.E[1, c] = a01 * b0 + a11 * b1 + a21 * b2
+                at.E[2, c] = a02 * b0 + a12 * b1 + a22 * b2
+            phi[row + rx], phi[row + ry], phi[row + rz] = rotation_vector(at.E)
         elif ry >= 0:
             b0, b1, b2 = axis(at.R, loops.b[k], loops.turn_b, k, 0)
             phi[row + ry] = -(a02 * b0 + a12 * b1 + a22 * b2)
@@ -332,7 +338,7 @@ def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
         loop_drift(loops, at, drift[i])
 
 
-@inner
+@allocating
 def new_blocks(loops: LoopTable):
     """Room for the rows of every closure over its joints, and for the shared system as last block."""
     rows, columns = loops.n_left, len(loops.shared)

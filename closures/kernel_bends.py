@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel import (
     Posture,
+    allocating,
     axis,
     compiled,
     cross,
@@ -35,7 +36,7 @@ class Changes(NamedTuple):
     x: np.ndarray  # (nv, d (d + 1) / 2) solutions
 
 
-@inner
+@allocating
 def new_changes(joints, d, loops: LoopTable, legs: Legs):
     n, zero = d * (d + 1) // 2, np.zeros
     blocks, rows = legs.y.shape

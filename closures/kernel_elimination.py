@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.elimination import SINGULAR
-from robodyn_pin.closures.kernel import inlined, inner, new_blocks
+from robodyn_pin.closures.kernel import allocating, inlined, new_blocks
 from robodyn_pin.closures.kernel_tables import LoopTable
 
 
@@ -19,7 +19,7 @@ class Legs(NamedTuple):
     H: np.ndarray  # (left, 4) scratch: right sides of the shared system
 
 
-@inner
+@allocating
 def new_legs(loops: LoopTable):
     A = new_blocks(loops)
     shape = A.shape[:2]

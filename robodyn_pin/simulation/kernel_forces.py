@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inner, jacobian, loop_drift, move, new_posture, place
+from robodyn_pin.closures.kernel import allocating, compiled, inner, jacobian, loop_drift, move, new_posture, place
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, solve_reduced, tangent
 from robodyn_pin.closures.kernel_solve import Newton, newton_steps
 from robodyn_pin.dynamics.kernel import ask, body_motions
@@ -35,7 +35,7 @@ class Desk(NamedTuple):
     loads: np.ndarray  # (E,) of friction that grows with them, else one
 
 
-@inner
+@allocating
 def new_desk(m: Machine):
     joints, (d, nv), size = len(m.tree.parent), m.S.shape, m.loops.size
     newton = Newton(new_posture(joints), new_legs(m.loops), np.zeros(size), np.zeros(d), np.zeros(nv))
@@ -55,7 +55,15 @@ def onto_loops(m: Machine, desk: Desk, c, q):
         q[j] = 0.0
         for k in range(len(c)):
             q[j] += m.inverse[j, k] * (c[k] - m.offset[k])
-    return np.isfinite(q).all()
+    return finite(q)
+
+
+@inner
+def finite(values):
+    for x in values.flat:
+        if not np.isfinite(x):
+            return False
+    return True
 
 
 @inner
@@ -69,7 +77,9 @@ def pose(m: Machine, desk: Desk, q):
             return False
         tangent(m.loops, m.S, legs, T)
     else:
-        T[:] = m.inverse
+        for j in range(len(T)):
+            for k in range(T.shape[1]):
+                T[j, k] = m.inverse[j, k]
     along_rows(m.rows, T, desk.J)
     along_rows(m.motors, T, desk.B)
     body_motions(m.tree, at.s, T, desk.X)
@@ -80,7 +90,7 @@ def pose(m: Machine, desk: Desk, q):
     for e in range(m.curves.rubbing, len(m.curves.model)):
         if m.curves.model[e] == ARMATURE:
             add_outer(m.curves.values[e, 0], desk.J[m.curves.axis[e]], M)
-    return np.isfinite(M).all()
+    return finite(M)
 
 
 @inner
@@ -194,7 +204,7 @@ def accelerate(desk: Desk, cdd):
             desk.a[j] += desk.T[j, k] * cdd[k]
 
 
-@inner
+@allocating
 def take_loads(m: Machine, desk: Desk):
     """What friction grows with, after `move` with the accelerations of the desk."""
     curves, bearing = m.curves, False
@@ -238,8 +248,11 @@ def pushed(m: Machine, desk: Desk, out):
     j, f = m.push.joint, m.push.values
     if j == 0:
         return
-    p = desk.newton.at.p[j] + desk.newton.at.R[j] @ m.push.point
-    n0, n1, n2 = f[3] + p[1] * f[2] - p[2] * f[1], f[4] + p[2] * f[0] - p[0] * f[2], f[5] + p[0] * f[1] - p[1] * f[0]
+    p, R, o = desk.newton.at.p, desk.newton.at.R, m.push.point
+    p0 = p[j, 0] + R[j, 0, 0] * o[0] + R[j, 0, 1] * o[1] + R[j, 0, 2] * o[2]
+    p1 = p[j, 1] + R[j, 1, 0] * o[0] + R[j, 1, 1] * o[1] + R[j, 1, 2] * o[2]
+    p2 = p[j, 2] + R[j, 2, 0] * o[0] + R[j, 2, 1] * o[1] + R[j, 2, 2] * o[2]
+    n0, n1, n2 = f[3] + p1 * f[2] - p2 * f[1], f[4] + p2 * f[0] - p0 * f[2], f[5] + p0 * f[1] - p1 * f[0]
     for k in range(len(out)):
         x = desk.X[j, k]
         out[k] -= x[0] * f[0] + x[1] * f[1] + x[2] * f[2] + x[3] * n0 + x[4] * n1 + x[5] * n2

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inner
+from robodyn_pin.closures.kernel import allocating, compiled, inner
 from robodyn_pin.simulation.believed import GIVEN
 from robodyn_pin.simulation.kernel_law import needs
 from robodyn_pin.simulation.kernel_step import backward, forward, hold, hold_smooth
@@ -109,7 +109,7 @@ def torque_of_errors(law: Law, k, e, ed, command):
                 command[i] += law.B[k, i, r] * law.back[k, r, j] * tau
 
 
-@inner
+@allocating
 def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command):
     """Torques that the model needs at the measured pose for what makes errors fall; whether it can be there and the motors do that."""
     n, d = law.B.shape[1:]
@@ -128,7 +128,7 @@ def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command)
     return of_motors(B, efforts[0], law.inner, command)
 
 
-@inner
+@allocating
 def of_motors(B, efforts, inner, command):
     """Fill torques (n,) of least norm that give efforts (d,), and the part of `inner` (n,) that moves nothing; whether there are such."""
     n, d = B.shape

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inner
+from robodyn_pin.closures.kernel import allocating, compiled, inner
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
 from robodyn_pin.simulation.kernel_forces import (
     SPRING,
@@ -37,13 +37,13 @@ def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
     return strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
 
 
-@inner
+@allocating
 def middle(m: Machine, desk: Desk, q, c, cd, h):
     goal = c + h / 2 * cd
     return onto_loops(m, desk, goal, q) and pose(m, desk, q)
 
 
-@inner
+@allocating
 def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, turns):
     """Fill `after` (d,); whether that went well, and what friction along axes and stops took [J]."""
     d, stops, curves, J = len(cd), len(m.stops.axis), m.curves, desk.J
@@ -190,14 +190,15 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
     """From the middle `at` (nv,) to the end of the step: q, c, c', stretch in place."""
     for k in range(len(c)):
         c[k] += h * mean[k]
-    cd[:] = after
+        cd[k] = after[k]
     for j in range(len(q)):  # a first guess
         for k in range(len(c)):
             at[j] += h / 2 * desk.T[j, k] * mean[k]
     if not onto_loops(m, desk, c, at):
         return False
     slide(m, q, at, stretch)
-    q[:] = at
+    for j in range(len(q)):
+        q[j] = at[j]
     return True
 
 
@@ -217,7 +218,7 @@ def falling_sample(m: Machine, q, c, cd, tau, cdd):
     return fall(m, desk, q, c, cd, tau, cdd)
 
 
-@inner
+@allocating
 def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
     if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
