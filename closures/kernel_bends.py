@@ -13,7 +13,6 @@ from robodyn_pin.closures.kernel import (
     ends,
     held,
     inlined,
-    inner,
     jacobian,
     move,
     new_posture,

@@ -21,7 +21,7 @@ from robodyn_pin.telling import LOGGER
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 PACKAGE = "robodyn_pin"
 LOOPS = "robodyn_pin.closures.kernel"  # what all kernels of robots need, those of filters and stops do not
-SHORT, LONG = "about half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
+SHORT, LONG = "up to half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -86,8 +86,15 @@ def kernel(name: str = LOOPS) -> ModuleType:
     module = import_module(name)
     drop_outdated()
     if _compiled(module) and not any(_indexes(module)):
-        _say_once(LONG if ".simulation." in name else SHORT)
+        say_once(LONG if ".simulation." in name else SHORT)
     return module
+
+
+def none_are_kept() -> bool:
+    """Whether those of loops are still to be compiled."""
+    module = import_module(LOOPS)
+    drop_outdated()
+    return not any(_indexes(module))
 
 
 def drop_outdated() -> None:
@@ -116,7 +123,7 @@ def _indexes(module: ModuleType) -> Iterator[Path]:
 
 
 @cache
-def _say_once(time: str) -> None:
+def say_once(time: str) -> None:
     LOGGER.warning("compiling kernels, once on this machine: %s", time)
 
 

@@ -31,6 +31,17 @@ def tell(stage: str) -> None:
     LOGGER.info(stage)
 
 
+@contextmanager
+def silent() -> Iterator[None]:
+    """Say nothing within a `with` block."""
+    before = LOGGER.disabled
+    LOGGER.disabled = True
+    try:
+        yield
+    finally:
+        LOGGER.disabled = before
+
+
 _count: ContextVar[Callable[[int, int], None] | None] = ContextVar("count", default=None)
 
 

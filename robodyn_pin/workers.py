@@ -55,7 +55,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
     Raises:
         RobodynError: fewer than one worker; no scheduler answers; a process was killed.
     """
-    count = _cores() if workers is None else workers
+    count = cores() if workers is None else workers
     if count < 1:
         raise RobodynError(f"{workers} workers cannot work; give 1 or more")
     if workers and scheduler:
@@ -251,7 +251,7 @@ def _check_workers(client: Any, address: str) -> None:
             )
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many of them this process may use; macOS does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -1,42 +1,81 @@
 """Kernels compiled before they are needed: all but those of a simulation's steps."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from robodyn_pin.closures.kernel_choice import forced
-from robodyn_pin.dynamics.derivatives import inverse_dynamics_derivatives, regressor_derivatives
-from robodyn_pin.dynamics.equations import inverse_dynamics
-from robodyn_pin.dynamics.prepared import prepared
-from robodyn_pin.dynamics.regressor import body_regressor, regressor
-from robodyn_pin.dynamics.strut_slopes import strut_force_derivatives
+from robodyn_pin.closures.bends import bends
+from robodyn_pin.closures.kernel_choice import FEW, SHORT, chosen, forced, none_are_kept, say_once
+from robodyn_pin.closures.projection import tangents
+from robodyn_pin.closures.variations import varied
+from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
+from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
+from robodyn_pin.dynamics.rigid_loads import body_efforts
 from robodyn_pin.logs.filters import Lowpass
-from robodyn_pin.robot.robot import load
+from robodyn_pin.robot.robot import Robot, State, load
 from robodyn_pin.robot.stops import run_stops
+from robodyn_pin.telling import silent
+from robodyn_pin.workers import cores, each, working
+
+Part = Callable[[Robot, State], None]
 
 SAMPLES = 8
 ROBOTS = ("irb360", "dualv", "irb2400")  # with rods, with pins, without loops
+PROCESSES = 2  # more compile the same functions more often, and are no faster
 
 
-def compile_kernels() -> None:
-    """Use each of them once; numba keeps what it compiles.
+def compile_for_logs() -> None:
+    """Compile what logs need, where nothing is kept yet: two processes take two thirds of the time that one takes as it goes."""
+    if chosen(FEW) and none_are_kept():
+        compile_kernels((_closing, _bodies))
+
+
+def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None = None) -> None:
+    """Use each kernel once, by processes; numba keeps what it compiles.
+
+    Args:
+        parts: default: all.
+        processes: default: two, where there are so many cores.
 
     Raises:
         RobodynError: numba is missing, or there is no folder to keep what it compiles.
     """
-    still = np.zeros((SAMPLES, 1))
     with forced("kernel"):
-        Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
-        run_stops(still, np.ones(1), still[0], still[0])
-        for name in ROBOTS:
+        if none_are_kept():
+            say_once(SHORT)
+    with working(processes or min(PROCESSES, cores())):
+        each(_use, parts or (_slopes, _closing, _bodies))  # the longest first
+
+
+def _use(part: Part) -> None:
+    for name in ROBOTS:
+        with forced("pinocchio"):
             robot = load(name)
-            c = robot.coordinates.S @ robot.home + robot.coordinates.offset + still
-            rest = np.zeros_like(c)
-            inverse_dynamics(robot, c, rest, rest)
-            regressor(robot, c, rest, rest)
-            state = robot.close(c, rest, rest)
-            body_regressor(robot, state.q, state.v, state.a)
-            robot.loops.evaluate(state.q, state.v)
-            inverse_dynamics_derivatives(robot, c, rest, rest)
-            regressor_derivatives(robot, c, rest, rest)
-            if robot.file.struts:
-                strut_force_derivatives(robot, c, rest, rest)
-            prepared(robot).inverse_dynamics(c[0], rest[0], rest[0])
+            c = robot.coordinates.S @ robot.home + robot.coordinates.offset + np.zeros((SAMPLES, 1))
+            state = robot.close(c, 0 * c, 0 * c)
+        with forced("kernel"), silent():
+            part(robot, state)
+
+
+def _closing(robot: Robot, state: State) -> None:
+    c = state.q @ robot.coordinates.S.T + robot.coordinates.offset
+    robot.close(c, 0 * c, 0 * c)
+    tangents(robot.loops, robot.coordinates.S, state.q)
+
+
+def _bodies(robot: Robot, state: State) -> None:
+    state_regressor(robot, state)
+    body_regressor(robot, state.q, state.v, state.a)
+    body_efforts(robot, state)
+    robot.loops.evaluate(state.q, state.v)
+    still = np.zeros((SAMPLES, 1))
+    Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
+    run_stops(still, np.ones(1), still[0], still[0])
+
+
+def _slopes(robot: Robot, state: State) -> None:
+    q, v, a, T = state.q, state.v, state.a, state.T
+    found = bends(robot.loops, robot.coordinates.S, q, v, a, T)
+    body_effort_slopes(robot, state, found)
+    body_regressor_slopes(robot, state, found, 10 * len(robot.body_groups))
+    varied(robot.loops.placed(q), v, a, T, found.v, found.a)

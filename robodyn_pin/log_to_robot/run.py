@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import shown_base
+from robodyn_pin.dynamics.compile_kernels import compile_for_logs
 from robodyn_pin.errors import BadLog, ClosureFailed, SolverFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
@@ -147,6 +148,7 @@ def estimate(
     """All estimators on the fit data; the held-out data are read once, at the end. `unused`: what is said of logs left out."""
     if run.payload:
         robot = carrying(robot, run.payload.name, run.payload.link)
+    compile_for_logs()
     robust = ""
     delays: tuple[Delay, ...] = ()
     try:

@@ -60,10 +60,10 @@ def onto_loops(m: Machine, desk: Desk, c, q):
 
 @inner
 def finite(values):
+    fine = True
     for x in values.flat:
-        if not np.isfinite(x):
-            return False
-    return True
+        fine = fine and np.isfinite(x)
+    return fine
 
 
 @inner

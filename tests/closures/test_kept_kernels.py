@@ -19,6 +19,40 @@ print(z[1, 0])
 """
 
 
+USED = """
+import sys
+import numpy as np
+import robodyn_pin as rp
+from robodyn_pin.closures.kernel_choice import forced
+from robodyn_pin.dynamics.compile_kernels import compile_kernels
+from robodyn_pin.dynamics.prepared import prepared
+from robodyn_pin.dynamics.strut_slopes import strut_force_derivatives
+
+def signatures():
+    modules = [module for name, module in sys.modules.items() if name.startswith("robodyn_pin") and "kernel" in name]
+    functions = {f for module in modules for f in vars(module).values() if hasattr(f, "py_func")}
+    by_python = [f for f in functions if not f.targetoptions.get("no_cpython_wrapper")]
+    return {f.py_func.__name__: len(f.signatures) for f in by_python}
+
+compile_kernels(processes=1)
+compiled = signatures()
+with forced("kernel"):
+    for name in ("irb360", "dualv", "irb2400", "delta3", "irb6660"):
+        robot = rp.load(name)
+        c = robot.coordinates.S @ robot.home + robot.coordinates.offset + 1e-3 * np.arange(40)[:, None]
+        motion = c, 0 * c, 0 * c
+        rp.inverse_dynamics(robot, *motion)
+        rp.regressor(robot, *motion)
+        rp.constraint_forces(robot, *motion)
+        rp.inverse_dynamics_derivatives(robot, *motion)
+        rp.regressor_derivatives(robot, *motion)
+        if robot.file.struts:
+            strut_force_derivatives(robot, *motion)
+        prepared(robot).inverse_dynamics(*(x[0] for x in motion))
+print(compiled, [name for name, n in compiled.items() if n != 1], signatures() == compiled)
+"""
+
+
 class Gone:
     """A table of a version before."""
 
@@ -39,3 +73,9 @@ def test_what_another_version_has_kept_is_compiled_again(tmp_path):
     index.write_bytes(pickle.dumps(version) + pickle.dumps(Gone()))  # which nobody else can read
     os.utime(index, (0, 0))
     assert stretched() == "1.0"
+
+
+@pytest.mark.skipif(not installed(), reason="numba is not installed")
+def test_every_kernel_is_compiled_on_request_and_none_later():
+    run = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
+    assert run.stdout.strip().endswith("} [] True"), run.stdout
