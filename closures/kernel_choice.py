@@ -85,16 +85,16 @@ def kernel(name: str = LOOPS) -> ModuleType:
     """A module of compiled kernels, imported when first used."""
     module = import_module(name)
     drop_outdated()
-    if _compiled(module) and not any(_indexes(module)):
+    if _none_are_kept(module):
         say_once(LONG if ".simulation." in name else SHORT)
     return module
 
 
-def none_are_kept() -> bool:
-    """Whether those of loops are still to be compiled."""
+def none_of_loops_are_kept() -> bool:
+    """Whether they are still to be compiled."""
     module = import_module(LOOPS)
     drop_outdated()
-    return not any(_indexes(module))
+    return _none_are_kept(module)
 
 
 def drop_outdated() -> None:
@@ -114,6 +114,10 @@ def drop_outdated() -> None:
 def _compiled(module: ModuleType) -> list[Any]:
     """Its compiled functions."""
     return [f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__ and hasattr(f, "stats")]
+
+
+def _none_are_kept(module: ModuleType) -> bool:
+    return bool(_compiled(module)) and not any(_indexes(module))
 
 
 def _indexes(module: ModuleType) -> Iterator[Path]:

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.own_code import code_hash
-from robodyn_pin.telling import counting, told_of_each
+from robodyn_pin.telling import counting, silent, told_of_each
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -152,8 +152,11 @@ def in_turn(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Fo
 
 def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Found | RobodynError]:
     """The same, with the error in place of what an item would have given."""
-    others, alone = _others.get(), partial(_alone, work)
-    found = map(alone, items) if others is None or len(items) < others.least else others.run(alone, items)
+    others = _others.get()
+    if others is None or len(items) < others.least:
+        found: Iterable[Found | RobodynError] = map(partial(_alone, work), items)
+    else:
+        found = others.run(partial(_elsewhere, work), items)
     yield from told_of_each(found, len(items))
 
 
@@ -163,6 +166,11 @@ def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
             return work(item)
         except RobodynError as error:
             return error
+
+
+def _elsewhere(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
+    with silent():  # lines of another process would stand beside the bar of this one
+        return _alone(work, item)
 
 
 def _raised(found: Found | RobodynError) -> Found:

@@ -1,11 +1,13 @@
 """Where the program starts: from the first import on, Ctrl-C ends it at once and with one line, whatever it computes."""
 
 import gc
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from robodyn_pin.errors import INTERRUPTED
 
@@ -13,11 +15,14 @@ NO_SIGNAL = 0  # signals count from 1
 # New objects after which Python looks for circles. By default 700: a tenth of a command's time goes there, most of it while
 # libraries are imported, whose objects stay.
 LOOK_FOR_CIRCLES = 50_000
+# What a process of joblib says that cleans up after killed ones.
+LEFT = "ignore:resource_tracker"
 
 
 def main() -> None:
     """Entry point."""
     gc.set_threshold(LOOK_FOR_CIRCLES)
+    sys.warnoptions.append(LEFT)
     stderr = _own_stderr()
     signal.signal(signal.SIGINT, lambda *_: _end(stderr, "", kept=False))
     from robodyn_pin.storage.staging import drop_results, process
@@ -65,6 +70,9 @@ def _own_stderr() -> int:
 def _end(stderr: int, cursor: str, kept: bool) -> None:
     said = "its results are written" if kept else "nothing was written, and what was there before is unchanged"
     try:
+        for pid in [child.pid for child in multiprocessing.active_children() if child.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         os.write(stderr, f"{cursor}robodyn: interrupted; {said}\n".encode())
     finally:
         os._exit(INTERRUPTED)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robodyn_pin.closures.bends import bends
-from robodyn_pin.closures.kernel_choice import FEW, SHORT, chosen, forced, none_are_kept, say_once
+from robodyn_pin.closures.kernel_choice import FEW, SHORT, chosen, forced, none_of_loops_are_kept, say_once
 from robodyn_pin.closures.projection import tangents
 from robodyn_pin.closures.variations import varied
 from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
@@ -14,7 +14,6 @@ from robodyn_pin.dynamics.rigid_loads import body_efforts
 from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.robot.robot import Robot, State, load
 from robodyn_pin.robot.stops import run_stops
-from robodyn_pin.telling import silent
 from robodyn_pin.workers import cores, each, working
 
 Part = Callable[[Robot, State], None]
@@ -26,7 +25,7 @@ PROCESSES = 2  # more compile the same functions more often, and are no faster
 
 def compile_for_logs() -> None:
     """Compile what logs need, where nothing is kept yet: two processes take two thirds of the time that one takes as it goes."""
-    if chosen(FEW) and none_are_kept():
+    if chosen(FEW) and none_of_loops_are_kept():
         compile_kernels((_closing, _bodies))
 
 
@@ -41,7 +40,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
         RobodynError: numba is missing, or there is no folder to keep what it compiles.
     """
     with forced("kernel"):
-        if none_are_kept():
+        if none_of_loops_are_kept():
             say_once(SHORT)
     with working(processes or min(PROCESSES, cores())):
         each(_use, parts or (_slopes, _closing, _bodies))  # the longest first
@@ -53,7 +52,7 @@ def _use(part: Part) -> None:
             robot = load(name)
             c = robot.coordinates.S @ robot.home + robot.coordinates.offset + np.zeros((SAMPLES, 1))
             state = robot.close(c, 0 * c, 0 * c)
-        with forced("kernel"), silent():
+        with forced("kernel"):
             part(robot, state)
 
 

@@ -202,5 +202,5 @@ def warm() -> None:
 
     from robodyn_pin.dynamics.compile_kernels import compile_kernels
 
-    compile_kernels()
+    compile_kernels(processes=1)  # in this one, which keeps them loaded
     Figure().subplots().figure.savefig(BytesIO(), format="svg")

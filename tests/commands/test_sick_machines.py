@@ -152,6 +152,32 @@ def test_ctrl_c_ends_a_decomposition_that_takes_minutes(tmp_path):
     assert names(tmp_path) == set()
 
 
+BY_PROCESSES = """
+import time
+from robodyn_pin.commands import cli, start
+from robodyn_pin.workers import each, working
+def work(k):
+    print("begins", flush=True)
+    time.sleep(100)
+def shared():
+    with working(2):
+        each(work, range(2))
+cli.main = shared
+start.main()
+"""
+
+
+def test_ctrl_c_ends_the_processes_that_share_the_work():
+    """Each of them holds stderr, too; and nobody tells of what they leave."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", BY_PROCESSES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == process.stdout.readline() == "begins\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said == "robodyn: interrupted; nothing was written, and what was there before is unchanged\n"
+
+
 READ_ONLY = """mount --make-rprivate / && mount --bind / / && mount -o remount,ro,bind / || exit 77
 for place in /tmp /var/tmp /dev/shm "$1" "$(dirname "$2")"; do mountpoint -q "$place" && mount -o remount,ro,bind "$place"; done
 touch "$1/x" 2>/dev/null && exit 77
