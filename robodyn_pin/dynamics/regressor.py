@@ -101,10 +101,13 @@ def regressor(robot: Robot, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> n
 
 
 def state_regressor(robot: Robot, state: State, loaded: bool = True) -> np.ndarray:
-    """As `regressor`, at closed states; not `loaded`: the robot carries no payload, whose columns are zero."""
+    """As `regressor`, at closed states; not `loaded`: the robot carries no payload, whose columns are zero.
+
+    In place of T there may be other motions (N, nv, k) of the tree: W (N, k, p) is what it asks along them.
+    """
     unknown = [e for e in robot.efforts if not e.spec.known]
     begin = 10 * len(robot.body_groups)
-    W = np.zeros((len(state.q), len(robot.coordinates.S), begin + sum(len(e.labels) for e in unknown)))
+    W = np.zeros((len(state.q), state.T.shape[2], begin + sum(len(e.labels) for e in unknown)))
     _add_bodies(robot, state, W)
     if robot.payload:  # its parameters count in its link's frame, not in the joint's
         turn = in_other_frame(robot.payload.placement.homogeneous)

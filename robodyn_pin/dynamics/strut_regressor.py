@@ -1,13 +1,18 @@
-"""Strut forces as a linear map of the parameters: R pi, at both ends of every strut, without what the robot file knows."""
+"""Strut forces as a linear map of the parameters: R pi, at both ends of every strut, without what the robot file knows.
+
+By virtual work: y moves the tree so that a closure opens by one along its strut while the motors stand still, and the force there is
+what the tree asks along y. So R is the projected regressor, with the y of the struts in place of T.
+"""
+
+from dataclasses import replace
 
 import numpy as np
-import pinocchio as pin
 
 from robodyn_pin.closures.batch import Placed
+from robodyn_pin.closures.elimination import stacked
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import motor_map
-from robodyn_pin.dynamics.loop_forces import multipliers
-from robodyn_pin.dynamics.regressor import columns, neighbours
+from robodyn_pin.dynamics.regressor import state_regressor
 from robodyn_pin.dynamics.rigid_loads import with_loads
 from robodyn_pin.dynamics.struts import Held, along_strut, held_struts
 from robodyn_pin.robot.robot import Robot, State
@@ -15,46 +20,36 @@ from robodyn_pin.robot.robot import Robot, State
 
 def strut_regressor(robot: Robot, state: State) -> np.ndarray:
     """R (N, 2, k, p): forces along k struts at their lower and upper ends [N] per parameter, as `columns(robot)` labels them."""
-    Y, T, S = _tree_regressor(robot, state), state.T.transpose(0, 2, 1), robot.motors.S
-    B = motor_map(robot, state).transpose(0, 2, 1)
-    tau = np.linalg.solve(B, T @ Y) if B.shape[1] == B.shape[2] else np.linalg.pinv(B) @ (T @ Y)
-    lam = multipliers(robot, state, Y - S.T @ tau)
-    placed = robot.loops.placed(state.q)
+    placed, struts = robot.loops.placed(state.q), held_struts(robot)
     V, A = placed.motions(state.v, state.a)
-    ends = []
-    for strut in held_struts(robot):
-        along = along_strut(placed, strut)
-        lower = _closed_end(robot, placed, strut, lam, along)
-        ends.append([lower, lower - _lifting(robot, placed, strut, V, A, along, Y.shape[2])])
-    return np.array(ends).transpose(2, 1, 0, 3)
+    along = [along_strut(placed, strut) for strut in struts]
+    rows = np.zeros((len(state.q), robot.loops.size, len(struts)))
+    for k, strut in enumerate(struts):
+        closure = robot.loops.closures[strut.closure]
+        kind, own = KINDS[closure.kind], [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name]
+        axes = placed.ends[0][strut.closure][:, kind.linear]
+        rows[:, own[: kind.moves], k] = strut.sign * np.einsum("ijn,in->nj", axes, along[k])
+    lower = state_regressor(robot, replace(with_loads(robot, state), T=_opening(robot, state, rows)))
+    upper = lower.copy()
+    for k, strut in enumerate(struts):
+        upper[:, k] -= _lifting(robot, placed, strut, V, A, along[k], lower.shape[2])
+    return np.stack([lower, upper], axis=1)
 
 
-def _tree_regressor(robot: Robot, state: State) -> np.ndarray:
-    """What a unit of each parameter asks of the tree's joints (N, nv, p)."""
-    model, begin = robot.model, 10 * len(robot.body_groups)
-    Y = np.zeros((len(state.q), model.nv, columns(robot).layout.size))
-    tree = np.empty((len(state.q), model.nv, 10 * (model.njoints - 1)))
-    for i, motion in enumerate(zip(state.q, state.v, state.a, strict=True)):
-        tree[i] = pin.computeJointTorqueRegressor(model, robot.loops.data, *motion)
-    for joint, group, width in neighbours(*robot.body_columns):
-        Y[:, :, group : group + width] += tree[:, :, joint : joint + width]
-    state = with_loads(robot, state)
-    for effort in robot.efforts:
-        if not effort.spec.known:
-            Y[:, :, begin : begin + len(effort.labels)] = effort.columns(
-                state.q, state.v, state.a, state.stops, state.loads, state.warmth
-            )
-            begin += len(effort.labels)
-    return Y
+def _opening(robot: Robot, state: State, rows: np.ndarray) -> np.ndarray:
+    """Motions y (N, nv, k) of the tree that open the closures by `rows` (N, m, k) and do not move the motors.
 
-
-def _closed_end(robot: Robot, placed: Placed, strut: Held, lam: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Force along a strut at its closed end per parameter (N, p), from multipliers (N, m, p)."""
-    closure = robot.loops.closures[strut.closure]
-    kind = KINDS[closure.kind]
-    rows = [r for r, owner in enumerate(robot.loops.row_owner) if owner == closure.name][: kind.moves]
-    axes = placed.ends[0][strut.closure][:, kind.linear]
-    return strut.sign * np.einsum("ijn,in,njp->np", axes, along, lam[:, rows], optimize=True)
+    Where there are more motors, or equations, than needed, those that leave torques and multipliers of least norm.
+    """
+    J, S, B = robot.loops.jacobian(state.q), robot.coordinates.S, motor_map(robot, state)
+    K = stacked(J, S)
+    if K.shape[1] == K.shape[2]:
+        still = np.zeros((len(rows), len(S), rows.shape[2]))
+        y = np.linalg.solve(K, np.concatenate([rows, still], axis=1))
+    else:
+        y = np.linalg.pinv(J, rcond=1e-9) @ rows
+    turned = robot.motors.S @ y
+    return y - state.T @ (np.linalg.solve(B, turned) if B.shape[1] == B.shape[2] else np.linalg.pinv(B) @ turned)
 
 
 def _lifting(
