@@ -86,7 +86,7 @@ def kernel(name: str = LOOPS) -> ModuleType:
     module = import_module(name)
     drop_outdated()
     if _none_are_kept(module):
-        say_once(LONG if ".simulation." in name else SHORT)
+        _say_once(LONG if ".simulation." in name else SHORT)
     return module
 
 
@@ -127,7 +127,7 @@ def _indexes(module: ModuleType) -> Iterator[Path]:
 
 
 @cache
-def say_once(time: str) -> None:
+def _say_once(time: str) -> None:
     LOGGER.warning("compiling kernels, once on this machine: %s", time)
 
 

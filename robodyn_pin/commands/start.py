@@ -15,14 +15,14 @@ NO_SIGNAL = 0  # signals count from 1
 # New objects after which Python looks for circles. By default 700: a tenth of a command's time goes there, most of it while
 # libraries are imported, whose objects stay.
 LOOK_FOR_CIRCLES = 50_000
-# What a process of joblib says that cleans up after killed ones.
-LEFT = "ignore:resource_tracker"
+# Python's option for what the process says that cleans up after killed ones.
+UNHEARD = "ignore:resource_tracker"
 
 
 def main() -> None:
     """Entry point."""
     gc.set_threshold(LOOK_FOR_CIRCLES)
-    sys.warnoptions.append(LEFT)
+    sys.warnoptions.append(UNHEARD)
     stderr = _own_stderr()
     signal.signal(signal.SIGINT, lambda *_: _end(stderr, "", kept=False))
     from robodyn_pin.storage.staging import drop_results, process

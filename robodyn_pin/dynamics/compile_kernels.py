@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robodyn_pin.closures.bends import bends
-from robodyn_pin.closures.kernel_choice import FEW, SHORT, chosen, forced, none_of_loops_are_kept, say_once
+from robodyn_pin.closures.kernel_choice import FEW, chosen, forced, kernel, none_of_loops_are_kept
 from robodyn_pin.closures.projection import tangents
 from robodyn_pin.closures.variations import varied
 from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
@@ -40,8 +40,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
         RobodynError: numba is missing, or there is no folder to keep what it compiles.
     """
     with forced("kernel"):
-        if none_of_loops_are_kept():
-            say_once(SHORT)
+        kernel()  # says how long it takes: other processes are silent
     with working(processes or min(PROCESSES, cores())):
         each(_use, parts or (_slopes, _closing, _bodies))  # the longest first
 

@@ -48,8 +48,8 @@ def _opening(robot: Robot, state: State, rows: np.ndarray) -> np.ndarray:
         y = np.linalg.solve(K, np.concatenate([rows, still], axis=1))
     else:
         y = np.linalg.pinv(J, rcond=1e-9) @ rows
-    turned = robot.motors.S @ y
-    return y - state.T @ (np.linalg.solve(B, turned) if B.shape[1] == B.shape[2] else np.linalg.pinv(B) @ turned)
+    turned = robot.motors.S @ y  # zero where motors are the coordinates
+    return y - state.T @ (np.linalg.pinv(B) @ turned)
 
 
 def _lifting(

@@ -78,4 +78,5 @@ def test_what_another_version_has_kept_is_compiled_again(tmp_path):
 @pytest.mark.skipif(not installed(), reason="numba is not installed")
 def test_every_kernel_is_compiled_on_request_and_none_later():
     run = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
+    assert "'bend_samples': 1" in run.stdout
     assert run.stdout.strip().endswith("} [] True"), run.stdout

@@ -25,14 +25,30 @@ from robodyn_pin.logs.writing import write_log
 from robodyn_pin.motions.fourier import fourier
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-RUN = Path(__file__).parents[2] / "examples/irb360.yaml"
+ROOT = Path(__file__).parents[2]
+RUN, URDF = ROOT / "examples/irb360.yaml", ROOT / "urdf"
 SEEDS = 20
 
 
-@pytest.mark.parametrize("name", ["irb360", "delta3"])
-def test_strut_forces_are_linear_in_the_parameters(name):
+OTHERS = {
+    "more motors than needed": ("psi]\ncoordinates", "psi, ext]\ncoordinates"),
+    "more equations than needed": ("closures:", "closures:\n  - {name: again, kind: point, between: [strut_3b_end, platform_3b]}"),
+}  # fmt: skip
+
+
+def variant(name: str, folder: Path) -> rp.Robot:
+    """A robot of the package, or the IRB 360 with a line changed and without rotors."""
+    if name not in OTHERS:
+        return rp.load(name)
+    text = (URDF / "irb360.yaml").read_text().replace(*OTHERS[name]).replace("initial: 0.188", "initial: 0")
+    (folder / "robot.yaml").write_text(text.replace("urdf: ", f"urdf: {URDF}/"))
+    return rp.load(folder / "robot.yaml")
+
+
+@pytest.mark.parametrize("name", ["irb360", "delta3", *OTHERS])
+def test_strut_forces_are_linear_in_the_parameters(name, tmp_path):
     """R pi is what the multipliers give, which are computed with Newton-Euler."""
-    robot, rng = rp.load(name), np.random.default_rng(0)
+    robot, rng = variant(name, tmp_path), np.random.default_rng(0)
     d = len(robot.coordinates.names)
     state = robot.close(rng.uniform(0.1, 0.3, (20, d)), rng.normal(size=(20, d)), 10 * rng.normal(size=(20, d)))
     found = strut_regressor(robot, state) @ columns(robot).values
