@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_pin.errors import BadFile
+from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import of_schema
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, split_last, within_torques
 from robodyn_pin.log_to_robot.result import Result
@@ -34,7 +34,7 @@ def identify(
 
     Raises:
         BadFile: a setting that a run file would not take either; one that says how logs are read.
-        BadLog, UnknownName, ClosureFailed: what is wrong in a log, in one sentence.
+        BadLog, UnknownName, ClosureFailed: no log, or what is wrong in one, in one sentence.
         SolverFailed: no trustworthy parameters.
     """
     fit, judges = _several(log), [] if held_out is None else _several(held_out)
@@ -59,7 +59,15 @@ def identify(
 
 
 def _several(logs: Log | Sequence[Log]) -> list[Log]:
-    return [logs] if isinstance(logs, Log) else list(logs)
+    given = list(logs) if isinstance(logs, (list, tuple)) else [logs]
+    several = [log for log in given if isinstance(log, Log)]
+    strange = [type(log).__name__ for log in given if not isinstance(log, Log)]
+    if strange or not several:
+        raise BadLog(
+            f"rp.identify expects logs of rp.read_log or rp.Log.from_frame, one or a list, and found {(strange or ['none'])[0]}; "
+            "settings are given by name: rp.identify(robot, log, rows={'every': 5})"
+        )
+    return several
 
 
 def _specs(logs: Sequence[Log]) -> list[dict[str, Any]]:
