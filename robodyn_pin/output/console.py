@@ -29,8 +29,8 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left")
-    for k, key in enumerate(rows[0]):
-        table.add_column(escape(key), justify="left" if k == 0 else "right")
+    for k, key in enumerate(rows[0]):  # too wide for the terminal: folded, so that nothing is cut off
+        table.add_column(escape(key), justify="left" if k == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(f"{x:.3f}" if isinstance(x, float) else str(x)) for x in row.values()))
     Console(width=None if sys.stdout.isatty() else 120).print(table)
