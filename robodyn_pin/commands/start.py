@@ -1,7 +1,6 @@
 """Where the program starts: from the first import on, Ctrl-C ends it at once and with one line, whatever it computes."""
 
 import gc
-import multiprocessing
 import os
 import signal
 import sys
@@ -70,7 +69,8 @@ def _own_stderr() -> int:
 def _end(stderr: int, cursor: str, kept: bool) -> None:
     said = "its results are written" if kept else "nothing was written, and what was there before is unchanged"
     try:
-        for pid in [child.pid for child in multiprocessing.active_children() if child.pid]:
+        loaded = sys.modules.get("multiprocessing")  # else there are no other processes
+        for pid in [child.pid for child in loaded.active_children() if child.pid] if loaded else []:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         os.write(stderr, f"{cursor}robodyn: interrupted; {said}\n".encode())
