@@ -13,7 +13,7 @@ STYLE = """<style>
 #legend ul { margin: 0; padding: 0; list-style: none } #legend p { margin: .3rem 0 0 }
 #legend i { display: inline-block; width: .8em; height: .8em; margin-right: .5em; border: 1px solid #555 }
 #legend .bar { height: 12px; margin-top: .2rem; border: 1px solid #555 } #legend .ends { display: flex; justify-content: space-between }
-@media (max-width: 700px) { #meshcat-pane { height: 72vh } #legend { top: auto; bottom: 3.4rem; left: 1rem; max-width: none } }
+@media (max-width: 700px) { #meshcat-pane { height: 72vh } #legend { top: auto; bottom: var(--player, 3.4rem); left: 1rem; max-width: none } }
 </style>"""
 
 

@@ -17,7 +17,7 @@ from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of, made_with
 from robodyn_pin.log_to_robot.fit_data import independent_share
-from robodyn_pin.log_to_robot.from_memory import all_samples
+from robodyn_pin.log_to_robot.from_memory import a_log, all_samples
 from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
@@ -54,7 +54,7 @@ def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
         BadLog, ClosureFailed: what is wrong in the log, in one sentence.
     """
     robot, settings = ready_to_fold(robot, run)
-    if log.loaded and not robot.payload:
+    if a_log(log).loaded and not robot.payload:
         raise BadLog(f"{log.name} is loaded, but no payload is named; give 'payload: {{link: LINK}}'")
     found = evidence_of(robot, settings, windows([all_samples(robot, log)]))
     return replace(found, made_with=made_with(robot, settings))

@@ -59,15 +59,21 @@ def identify(
 
 
 def _several(logs: Log | Sequence[Log]) -> list[Log]:
-    given = list(logs) if isinstance(logs, (list, tuple)) else [logs]
-    several = [log for log in given if isinstance(log, Log)]
-    strange = [type(log).__name__ for log in given if not isinstance(log, Log)]
-    if strange or not several:
+    if not isinstance(logs, (list, tuple)):
+        return [a_log(logs)]
+    if not logs:
+        raise BadLog("rp.identify found an empty list; give it one log or more")
+    return [a_log(log) for log in logs]
+
+
+def a_log(given: object) -> Log:
+    """What is given, if it is a log in memory."""
+    if not isinstance(given, Log):
         raise BadLog(
-            f"rp.identify expects logs of rp.read_log or rp.Log.from_frame, one or a list, and found {(strange or ['none'])[0]}; "
-            "settings are given by name: rp.identify(robot, log, rows={'every': 5})"
+            f"expected a log of rp.read_log or rp.Log.from_frame and found {type(given).__name__}; settings of rp.identify are "
+            "given by name: rp.identify(robot, log, rows={'every': 5})"
         )
-    return several
+    return given
 
 
 def _specs(logs: Sequence[Log]) -> list[dict[str, Any]]:

@@ -34,10 +34,8 @@ class ParquetTable:
 
     @cached_property
     def _file(self) -> Any:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it once had
         with _readable(self.path):
             source = opened_anywhere(self.path) if isinstance(self.path, RemotePath) else self.path
             return pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)

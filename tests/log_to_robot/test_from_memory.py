@@ -81,11 +81,14 @@ def test_wrong_settings_are_named(robot, files):
         rp.identify(robot, log, bounds={"mass": ["a", 2.0]})
     with pytest.raises(BadFile, match=r"takes no 'columns': its robot and its logs are in memory"):
         rp.identify(robot, log, columns={"q_m1": "a"})
-    for no_logs in ([], ASKED, log.to_frame(robot), str(files[0]), [log, str(files[0])]):
-        with pytest.raises(BadLog, match=r"expects logs of rp\.read_log .* settings are given by name"):
-            rp.identify(robot, log, no_logs)
-        with pytest.raises(BadLog, match=r"expects logs of rp\.read_log .* settings are given by name"):
-            rp.identify(robot, no_logs)
+    with pytest.raises(BadLog, match="found an empty list"):
+        rp.identify(robot, log, [])
+    for strange, name in ((ASKED, "dict"), (log.to_frame(robot), "DataFrame"), (str(files[0]), "str")):
+        for logs in ([strange], [log, strange], [[log, strange]]):
+            with pytest.raises(BadLog, match=rf"a log of rp\.read_log .* found {name}; settings .* by name"):
+                rp.identify(robot, *logs)
+        with pytest.raises(BadLog, match=rf"found {name}"):
+            rp.fold(robot, {}, strange)
     with pytest.raises(BadLog, match="different sampling rates"):
         rp.identify(robot, [log, halved(log)])
 

@@ -1,5 +1,6 @@
 """Films of forces, looked at in a real browser: colours, arrows and labels against the forces and Pinocchio's frames."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -267,6 +268,23 @@ def test_legend_says_limit_and_unit_and_the_slider_moves_the_robot(look, film, t
     page.click("#film .row >> nth=2")  # goes to the largest load of the third strut, and says that it is near or over
     marked = "() => /near|over/.test(document.querySelectorAll('#film .row')[2].className)"
     page.wait_for_function(marked)
+
+
+# Of each, whether nothing lies over its corners, and the slider's width [px].
+ON_TOP = """() => ['#player button', '#player input', '#player span', '#film p'].map(name => {
+  const element = document.querySelector(name), r = element.getBoundingClientRect();
+  return [[r.left + 2, r.top + 2], [r.right - 2, r.bottom - 2]].every(([x, y]) => element.contains(document.elementFromPoint(x, y)));
+}).concat(document.querySelector('#player input').clientWidth)"""
+
+
+def test_on_a_phone_slider_and_button_are_whole_beside_a_long_time(look, film, tmp_path, monkeypatch):
+    monkeypatch.setattr(film, "clock", replace(film.clock, slow=20.0))
+    film.write_html(tmp_path / "film.html")
+    page = look((tmp_path / "film.html").as_uri(), offline=True, size=(390, 844))
+    page.wait_for_function("() => document.querySelector('#player span').textContent.includes('20 times slower')")
+    *whole, wide = page.evaluate(ON_TOP)
+    assert all(whole)
+    assert wide > 100
 
 
 @pytest.mark.parametrize(("rows", "said"), [(400, r"1\.5\d* s.*'phi1'.*1\.745"), (600, r"t = 2\.\d+ s.*out of reach")])

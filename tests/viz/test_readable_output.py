@@ -29,7 +29,7 @@ def test_the_directions_that_move_are_as_many_as_the_rows_that_say_so():
         estimator.step(W, W @ np.ones(4))
     estimator.step(np.array([[0.0, 0.0, 5.0, 0.0]]), np.ones(1))
     tracker = SimpleNamespace(estimator=estimator, tracked=SimpleNamespace(labels=list("abcd")))
-    rows = directions_of(tracker)  # type: ignore[arg-type]
+    rows = directions_of(tracker)
     assert sum(row["excited"] for row in rows) == estimator.excited.shape[1]
 
 
