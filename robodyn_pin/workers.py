@@ -204,6 +204,7 @@ def _cluster(address: str) -> Iterator[_Others]:
                 if isinstance(found, CancelledError):
                     raise found
                 ready[place[future.key]] = found
+                del future  # else the last one stays wanted until the next is there, and is computed again where its worker is killed
                 while given in ready:
                     yield ready.pop(given)
                     given += 1

@@ -21,7 +21,8 @@ from robodyn_pin.own_code import code_hash
 from robodyn_pin.workers import each
 
 
-def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path, count):
     distributed = pytest.importorskip("distributed", reason="the extra 'scale' is not installed")
     begun, fetched = tmp_path / "begun", tmp_path / "fetched"
     begun.mkdir(), fetched.mkdir()
@@ -31,11 +32,12 @@ def test_a_worker_that_is_killed_takes_only_what_it_was_at(tmp_path):
         if k == 8 and len(list(begun.glob("8 *"))) == 1:
             while len(list(fetched.iterdir())) < 8:
                 time.sleep(0.01)
+            time.sleep(0.5)  # until the scheduler has heard that nobody waits for these any more
             os.kill(os.getpid(), signal.SIGKILL)
         return k
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
         rp.working(scheduler=cluster.scheduler_address),
     ):
         assert each(noted, range(12), lambda share: (fetched / f"{share}").touch()) == list(range(12))
