@@ -22,17 +22,6 @@ from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 
 @compiled
-def tangents_of_samples(tree: Tree, loops: LoopTable, S, q, T, regular):
-    """T (N, nv, d) at closed q (N, nv); regular (N,) says where the mechanism is not singular."""
-    at, legs = new_posture(len(tree.parent)), new_legs(loops)
-    for i in range(len(q)):
-        place(tree, q[i], at)
-        jacobian(loops, at, legs.A)
-        regular[i] = reduce(loops, S, legs)
-        tangent(loops, S, legs, T[i])
-
-
-@compiled
 def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
     """T (N, nv, d), g and v (N, nv) at closed q (N, nv) with coordinate rates cd (N, d)."""
     d, nv = len(S), q.shape[1]

@@ -54,22 +54,7 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
 
 def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
     """T (N, nv, d) at closed states q (N, nv)."""
-    n, d = len(q), len(S)
-    if loops.size == 0:
-        return np.broadcast_to(np.linalg.inv(S), (n, q.shape[1], d))
-    T, todo = np.empty((n, q.shape[1], d)), np.arange(n)
-    if kernel_choice.chosen(n) and (compiled := loops.compiled(S)):
-        regular = np.empty(n, bool)
-        kernel_choice.kernel("robodyn_pin.closures.kernel_solve").tangents_of_samples(
-            *compiled, *kernel_choice.ready(S, q), T, regular
-        )
-        todo = np.flatnonzero(~regular)
-    for begin in range(0, len(todo), loops.chunk):
-        part = todo[begin : begin + loops.chunk]
-        T[part] = solve_block(
-            loops, loops.at(q[part]).jacobian(), S, None, np.broadcast_to(np.eye(d), (len(part), d, d))
-        )
-    return T
+    return project(loops, S, q, np.zeros((len(q), len(S))))[0].T
 
 
 def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

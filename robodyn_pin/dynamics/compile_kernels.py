@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robodyn_pin.closures.bends import bends
+from robodyn_pin.closures.closing import close
 from robodyn_pin.closures.kernel_choice import FEW, chosen, forced, kernel, none_of_loops_are_kept
-from robodyn_pin.closures.projection import tangents
 from robodyn_pin.closures.variations import varied
 from robodyn_pin.dynamics.body_slopes import body_effort_slopes, body_regressor_slopes
 from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
@@ -26,7 +26,7 @@ PROCESSES = 2  # more compile the same functions more often, and are no faster
 def compile_for_logs() -> None:
     """Compile what logs need, where nothing is kept yet: two processes take half of the time that one takes as it goes."""
     if chosen(FEW) and none_of_loops_are_kept():
-        compile_kernels((_closing, _bodies))
+        compile_kernels((_rows, _closing))
 
 
 def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None = None) -> None:
@@ -42,7 +42,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
     with forced("kernel"):
         kernel()  # says how long it takes: other processes are silent
     with working(processes or min(PROCESSES, cores())):
-        each(_use, parts or (_slopes, _closing, _bodies))  # the longest first
+        each(_use, parts or (_slopes, _rows, _closing))  # the longest first
 
 
 def _use(part: Part) -> None:
@@ -56,14 +56,13 @@ def _use(part: Part) -> None:
 
 
 def _closing(robot: Robot, state: State) -> None:
-    c = state.q @ robot.coordinates.S.T + robot.coordinates.offset
-    robot.close(c, 0 * c, 0 * c)
-    tangents(robot.loops, robot.coordinates.S, state.q)
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    close(robot.loops, S, offset, state.q @ S.T + offset, robot.home)
 
 
-def _bodies(robot: Robot, state: State) -> None:
-    state_regressor(robot, state)
-    body_regressor(robot, state.q, state.v, state.a)
+def _rows(robot: Robot, state: State) -> None:
+    standing = np.zeros((SAMPLES, len(robot.coordinates.names)))
+    state_regressor(robot, robot.state(state.q, standing, standing))
     body_efforts(robot, state)
     robot.loops.evaluate(state.q, state.v)
     still = np.zeros((SAMPLES, 1))
@@ -73,6 +72,7 @@ def _bodies(robot: Robot, state: State) -> None:
 
 def _slopes(robot: Robot, state: State) -> None:
     q, v, a, T = state.q, state.v, state.a, state.T
+    body_regressor(robot, q, v, a)
     found = bends(robot.loops, robot.coordinates.S, q, v, a, T)
     body_effort_slopes(robot, state, found)
     body_regressor_slopes(robot, state, found, 10 * len(robot.body_groups))

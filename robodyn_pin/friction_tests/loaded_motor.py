@@ -138,7 +138,7 @@ def _result(
     if alone:
         listed = ", ".join(f"{w:.4g}" for w in alone[:5]) + (", ..." if len(alone) > 5 else "")
         warnings.append(
-            f"{len(alone)} passages have no partner in the other direction and are left out: {listed} {unit.speed}"
+            f"passages without a partner in the other direction are left out, {len(alone)} of them: {listed} {unit.speed}"
         )
     about = (*warnings, *said)
     return FrictionResult(

@@ -233,7 +233,7 @@ def test_one_direction_is_refused_and_a_missing_partner_is_left_out(tmp_path):
     with pytest.raises(BadLog, match=r"'m2' passes its reference angle 0\.1 in the positive direction only"):
         measured(tmp_path, one_way)
     (warning,) = measured(tmp_path, log.section(0, log.size - 700)).motors["m2"].warnings
-    assert warning.startswith("1 passages have no partner")
+    assert warning.startswith("passages without a partner in the other direction are left out, 1 of them: ")
 
 
 def test_a_log_without_sweeps_or_with_too_few_speeds_is_refused(tmp_path):
