@@ -54,7 +54,14 @@ def project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple
 
 def tangents(loops: Loops, S: np.ndarray, q: np.ndarray) -> np.ndarray:
     """T (N, nv, d) at closed states q (N, nv)."""
-    return project(loops, S, q, np.zeros((len(q), len(S))))[0].T
+    n, d = len(q), len(S)
+    if loops.size == 0 or kernel_choice.chosen(n):
+        return project(loops, S, q, np.zeros((n, d)))[0].T
+    T = np.empty((n, q.shape[1], d))
+    for begin in range(0, n, loops.chunk):  # without kernels, half of the projection's work
+        J = loops.at(q[begin : begin + loops.chunk]).jacobian()
+        T[begin : begin + loops.chunk] = solve_block(loops, J, S, None, np.broadcast_to(np.eye(d), (len(J), d, d)))
+    return T
 
 
 def _project(loops: Loops, S: np.ndarray, q: np.ndarray, cd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
