@@ -63,7 +63,7 @@ PAGE = """<!DOCTYPE html>
 <style>
 body {{ margin: 0 }}
 main {{ position: relative; height: 100vh; overflow: hidden }}
-#meshcat-pane {{ width: 100vw; height: 100vh; overflow: hidden }}
+#meshcat-pane {{ width: 100vw; height: calc(100vh - var(--player, 0px)); overflow: hidden }}
 #title {{ position: absolute; left: 1rem; top: .75rem; margin: 0; font: 1rem system-ui, sans-serif; color: #333; pointer-events: none }}
 @media (max-width: 700px) {{ #title {{ top: 1.7rem }} }}
 @media print {{ #meshcat-pane {{ width: 100%; height: auto }} #meshcat-pane canvas {{ width: 100% !important; height: auto !important }} .dg, #player {{ display: none !important }} }}

@@ -73,6 +73,18 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(browser,
     page.context.close()
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_the_robot_ends_above_the_player(browser, tmp_path, size):
+    robot = slider()
+    with Scene(robot.model, robot.urdf_xml) as moving:
+        moving.animate(np.linspace(0, 2, 21), np.linspace(0, 1, 42).reshape(21, 2))
+        moving.write_html(tmp_path / "motion.html")
+    page = open_page(browser, tmp_path / "motion.html", size)
+    drawn, player = (page.locator(x).bounding_box() for x in ("#meshcat-pane canvas", "#player"))
+    assert drawn["y"] + drawn["height"] <= player["y"]
+    page.context.close()
+
+
 def test_a_motion_is_played_by_space_and_stepped_by_arrows(browser, pages):
     page = open_page(browser, pages / "motion.html")
     page.wait_for_function("() => viewer.animator.time > 0")
