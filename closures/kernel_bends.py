@@ -235,7 +235,7 @@ def solve_changes(loops: LoopTable, legs: Legs, w: Changes, size):
         for c in range(size):
             y[last, left, c] = 0.0
         left += 1
-    reflect_all(legs, y, last, left, n, size)
+    reflect_all(legs, y, last, loops.n_left, n, size)
     for r in range(n - 1, -1, -1):
         f, scale = loops.shared[r], 1.0 / legs.pivot[last, r]
         for c in range(size):

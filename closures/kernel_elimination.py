@@ -48,7 +48,8 @@ def reduce(loops: LoopTable, S, legs: Legs):
         for e in range(n):
             A[last, left, e] = S[r, loops.shared[e]]
         left += 1
-    triangulate(legs, last, left, n, n)
+    # Not `left`, which is as much: numba takes it for the literal 0 at first, and would compile the step twice.
+    triangulate(legs, last, loops.n_left, n, n)
     for r in range(n):
         low, high = min(low, abs(legs.pivot[last, r])), max(high, abs(legs.pivot[last, r]))
     return low > SINGULAR * high
@@ -124,7 +125,7 @@ def solve_reduced(loops: LoopTable, S, legs: Legs, right, rates, x):
         for i in range(len(loops.known)):
             y[last, left] -= S[r, loops.known[i]] * x[loops.known[i]]
         left += 1
-    apply_reflections(legs, last, left, n)
+    apply_reflections(legs, last, loops.n_left, n)
     for r in range(n - 1, -1, -1):
         w = y[last, r]
         for f in range(r + 1, n):

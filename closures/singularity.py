@@ -30,7 +30,7 @@ def smallest_singular_values(loops: Loops, S: np.ndarray, q: np.ndarray, home: n
 def lever(loops: Loops, home: np.ndarray) -> float:
     """One length of the robot [m]: the root mean square of the metres per radian in J at home (nv,); 1 m where none are."""
     linear = np.array([name.rsplit(".", 1)[1] in LINEAR for name in loops.row_names], bool)
-    levers = loops.evaluate(home[None]).J[0][np.ix_(linear, ~loops.sliding)]
+    levers = loops.at(home[None]).jacobian()[0][np.ix_(linear, ~loops.sliding)]
     levers = levers[np.abs(levers) > 1e-9]
     return float(np.sqrt((levers**2).mean())) if len(levers) else 1.0
 

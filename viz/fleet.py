@@ -18,8 +18,9 @@ PICTURES = 12  # robots that are drawn
 def fleet_page(found: Fleet) -> str:
     """The text of the page."""
     odd = [m for m in found.members if m.odd]
+    differ = "differs from the others, from itself" if len(odd) == 1 else "differ from the others, from themselves"
     verdict = (
-        f"{len(odd)} of {len(found.members)} robots differ from the others, from themselves before, or in a log"
+        f"{len(odd)} of {len(found.members)} robots {differ} before, or in a log"
         if odd
         else "No robot differs from the others by more than chance"
     )

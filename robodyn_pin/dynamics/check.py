@@ -59,7 +59,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
         motors=len(robot.motors.names),
         closure_rows=robot.loops.size,
         redundant_rows=robot.redundancy,
-        residual=float(np.abs(robot.loops.evaluate(robot.home[None]).phi).max(initial=0.0)),
+        residual=float(np.abs(robot.loops.at(robot.home[None]).residual()).max(initial=0.0)),
         shift=float(away.max()),
         moved={names[k]: (float(asked[k]), float(robot.home[k])) for k in np.flatnonzero(away > MOVED)},
         base=base,

@@ -42,7 +42,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
     with forced("kernel"):
         kernel()  # says how long it takes: other processes are silent
     with working(processes or min(PROCESSES, cores())):
-        each(_use, parts or (_slopes, _rows, _closing))  # the longest first
+        each(_use, parts or (_slopes, _rows, _closing, _others))  # the longest first
 
 
 def _use(part: Part) -> None:
@@ -63,17 +63,20 @@ def _closing(robot: Robot, state: State) -> None:
 def _rows(robot: Robot, state: State) -> None:
     standing = np.zeros((SAMPLES, len(robot.coordinates.names)))
     state_regressor(robot, robot.state(state.q, standing, standing))
-    body_efforts(robot, state)
-    robot.loops.evaluate(state.q, state.v)
-    still = np.zeros((SAMPLES, 1))
     Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
-    run_stops(still, np.ones(1), still[0], still[0])
 
 
 def _slopes(robot: Robot, state: State) -> None:
     q, v, a, T = state.q, state.v, state.a, state.T
-    body_regressor(robot, q, v, a)
     found = bends(robot.loops, robot.coordinates.S, q, v, a, T)
     body_effort_slopes(robot, state, found)
     body_regressor_slopes(robot, state, found, 10 * len(robot.body_groups))
     varied(robot.loops.placed(q), v, a, T, found.v, found.a)
+
+
+def _others(robot: Robot, state: State) -> None:
+    robot.loops.evaluate(state.q, state.v)
+    body_regressor(robot, state.q, state.v, state.a)
+    body_efforts(robot, state)
+    still = np.zeros((SAMPLES, 1))
+    run_stops(still, np.ones(1), still[0], still[0])

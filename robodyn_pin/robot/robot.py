@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.closing import close
+from robodyn_pin.closures.kernel_choice import forced
 from robodyn_pin.closures.kinds import KINDS, Closure, Coupling, turned_onto
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.named_frames import frame_id
@@ -260,8 +261,7 @@ class Robot:
     @property
     def redundancy(self) -> int:
         """Return how many closure equations say nothing new at home."""
-        rows = self.loops.evaluate(self.home[None])
-        return self.loops.size - rank(rows.J[0])
+        return self.loops.size - rank(self.loops.at(self.home[None]).jacobian()[0])
 
 
 def _later(label: Callable[[int], str], begin: int, i: int) -> str:
@@ -288,6 +288,7 @@ def load_named(robot: str, folder: Path) -> Robot:
     return load(resolve(folder, robot) if is_path else robot)
 
 
+@forced("pinocchio")  # single poses, for which compiling a kernel is not worth the wait
 def build(name: str, file: RobotFile, urdf: str, urdf_path: Path) -> Robot:
     """Build a robot from what its files say; `urdf` is the text of the URDF, raises as `load`."""
     where = f"robot {name!r}"
