@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from robodyn_pin.commands.ending import ctrl_c_expected
-from robodyn_pin.commands.options import JsonOption, RobotArg, answer
+from robodyn_pin.commands.options import JsonOption, RobotArg, answer, table_to_write
 from robodyn_pin.errors import BadFile, RobodynError
 from robodyn_pin.output.progress import bar
 
@@ -62,7 +62,7 @@ def record_command(
 
     Example: robodyn record irb2400 --egm --listen 192.168.125.10 --duration 10 --units "angle=deg,torque=N m" --out results/recorded.csv
     """
-    from robodyn_pin.logs.writing import check_name, write_log
+    from robodyn_pin.logs.writing import write_log
     from robodyn_pin.recording.packets import messages
     from robodyn_pin.recording.recorder import LOOPBACK, listen
     from robodyn_pin.recording.recorder import record as run
@@ -72,7 +72,7 @@ def record_command(
         raise RobodynError("choose what to record; --egm, ABB's Externally Guided Motion, is the only supported stream")
     messages()
     declared, model = _units(units), load(robot)
-    check_name(out)
+    table_to_write(out)
     with listen(port, address or LOOPBACK) as listener, bar("recording") as step, ctrl_c_expected():
         found = run(listener, len(model.motors.names), duration, wait, torques, step)
     summary = found.summary(model, declared)

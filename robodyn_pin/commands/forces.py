@@ -14,9 +14,9 @@ from robodyn_pin.commands.options import (
     ToolOption,
     answer,
     carrying_files,
-    not_an_input,
     robot_of,
     say_unused,
+    table_to_write,
     verdict,
 )
 from robodyn_pin.errors import RobodynError
@@ -67,7 +67,7 @@ def predict_command(
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import motor_units
 
-    not_an_input(out, log)
+    table_to_write(out, log)
     model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
     found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
@@ -171,7 +171,7 @@ def forces_command(
         print("`robodyn forces --joints` is `robodyn joints` now, which runs here", file=sys.stderr)
         joints_command(robot, log, out, params, tool, payload, as_json)
         return
-    not_an_input(out, log, compare)
+    table_to_write(out, log, compare)
     from robodyn_pin.log_to_robot.covariance import covariance_of
     from robodyn_pin.output.forces import Asked, forces_of_log
 
@@ -228,7 +228,7 @@ def joints_command(
     """
     from robodyn_pin.output.forces import joint_forces_of_log
 
-    not_an_input(out, log)
+    table_to_write(out, log)
     model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload)
     summary = joint_forces_of_log(model, data, preparation, out)
     answer(as_json, summary, _print_joints, summary, out)

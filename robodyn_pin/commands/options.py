@@ -162,6 +162,21 @@ def not_an_input(out: Path, *inputs: Path | None) -> None:
             raise RobodynError(f"the output {out} is one of the files that are read; name another, nothing was written")
 
 
+def table_to_write(out: Path, *inputs: Path | None) -> None:
+    """See, before the work is done, that a table can be written here, and that it is none of the files that are read.
+
+    Raises:
+        BadFile: neither .csv nor .parquet; the folder cannot be written.
+        RobodynError: as `not_an_input`.
+    """
+    from robodyn_pin.files import prepare_folder
+    from robodyn_pin.logs.writing import check_name
+
+    check_name(out)
+    not_an_input(out, *inputs)
+    prepare_folder(out.parent)
+
+
 def verdict(positive: bool) -> None:
     """End with exit code 3 if the verdict of a command is negative."""
     if not positive:

@@ -67,6 +67,8 @@ def show_command(
             "show keeps its page up until Ctrl-C on a terminal, and there is none; add --export FILE.html, which writes "
             "the page as one file"
         )
+    if export is not None:
+        _check_export(export)
     if export is not None and export.suffix == ".rrd":
         _record(model, run, motion, forces, export)
         return
@@ -93,6 +95,18 @@ def show_command(
         with ctrl_c_expected(), contextlib.suppress(EOFError):
             while True:
                 input()
+
+
+def _check_export(export: Path) -> None:
+    """See, before the work is done, that a page or a recording can be written here."""
+    from robodyn_pin.files import prepare_folder
+
+    if export.suffix not in (".html", ".rrd"):
+        raise RobodynError(
+            f"{export}: show writes a page (.html), or with --motion a recording for Rerun (.rrd), not "
+            f"{export.suffix or 'without a suffix'}"
+        )
+    prepare_folder(export.parent)
 
 
 def _record(robot: "Robot", run: "RunFile | None", motion: Path | None, forces: bool, export: Path) -> None:

@@ -13,9 +13,9 @@ from robodyn_pin.commands.options import (
     ToolOption,
     answer,
     carrying_files,
-    not_an_input,
     number_list,
     robot_of,
+    table_to_write,
     verdict,
 )
 from robodyn_pin.errors import RobodynError
@@ -93,7 +93,7 @@ def simulate_command(
     from robodyn_pin.simulation.simulated_log import Noise
     from robodyn_pin.simulation.simulated_log import simulate as run_simulation
 
-    not_an_input(out, motion, controller, drives, tool, *(payload or ()))
+    table_to_write(out, motion, controller, drives, tool, *(payload or ()))
     empty, _ = robot_of(robot, params, tool)
     model, carried = carrying_files(empty, payload)
     sigma = np.array(number_list(noise, "--noise")) if noise else np.zeros(len(model.motors.names))

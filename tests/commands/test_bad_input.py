@@ -173,12 +173,34 @@ def test_output_folder_that_cannot_be_written(robodyn, folder):
     assert "cannot write" in done.stderr
 
 
+TABLES = {
+    "predict": ["irb360", "missing.csv"],
+    "forces": ["irb360", "missing.csv"],
+    "joints": ["irb360", "missing.csv"],
+    "simulate": ["irb360", "--motion", "missing.yaml"],
+    "record": ["irb2400", "--egm", "--duration", "0.1", "--wait", "0.1", "--units", "angle=deg,torque=N m"],
+}
+
+
+@pytest.mark.parametrize("command", TABLES)
+@pytest.mark.parametrize(("out", "expected"), [("log.xls", "not .xls"), ("file/log.csv", "cannot write")])
+def test_a_table_that_cannot_be_written_is_told_before_anything_is_read(robodyn, tmp_path, command, out, expected):
+    (tmp_path / "file").write_text("in the way")
+    done = robodyn(command, *TABLES[command], "--out", tmp_path / out)
+    assert done.returncode == 1
+    assert expected in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
 def test_page_that_cannot_be_written(robodyn, folder):
     (folder / "out").write_text("a file is in the way")
-    done = robodyn("show", folder / "arm.yaml", "--export", folder / "out" / "page.html")
-    assert done.returncode == 1
-    assert "cannot write" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    for name, expected in (("out/page.html", "cannot write"), ("page.csv", "not .csv")):
+        done = robodyn("show", folder / "arm.yaml", "--export", folder / name)
+        assert done.returncode == 1
+        assert expected in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert not (folder / "page.csv").exists()
 
 
 def test_wrong_usage_has_its_own_exit_code(robodyn):
