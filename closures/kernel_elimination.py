@@ -23,7 +23,7 @@ class Legs(NamedTuple):
 def new_legs(loops: LoopTable):
     A = new_blocks(loops)
     shape = A.shape[:2]
-    return Legs(A, np.ones(shape), np.zeros(shape), np.zeros(shape), np.zeros((loops.n_left, 4)))
+    return Legs(A, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((loops.n_left, 4)))
 
 
 @inlined

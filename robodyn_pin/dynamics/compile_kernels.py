@@ -26,7 +26,7 @@ PROCESSES = 2  # more compile the same functions more often, and are no faster
 def compile_for_logs() -> None:
     """Compile what logs need, where nothing is kept yet: two processes take two thirds of the time that one takes as it goes."""
     if chosen(FEW) and none_of_loops_are_kept():
-        compile_kernels((_rows, _closing))
+        compile_kernels((_projection, _rows))
 
 
 def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None = None) -> None:
@@ -42,7 +42,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
     with forced("kernel"):
         kernel()  # says how long it takes: other processes are silent
     with working(processes or min(PROCESSES, cores())):
-        each(_use, parts or (_slopes, _rows, _closing, _others))  # the longest first
+        each(_use, parts or (_slopes, _projection, _rows, _others))  # the longest first
 
 
 def _use(part: Part) -> None:
@@ -55,15 +55,18 @@ def _use(part: Part) -> None:
             part(robot, state)
 
 
-def _closing(robot: Robot, state: State) -> None:
-    S, offset = robot.coordinates.S, robot.coordinates.offset
-    close(robot.loops, S, offset, state.q @ S.T + offset, robot.home)
+def _projection(robot: Robot, state: State) -> None:
+    standing = np.zeros((SAMPLES, len(robot.coordinates.names)))
+    robot.state(state.q, standing, standing)
+    Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
 
 
 def _rows(robot: Robot, state: State) -> None:
-    standing = np.zeros((SAMPLES, len(robot.coordinates.names)))
-    state_regressor(robot, robot.state(state.q, standing, standing))
-    Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
+    # Closing last: by then another process has compiled what the projection has in common with it.
+    state_regressor(robot, state)
+    body_efforts(robot, state)
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    close(robot.loops, S, offset, state.q @ S.T + offset, robot.home)
 
 
 def _slopes(robot: Robot, state: State) -> None:
@@ -77,6 +80,5 @@ def _slopes(robot: Robot, state: State) -> None:
 def _others(robot: Robot, state: State) -> None:
     robot.loops.evaluate(state.q, state.v)
     body_regressor(robot, state.q, state.v, state.a)
-    body_efforts(robot, state)
     still = np.zeros((SAMPLES, 1))
     run_stops(still, np.ones(1), still[0], still[0])
