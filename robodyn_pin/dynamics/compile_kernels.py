@@ -1,6 +1,10 @@
 """Kernels compiled before they are needed: all but those of a simulation's steps."""
 
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from subprocess import DEVNULL, Popen
 
 import numpy as np
 
@@ -23,17 +27,40 @@ ROBOTS = ("irb360", "dualv", "irb2400")  # with rods, with pins, without loops
 PROCESSES = 2  # more compile the same functions more often, and are no faster
 
 
-def compile_for_logs() -> None:
-    """Compile what logs need, where nothing is kept yet: two processes take two thirds of the time that one takes as it goes."""
-    if chosen(FEW) and none_of_loops_are_kept():
-        compile_kernels((_projection, _rows))
+@contextmanager
+def compiling_for_logs() -> Iterator[None]:
+    """Let two processes compile what logs need, where nothing is kept yet, while a `with` block goes on; its end waits for them.
+
+    They take two thirds of the time that this one would take as it goes, which it does where one of them fails.
+    """
+    if not (chosen(FEW) and none_of_loops_are_kept()):
+        yield
+        return
+    with forced("kernel"):
+        kernel()  # says how long it takes
+    found_here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    processes = [
+        Popen(
+            [sys.executable, "-P", "-c", f"import {__name__} as this; this._use(this.{part.__name__})"],
+            env=found_here, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL,
+        )
+        for part in (_projection, _rows)
+    ]  # fmt: skip
+    try:
+        with forced("pinocchio"):
+            yield
+        for process in processes:
+            process.wait()
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
-def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None = None) -> None:
+def compile_kernels(processes: int | None = None) -> None:
     """Use each kernel once, by processes; numba keeps what it compiles.
 
     Args:
-        parts: default: all.
         processes: default: two, where there are so many cores.
 
     Raises:
@@ -42,7 +69,7 @@ def compile_kernels(parts: Sequence[Part] | None = None, processes: int | None =
     with forced("kernel"):
         kernel()  # says how long it takes: other processes are silent
     with working(processes or min(PROCESSES, cores())):
-        each(_use, parts or (_slopes, _projection, _rows, _others))  # the longest first
+        each(_use, (_slopes, _projection, _rows, _others))  # the longest first
 
 
 def _use(part: Part) -> None:

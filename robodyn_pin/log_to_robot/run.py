@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import shown_base
-from robodyn_pin.dynamics.compile_kernels import compile_for_logs
+from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
 from robodyn_pin.errors import BadLog, ClosureFailed, SolverFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
@@ -86,11 +86,12 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool 
         SolverFailed: no trustworthy parameters.
     """
     progress("robot and logs")
-    robot = load_named(run.robot, folder)
-    robot, run = as_asked(robot, run, folder)
-    read = partial(select, robot, run, folder)
-    judges = read_found(read, run.held_out, folder, strict) if run.held_out else None
-    found = read_found(read, run.fit, folder, strict, judges.logs if judges else ())
+    with compiling_for_logs():
+        robot = load_named(run.robot, folder)
+        robot, run = as_asked(robot, run, folder)
+        read = partial(select, robot, run, folder)
+        judges = read_found(read, run.held_out, folder, strict) if run.held_out else None
+        found = read_found(read, run.fit, folder, strict, judges.logs if judges else ())
     run = run.model_copy(update={"fit": found.specs, "held_out": judges.specs if judges else None})
     check_rates((s.log.name, s.log.rate) for s in found.logs)
     if judges is None:
@@ -146,9 +147,9 @@ def estimate(
     unused: Sequence[str] = (),
 ) -> Result:  # fmt: skip
     """All estimators on the fit data; the held-out data are read once, at the end. `unused`: what is said of logs left out."""
-    if run.payload:
-        robot = carrying(robot, run.payload.name, run.payload.link)
-    compile_for_logs()
+    with compiling_for_logs():
+        if run.payload:
+            robot = carrying(robot, run.payload.name, run.payload.link)
     robust = ""
     delays: tuple[Delay, ...] = ()
     try:

@@ -53,6 +53,25 @@ print(compiled, [name for name, n in compiled.items() if n != 1], signatures() =
 """
 
 
+LOGS = """
+import sys
+import numpy as np
+import robodyn_pin as rp
+from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
+from robodyn_pin.logs.filters import Lowpass
+
+with compiling_for_logs():
+    robot = rp.load("irb360")
+c = robot.coordinates.S @ robot.home + robot.coordinates.offset + 1e-3 * np.arange(40)[:, None]
+rp.regressor(robot, c, 0 * c, 0 * c)
+rp.inverse_dynamics(robot, c, 0 * c, 0 * c)
+Lowpass(order=4, cutoff=1.0).apply(c, 10.0, "")
+modules = [module for name, module in sys.modules.items() if name.startswith("robodyn_pin") and "kernel" in name]
+used = {f for module in modules for f in vars(module).values() if hasattr(f, "py_func") and f.signatures}
+print(len(used) >= 4, [f.py_func.__name__ for f in used if sum(f.stats.cache_misses.values())])
+"""
+
+
 class Gone:
     """A table of a version before."""
 
@@ -80,3 +99,10 @@ def test_every_kernel_is_compiled_on_request_and_none_later():
     run = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
     assert "'bend_samples': 1" in run.stdout
     assert run.stdout.strip().endswith("} [] True"), run.stdout
+
+
+@pytest.mark.skipif(not installed(), reason="numba is not installed")
+def test_what_logs_need_is_compiled_by_other_processes(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", LOGS], capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout.strip() == "True []", run.stdout + run.stderr
