@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from subprocess import DEVNULL, Popen
+from contextlib import ExitStack, contextmanager
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Thread
 
 import numpy as np
 
@@ -39,22 +40,29 @@ def compiling_for_logs() -> Iterator[None]:
     with forced("kernel"):
         kernel()  # says how long it takes
     found_here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    processes = [
-        Popen(
-            [sys.executable, "-P", "-c", f"import {__name__} as this; this._use(this.{part.__name__})"],
-            env=found_here, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL,
-        )
-        for part in (_projection, _rows)
-    ]  # fmt: skip
-    try:
+    with ExitStack() as ending:
+        processes = []
+        for part in (_projection, _rows):
+            code = f"import {__name__} as here; here.use_for_another({part.__name__!r})"
+            command = [sys.executable, "-P", "-c", code]
+            process = Popen(command, env=found_here, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+            processes.append(ending.enter_context(process))
+            ending.callback(process.kill)
         with forced("pinocchio"):
             yield
         for process in processes:
             process.wait()
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+
+
+def use_for_another(part: str) -> None:
+    """Use the kernels of a part for the process that started this one, and end where that one ends, which closes our standard input."""
+
+    def end_as_well() -> None:
+        os.read(0, 1)
+        os._exit(1)
+
+    Thread(target=end_as_well, daemon=True).start()
+    _use(globals()[part])
 
 
 def compile_kernels(processes: int | None = None) -> None:
