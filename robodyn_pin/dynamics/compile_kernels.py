@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Thread
 
@@ -32,9 +32,9 @@ PROCESSES = 2  # more compile the same functions more often, and are no faster
 def compiling_for_logs() -> Iterator[None]:
     """Let two processes compile what logs need, where nothing is kept yet, while a `with` block goes on; its end waits for them.
 
-    They take two thirds of the time that this one would take as it goes, which it does where one of them fails.
+    They take two thirds of the time that this one would take as it goes, which it does where they fail, or on one core.
     """
-    if not (chosen(FEW) and none_of_loops_are_kept()):
+    if cores() < PROCESSES or not (chosen(FEW) and none_of_loops_are_kept()):
         yield
         return
     with forced("kernel"):
@@ -44,10 +44,11 @@ def compiling_for_logs() -> Iterator[None]:
         processes = []
         for part in (_projection, _rows):
             code = f"import {__name__} as here; here.use_for_another({part.__name__!r})"
-            command = [sys.executable, "-P", "-c", code]
-            process = Popen(command, env=found_here, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
-            processes.append(ending.enter_context(process))
-            ending.callback(process.kill)
+            command = [sys.executable or "", "-P", "-c", code]
+            with suppress(OSError):  # no process can be started
+                process = Popen(command, env=found_here, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+                processes.append(ending.enter_context(process))
+                ending.callback(process.kill)
         with forced("pinocchio"):
             yield
         for process in processes:
