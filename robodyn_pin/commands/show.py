@@ -69,9 +69,9 @@ def show_command(
         )
     if export is not None:
         _check_export(export)
-    if export is not None and export.suffix == ".rrd":
-        _record(model, run, motion, forces, export)
-        return
+        if export.suffix == ".rrd":
+            _record(model, run, motion, forces, export)
+            return
     if forces and motion is not None:
         from robodyn_pin.log_to_robot.covariance import covariance_of
         from robodyn_pin.viz.film import film_of

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import of_schema
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, split_last, within_torques
@@ -46,10 +47,11 @@ def identify(
     # What reads the next log through the result puts its torques as late as these.
     asked = {"robot": robot.name, "fit": _specs(fit), "delay": float(np.mean([log.delay for log in fit])), **settings}
     run = of_schema(asked if held_out is None else asked | {"held_out": _specs(judges)}, RunFile, "rp.identify")
-    robot, run = as_asked(robot, run, Path())
-    if "delay" in settings:
-        fit, judges = ([replace(log, delay=run.known_delay) for log in logs] for logs in (fit, judges))
-    chosen = [all_samples(robot, log) for log in fit]
+    with compiling_for_logs():
+        robot, run = as_asked(robot, run, Path())
+        if "delay" in settings:
+            fit, judges = ([replace(log, delay=run.known_delay) for log in logs] for logs in (fit, judges))
+        chosen = [all_samples(robot, log) for log in fit]
     check_rates((s.log.name, s.log.rate) for s in chosen)
     if held_out is None:
         chosen, rest = split_last(chosen, run.rows.cut)

@@ -147,9 +147,8 @@ def estimate(
     unused: Sequence[str] = (),
 ) -> Result:  # fmt: skip
     """All estimators on the fit data; the held-out data are read once, at the end. `unused`: what is said of logs left out."""
-    with compiling_for_logs():
-        if run.payload:
-            robot = carrying(robot, run.payload.name, run.payload.link)
+    if run.payload:
+        robot = carrying(robot, run.payload.name, run.payload.link)
     robust = ""
     delays: tuple[Delay, ...] = ()
     try:
