@@ -22,6 +22,7 @@ STARTS = (-1.0, -0.5, 0.5, 1.0)  # in parts of the radius; stretches between two
 SHORTLY = 0.1  # [s] from the log's begin in which its speed there is found
 FEWEST = 5  # samples in it
 MOVING = 0.1  # of an axis' rms speed: whose speed at the begin is larger is in motion there
+ROUND_OFF = 1e-9  # [rad or m] of positions: an axis that travels less rests, whatever that speed
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _moving(robot: Robot, log: AnyLog, effort: Effort) -> Effort | None:
         return None
     at_first = np.abs(np.polyfit(np.arange(n) / log.rate, x[:n], 2)[1])
     usual = np.sqrt(np.mean((np.diff(x, axis=0) * log.rate) ** 2, axis=0))
-    rows = effort.rows[at_first > MOVING * usual]
+    rows = effort.rows[(at_first > MOVING * usual) & (np.ptp(x, axis=0) > ROUND_OFF)]
     return replace(effort, rows=rows) if len(rows) else None
 
 
