@@ -88,7 +88,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Placed:
-    """N samples of the tree; motions s, V, A are those of the world's origin (kernel.py)."""
+    """N samples of the tree; motions s, V, A are those of the world's origin (kernel_posture.py)."""
 
     batch: Batch
     q: np.ndarray  # (nv, N)

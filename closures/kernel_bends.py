@@ -1,25 +1,28 @@
 """How T, v and a change with the coordinates, compiled: what variations.py and bends.py do, sample by sample."""
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import (
-    Posture,
-    allocating,
-    axis,
-    compiled,
-    cross,
-    ends,
-    held,
-    inlined,
-    jacobian,
-    move,
-    new_posture,
-    place,
-)
+from robodyn_pin.closures.kernel import axes, ends, held, jacobian
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce
+from robodyn_pin.closures.kernel_options import allocating, compiled, inlined
+from robodyn_pin.closures.kernel_posture import Posture, move, new_posture, place
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
+from robodyn_pin.closures.kernel_vectors import (
+    angular,
+    cross,
+    crossed,
+    less,
+    less3,
+    plus,
+    plus3,
+    row_of,
+    scalar,
+    shifted,
+    six,
+)  # fmt: skip
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 
@@ -130,9 +133,9 @@ def rows_of_rates(loops: LoopTable, at: Posture, w: Changes, d):
             for n in range(d * (d + 1) // 2):
                 w.right[row, n] = 0.0
             continue
-        axes, x, y = ends(loops, c, at)
+        of_a, x, y = ends(loops, c, at)
         a, b, n = loops.a[c], loops.b[c], 0
-        of_b = axis(at.R, b, loops.turn_b, c, 1)
+        first, second = of_a[0], axes(at.R, b, loops.turn_b, c)[1]
         for m in range(d):
             Ub = six(w.U, b, m)
             V = less(Ub, six(w.U, a, m))
@@ -141,16 +144,16 @@ def rows_of_rates(loops: LoopTable, at: Posture, w: Changes, d):
                 U = less(six(w.U, b, k), six(w.U, a, k))
                 dV = less(plus(six(w.pairs, b, n), crossed(U, Ub)), six(w.pairs, a, n))
                 dy = shifted(U, y)
-                du = three(shifted(dV, y), cross(V[3:], dy))
+                du = plus3(shifted(dV, y), cross(angular(V), dy))
                 if loops.formula[c] == DISTANCE:
-                    span = y[0] - x[0], y[1] - x[1], y[2] - x[2]
-                    w.right[row, n] = (scalar(span, du) + scalar(at_y, dy)) / np.sqrt(scalar(span, span))
+                    span = less3(y, x)
+                    w.right[row, n] = (scalar(span, du) + scalar(at_y, dy)) / sqrt(scalar(span, span))
                 else:
                     about = 0.0
                     if loops.held[c, 5] >= 0 and loops.held[c, 4] < 0:
-                        of_a = axes[0], axes[3], axes[6]
-                        about = scalar(cross(of_a, of_b), dV[3:]) + scalar(cross(of_a, cross(U[3:], of_b)), V[3:])
-                    put(loops, c, axes, du, dV[3:], about, w.right, row, n)
+                        about = scalar(cross(first, second), angular(dV))
+                        about += scalar(cross(first, cross(angular(U), second)), angular(V))
+                    put(loops, c, of_a, du, angular(dV), about, w.right, row, n)
                 n += 1
 
 
@@ -163,53 +166,51 @@ def rows_of_accelerations(loops: LoopTable, at: Posture, w: Changes):
             for k in range(d):
                 w.right[row, k] = 0.0
             continue
-        axes, x, y = ends(loops, c, at)
+        of_a, x, y = ends(loops, c, at)
         a, b = loops.a[c], loops.b[c]
         Va, Vb, Aa, Ab = row_of(at.V, a), row_of(at.V, b), row_of(at.A, a), row_of(at.A, b)
         V, A = less(Vb, Va), less(less(Ab, Aa), crossed(Va, Vb))
-        omega, alpha = V[3:], A[3:]
+        omega, alpha = angular(V), angular(A)
         u = shifted(V, y)
-        t = three(shifted(A, y), cross(omega, u))
-        of_b = axis(at.R, b, loops.turn_b, c, 1)
+        t = plus3(shifted(A, y), cross(omega, u))
+        first, second = of_a[0], axes(at.R, b, loops.turn_b, c)[1]
         for k in range(d):
             U = less(six(w.U, b, k), six(w.U, a, k))
             dVa, dVb = six(w.dV, a, k), plus(six(w.dV, b, k), crossed(U, Vb))
             dV = less(dVb, dVa)
             dA = less(plus(six(w.dA, b, k), crossed(U, Ab)), six(w.dA, a, k))
             dA = less(less(dA, crossed(dVa, Vb)), crossed(Va, dVb))
-            dy, dw = shifted(U, y), dV[3:]
-            du = three(shifted(dV, y), cross(omega, dy))
-            dt = three(three(shifted(dA, y), cross(alpha, dy)), three(cross(dw, u), cross(omega, du)))
+            dy, dw = shifted(U, y), angular(dV)
+            du = plus3(shifted(dV, y), cross(omega, dy))
+            dt = plus3(plus3(shifted(dA, y), cross(alpha, dy)), plus3(cross(dw, u), cross(omega, du)))
             if loops.formula[c] == DISTANCE:
-                span = y[0] - x[0], y[1] - x[1], y[2] - x[2]
+                span = less3(y, x)
                 change = scalar(span, dt) + scalar(dy, t) + 2 * scalar(u, du)
-                w.right[row, k] = change / np.sqrt(scalar(span, span))
+                w.right[row, k] = change / sqrt(scalar(span, span))
                 continue
             about = 0.0
             if loops.held[c, 5] >= 0 and loops.held[c, 4] < 0:
-                of_a, db = (axes[0], axes[3], axes[6]), cross(U[3:], of_b)
-                swing, swung = cross(omega, of_b), three(cross(dw, of_b), cross(omega, db))
-                about = scalar(cross(of_a, of_b), dA[3:]) + scalar(cross(of_a, db), alpha)
-                about += scalar(cross(of_a, swing), dw) + scalar(cross(of_a, swung), omega)
-            put(loops, c, axes, dt, dA[3:], about, w.right, row, k)
+                db = cross(angular(U), second)
+                swing, swung = cross(omega, second), plus3(cross(dw, second), cross(omega, db))
+                about = scalar(cross(first, second), angular(dA)) + scalar(cross(first, db), alpha)
+                about += scalar(cross(first, swing), dw) + scalar(cross(first, swung), omega)
+            put(loops, c, of_a, dt, angular(dA), about, w.right, row, k)
 
 
 @inlined
-def put(loops: LoopTable, c, axes, moved, turning, about, right, row, n):
+def put(loops: LoopTable, c, of_a, moved, turning, about, right, row, n):
     """Changes of a closure's rows along the axes that it holds; `about` the normal of a universal joint."""
     x, y, z, rx, ry, rz = held(loops, c)
-    a00, a01, a02, a10, a11, a12, a20, a21, a22 = axes
     if x >= 0:
-        right[row + x, n] = a00 * moved[0] + a10 * moved[1] + a20 * moved[2]
+        right[row + x, n] = scalar(of_a[0], moved)
     if y >= 0:
-        right[row + y, n] = a01 * moved[0] + a11 * moved[1] + a21 * moved[2]
+        right[row + y, n] = scalar(of_a[1], moved)
     if z >= 0:
-        right[row + z, n] = a02 * moved[0] + a12 * moved[1] + a22 * moved[2]
+        right[row + z, n] = scalar(of_a[2], moved)
     if rx >= 0:
-        right[row + rx, n] = a00 * turning[0] + a10 * turning[1] + a20 * turning[2]
+        right[row + rx, n] = scalar(of_a[0], turning)
     if ry >= 0:
-        right[row + ry, n] = a01 * turning[0] + a11 * turning[1] + a21 * turning[2]
-        right[row + rz, n] = a02 * turning[0] + a12 * turning[1] + a22 * turning[2]
+        right[row + ry, n], right[row + rz, n] = scalar(of_a[1], turning), scalar(of_a[2], turning)
     elif rz >= 0:
         right[row + rz, n] = about
 
@@ -269,52 +270,3 @@ def reflect_all(legs: Legs, y, k, m, own, size):
             along *= legs.scale[k, j]
             for r in range(j, m):
                 y[k, r, c] -= along * legs.A[k, r, j]
-
-
-@inlined
-def six(M, j, k):
-    return M[j, k, 0], M[j, k, 1], M[j, k, 2], M[j, k, 3], M[j, k, 4], M[j, k, 5]
-
-
-@inlined
-def row_of(M, j):
-    return M[j, 0], M[j, 1], M[j, 2], M[j, 3], M[j, 4], M[j, 5]
-
-
-@inlined
-def less(a, b):
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
-
-
-@inlined
-def plus(a, b):
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
-
-
-@inlined
-def three(a, b):
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
-
-
-@inlined
-def scalar(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@inlined
-def shifted(V, y):
-    """What a motion V moves the point y by: v + w x y."""
-    return V[0] + V[4] * y[2] - V[5] * y[1], V[1] + V[5] * y[0] - V[3] * y[2], V[2] + V[3] * y[1] - V[4] * y[0]
-
-
-@inlined
-def crossed(V, s):
-    """V x s of motions."""
-    return (
-        V[4] * s[2] - V[5] * s[1] + V[1] * s[5] - V[2] * s[4],
-        V[5] * s[0] - V[3] * s[2] + V[2] * s[3] - V[0] * s[5],
-        V[3] * s[1] - V[4] * s[0] + V[0] * s[4] - V[1] * s[3],
-        V[4] * s[5] - V[5] * s[4],
-        V[5] * s[3] - V[3] * s[5],
-        V[3] * s[4] - V[4] * s[3],
-    )

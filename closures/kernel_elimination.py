@@ -1,11 +1,12 @@
 """[J; S] of one sample reduced leg by leg, compiled: what elimination.py does for many."""
 
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from robodyn_pin.closures.elimination import SINGULAR
-from robodyn_pin.closures.kernel import allocating, inlined, new_blocks
+from robodyn_pin.closures.kernel_options import allocating, inlined
 from robodyn_pin.closures.kernel_tables import LoopTable
 
 
@@ -21,8 +22,9 @@ class Legs(NamedTuple):
 
 @allocating
 def new_legs(loops: LoopTable):
-    A = new_blocks(loops)
-    shape = A.shape[:2]
+    blocks, rows = len(loops.formula) + 1, loops.rows
+    shape = blocks, rows
+    A = np.zeros((blocks, rows, loops.columns))
     return Legs(A, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((loops.n_left, 4)))
 
 
@@ -30,7 +32,7 @@ def new_legs(loops: LoopTable):
 def reduce(loops: LoopTable, S, legs: Legs):
     """Triangulate [J; S] leg by leg, J in the blocks as `jacobian` leaves it; False where it is singular."""
     A, last, n, left = legs.A, len(loops.formula), len(loops.shared), 0
-    low, high = np.inf, 0.0
+    low, high = inf, 0.0
     for k in range(last):
         m, own, start = loops.n_rows[k], loops.n_own[k], loops.start[k]
         c = loops.start[k + 1] - start
@@ -67,7 +69,7 @@ def triangulate(legs: Legs, k, m, c, own):
         square = 0.0
         for r in range(j, m):
             square += A[k, r, j] * A[k, r, j]
-        norm = np.sqrt(square)
+        norm = sqrt(square)
         top = -norm if x > 0 else norm
         scale = 1.0 / (norm * (norm + abs(x))) if norm > 0 else 0.0
         legs.pivot[k, j], legs.scale[k, j], A[k, j, j] = top, scale, x - top
@@ -150,53 +152,55 @@ def tangent(loops: LoopTable, S, legs: Legs, T):
         T[loops.known[i], loops.known_row[i]] = 1.0 / S[loops.known_row[i], loops.known[i]]
     for first in range(0, d, 4):
         # Columns that are not there repeat the last one.
-        m0, m1, m2, m3 = first, min(first + 1, d - 1), min(first + 2, d - 1), min(first + 3, d - 1)
+        four = first, min(first + 1, d - 1), min(first + 2, d - 1), min(first + 3, d - 1)
         left = 0
         for k in range(last):
             start, own = loops.start[k], loops.n_own[k]
             for r in range(own, loops.n_rows[k]):
-                h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+                h = 0.0, 0.0, 0.0, 0.0
                 for e in range(start + own, loops.start[k + 1]):
                     if loops.place[e] < 0:
-                        w, f = A[k, r, e - start], loops.joint[e] - 1
-                        h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
-                H[left, 0], H[left, 1], H[left, 2], H[left, 3] = h0, h1, h2, h3
+                        h = less_multiple(h, A[k, r, e - start], T, loops.joint[e] - 1, four)
+                H[left, 0], H[left, 1], H[left, 2], H[left, 3] = h
                 left += 1
         for r in loops.mixed:
-            H[left, 0], H[left, 1], H[left, 2], H[left, 3] = r == m0, r == m1, r == m2, r == m3
+            H[left, 0], H[left, 1], H[left, 2], H[left, 3] = r == four[0], r == four[1], r == four[2], r == four[3]
+            h = H[left, 0], H[left, 1], H[left, 2], H[left, 3]
             for f in loops.known:
-                w = S[r, f]
-                H[left, 0] -= w * T[f, m0]
-                H[left, 1] -= w * T[f, m1]
-                H[left, 2] -= w * T[f, m2]
-                H[left, 3] -= w * T[f, m3]
+                h = less_multiple(h, S[r, f], T, f, four)
+            H[left, 0], H[left, 1], H[left, 2], H[left, 3] = h
             left += 1
         for j in range(min(n, left - 1)):
-            h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+            h = 0.0, 0.0, 0.0, 0.0
             for r in range(j, left):
-                w = A[last, r, j]
-                h0, h1, h2, h3 = h0 + w * H[r, 0], h1 + w * H[r, 1], h2 + w * H[r, 2], h3 + w * H[r, 3]
-            w = legs.scale[last, j]
-            h0, h1, h2, h3 = h0 * w, h1 * w, h2 * w, h3 * w
+                h = less_multiple(h, -A[last, r, j], H, r, (0, 1, 2, 3))
             for r in range(j, left):
-                w = A[last, r, j]
-                H[r, 0] -= w * h0
-                H[r, 1] -= w * h1
-                H[r, 2] -= w * h2
-                H[r, 3] -= w * h3
+                w = A[last, r, j] * legs.scale[last, j]
+                H[r, 0] -= w * h[0]
+                H[r, 1] -= w * h[1]
+                H[r, 2] -= w * h[2]
+                H[r, 3] -= w * h[3]
         for r in range(n - 1, -1, -1):
-            h0, h1, h2, h3 = H[r, 0], H[r, 1], H[r, 2], H[r, 3]
+            h = H[r, 0], H[r, 1], H[r, 2], H[r, 3]
             for e in range(r + 1, n):
-                w, f = A[last, r, e], loops.shared[e]
-                h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
-            w, f = 1.0 / legs.pivot[last, r], loops.shared[r]
-            T[f, m0], T[f, m1], T[f, m2], T[f, m3] = h0 * w, h1 * w, h2 * w, h3 * w
+                h = less_multiple(h, A[last, r, e], T, loops.shared[e], four)
+            set_columns(T, loops.shared[r], four, h, 1.0 / legs.pivot[last, r])
         for k in range(last):
             start = loops.start[k]
             for r in range(loops.n_own[k] - 1, -1, -1):
-                h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+                h = 0.0, 0.0, 0.0, 0.0
                 for e in range(start + r + 1, loops.start[k + 1]):
-                    w, f = A[k, r, e - start], loops.joint[e] - 1
-                    h0, h1, h2, h3 = h0 - w * T[f, m0], h1 - w * T[f, m1], h2 - w * T[f, m2], h3 - w * T[f, m3]
-                w, f = 1.0 / legs.pivot[k, r], loops.joint[start + r] - 1
-                T[f, m0], T[f, m1], T[f, m2], T[f, m3] = h0 * w, h1 * w, h2 * w, h3 * w
+                    h = less_multiple(h, A[k, r, e - start], T, loops.joint[e] - 1, four)
+                set_columns(T, loops.joint[start + r] - 1, four, h, 1.0 / legs.pivot[k, r])
+
+
+@inlined
+def less_multiple(h, w, T, f, four):
+    """h - w T[f] in four columns."""
+    return h[0] - w * T[f, four[0]], h[1] - w * T[f, four[1]], h[2] - w * T[f, four[2]], h[3] - w * T[f, four[3]]
+
+
+@inlined
+def set_columns(T, f, four, h, w):
+    """T[f] = w h in four columns."""
+    T[f, four[0]], T[f, four[1]], T[f, four[2]], T[f, four[3]] = h[0] * w, h[1] * w, h[2] * w, h[3] * w

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import crossed
+from robodyn_pin.closures.kernel_options import compiled
+from robodyn_pin.closures.kernel_posture import move, new_posture, place
 from robodyn_pin.closures.kernel_tables import Tree
+from robodyn_pin.closures.kernel_vectors import crossed
 
 
 @compiled

@@ -5,19 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_pin.closures.closing import LAST_STEP, LONGEST_STEP, LOST, MOST_STRIDES, SMALL_MOVE, TOLERANCE
-from robodyn_pin.closures.kernel import (
-    Posture,
-    compiled,
-    inlined,
-    inner,
-    jacobian,
-    loop_drift,
-    move,
-    new_posture,
-    place,
-    residual,
-)  # fmt: skip
+from robodyn_pin.closures.kernel import jacobian, loop_drift, residual
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve_reduced, tangent
+from robodyn_pin.closures.kernel_options import compiled, inlined, inner
+from robodyn_pin.closures.kernel_posture import Posture, move, new_posture, place
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 

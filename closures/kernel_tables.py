@@ -47,6 +47,8 @@ class LoopTable(NamedTuple):
     shared: np.ndarray  # unknowns of the shared system
     n_left: int  # equations of the shared system
     size: int  # equations of all closures
+    rows: int  # most equations of a closure or of the shared system
+    columns: int  # most unknowns of either
 
 
 def tree_table(model: pin.Model) -> Tree | None:
@@ -132,5 +134,6 @@ def loop_table(
         sign=np.array([signs[i][j] for i, chain in enumerate(order) for j, _ in chain], float),
         place=np.array([p for chain in order for _, p in chain], np.int64),
         known=plan.known, known_row=plan.known_row, mixed=plan.mixed, shared=plan.shared, n_left=plan.n_left,
-        size=int(plan.n_rows.sum()),
+        size=int(plan.n_rows.sum()), rows=max([*plan.n_rows.tolist(), plan.n_left]),
+        columns=max([*plan.n_columns.tolist(), len(plan.shared)]),
     )  # fmt: skip

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inlined, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import crossed, row_of, six
+from robodyn_pin.closures.kernel_options import compiled, inlined
+from robodyn_pin.closures.kernel_posture import move, new_posture, place
 from robodyn_pin.closures.kernel_tables import Tree
+from robodyn_pin.closures.kernel_vectors import crossed, row_of, six
 from robodyn_pin.dynamics.kernel import along_axes, felt, squares, ten_columns
 from robodyn_pin.dynamics.kernel_slopes import Forces, spread_changes
 from robodyn_pin.dynamics.regressor import Bodies

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled, inlined, move, new_posture, place
-from robodyn_pin.closures.kernel_bends import crossed, plus, row_of, six
+from robodyn_pin.closures.kernel_options import compiled, inlined
+from robodyn_pin.closures.kernel_posture import move, new_posture, place
 from robodyn_pin.closures.kernel_tables import Tree
+from robodyn_pin.closures.kernel_vectors import crossed, plus, row_of, six
 
 
 class Forces(NamedTuple):

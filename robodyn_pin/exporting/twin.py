@@ -1,6 +1,6 @@
 """The symbolic twin of a robot: the tree's motion, its closures and Newton's steps as CasADi expressions.
 
-It is built from the tables of the compiled kernels. Motion is that of the world's origin (linear, angular), as closures/kernel.py has it.
+It is built from the tables of the compiled kernels. Motion is that of the world's origin (linear, angular), as closures/kernel_posture.py has it.
 Constants fold as expressions grow, so that zeros of the tables cost nothing.
 """
 

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import allocating, compiled, inner, jacobian, loop_drift, move, new_posture, place
+from robodyn_pin.closures.kernel import jacobian, loop_drift
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, solve_reduced, tangent
+from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_posture import move, new_posture, place
 from robodyn_pin.closures.kernel_solve import Newton, newton_steps
 from robodyn_pin.dynamics.kernel import ask, body_motions
 from robodyn_pin.robot.friction_models import FADED

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import compiled
+from robodyn_pin.closures.kernel_options import compiled
 from robodyn_pin.simulation.kernel_forces import asked, new_desk, onto_loops, pose, rates
 from robodyn_pin.simulation.machine import Machine
 

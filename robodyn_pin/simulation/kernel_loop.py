@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import allocating, compiled, inner
+from robodyn_pin.closures.kernel_options import allocating, compiled, inner
 from robodyn_pin.simulation.believed import GIVEN
 from robodyn_pin.simulation.kernel_law import needs
 from robodyn_pin.simulation.kernel_step import backward, forward, hold, hold_smooth

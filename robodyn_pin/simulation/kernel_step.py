@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel import allocating, compiled, inner
+from robodyn_pin.closures.kernel_options import allocating, compiled, inner
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
 from robodyn_pin.simulation.kernel_forces import (
     SPRING,

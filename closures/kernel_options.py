@@ -1,0 +1,15 @@
+"""How functions are compiled."""
+
+from numba import njit
+
+# No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
+# "nogil": Ctrl-C is heard meanwhile. Only Python calls what it is for: nobody wants it as C.
+OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "no_cfunc_wrapper": True}
+compiled = njit(_nrt=True, **OPTIONS)
+# Of kernels alone: what Python would hand over in tables takes long to compile.
+WITHIN = OPTIONS | {"no_cpython_wrapper": True}
+allocating = njit(_nrt=True, **WITHIN)
+# Makes no array and returns none, so that nobody need count who holds those of the tables: a fifth of the time of a sample.
+inner = njit(_nrt=False, **WITHIN)
+# Called many times a sample: without inlining, handing over the tables costs more than the work.
+inlined = njit(_nrt=False, forceinline=True, **WITHIN)
