@@ -60,6 +60,24 @@ def test_help_is_instant_because_nothing_heavy_is_imported():
     assert not loaded & {"numpy", "pinocchio", "scipy", "cvxpy", "matplotlib", "meshcat", "polars"}
 
 
+def test_public_names_are_there_without_any_extra():
+    """And what needs one says which."""
+    extras = "numba viser trimesh casadi rosbags rerun ABBRobotEGM distributed fsspec s3fs adlfs aiohttp xacro"
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({extras.split()}))
+import robodyn_pin as rp
+for name in rp.__all__:
+    getattr(rp, name)
+try:
+    rp.compiled(rp.load("dualv"))
+except rp.RobodynError as missing:
+    print(missing)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'robodyn_pin[export]'" in done.stdout
+
+
 def test_no_public_name_is_that_of_a_module():
     """The module would take the name's place once it is imported: the second use would find the module."""
     package = {path.stem for path in (ROOT / "robodyn_pin").iterdir()} | {path.name for path in ROOT.iterdir()}

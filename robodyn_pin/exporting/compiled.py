@@ -11,8 +11,6 @@ import numpy as np
 
 from robodyn_pin.errors import ClosureFailed, RobodynError, ShapeMismatch
 from robodyn_pin.exporting.c_compiler import FLAGS, build_library, c_compiler
-from robodyn_pin.exporting.c_files import c_texts, identifier
-from robodyn_pin.exporting.functions import FUNCTIONS, sizes_of
 from robodyn_pin.exporting.needs import check_casadi
 from robodyn_pin.own_code import code_hash
 from robodyn_pin.robot.numbers_hash import numbers_hash
@@ -28,6 +26,9 @@ class Compiled:
     """
 
     def __init__(self, robot: Robot, functions: Sequence[str], library: Path):
+        from robodyn_pin.exporting.c_files import identifier  # imports CasADi
+        from robodyn_pin.exporting.functions import FUNCTIONS, sizes_of
+
         self._library, self._name = ctypes.CDLL(str(library)), identifier(robot.name)
         self._state = np.array(robot.home, float)
         self._left = ctypes.c_double()
@@ -85,6 +86,8 @@ def compiled(robot: Robot, functions: Sequence[str] = ("inverse_dynamics",)) -> 
 
 
 def _build(robot: Robot, functions: Sequence[str], compiler: str, library: Path) -> None:
+    from robodyn_pin.exporting.c_files import c_texts, identifier  # imports CasADi
+
     LOGGER.warning("compiling %s, once on this machine: up to half a minute", ", ".join(functions))
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
