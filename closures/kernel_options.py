@@ -3,10 +3,10 @@
 from numba import njit
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
-# "nogil": Ctrl-C is heard meanwhile. Only Python calls what it is for: nobody wants it as C.
+# "nogil": Ctrl-C is heard meanwhile. Nothing calls these functions through a pointer of C.
 OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "no_cfunc_wrapper": True}
 compiled = njit(_nrt=True, **OPTIONS)
-# Of kernels alone: what Python would hand over in tables takes long to compile.
+# Kernels alone call these: taking tables over from Python takes long to compile.
 WITHIN = OPTIONS | {"no_cpython_wrapper": True}
 allocating = njit(_nrt=True, **WITHIN)
 # Makes no array and returns none, so that nobody need count who holds those of the tables: a fifth of the time of a sample.

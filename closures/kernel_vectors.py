@@ -1,4 +1,4 @@
-"""Vectors of three and motions of six (linear, angular) as tuples, compiled: they live in registers, and a call is quicker to compile than
+"""Vectors of three and motions of six (linear, angular) as tuples, compiled: a call costs nothing once compiled, and compiles faster than
 what it stands for."""
 
 from robodyn_pin.closures.kernel_options import inlined

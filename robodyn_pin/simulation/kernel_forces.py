@@ -1,5 +1,6 @@
 """A robot's forces at one moment, compiled: mass matrix, bodies, friction and springs along the coordinates (machine.py)."""
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,8 @@ from robodyn_pin.closures.kernel_elimination import new_legs, reduce, solve_redu
 from robodyn_pin.closures.kernel_options import allocating, compiled, inner
 from robodyn_pin.closures.kernel_posture import move, new_posture, place
 from robodyn_pin.closures.kernel_solve import Newton, newton_steps
-from robodyn_pin.dynamics.kernel import ask, body_motions
+from robodyn_pin.closures.kernel_vectors import angular, cross, less3, plus3, point, rotated, row_of, scalar, six
+from robodyn_pin.dynamics.kernel import along_axes, ask, body_motions, inertia_times
 from robodyn_pin.robot.friction_models import FADED
 from robodyn_pin.simulation.machine import CODES, NO_LOAD, OF_MOTOR, Curves, Machine
 
@@ -88,7 +90,7 @@ def pose(m: Machine, desk: Desk, q):
     M[:] = 0.0
     for j in range(1, len(m.tree.parent)):
         if m.bodies[j].any():
-            add_mass(at, j, m.bodies[j], desk.X[j], M)
+            add_mass(at, j, m.bodies, desk.X, M)
     for e in range(m.curves.rubbing, len(m.curves.model)):
         if m.curves.model[e] == ARMATURE:
             add_outer(m.curves.values[e, 0], desk.J[m.curves.axis[e]], M)
@@ -116,29 +118,18 @@ def add_outer(weight, row, M):
 
 @inner
 def add_mass(at, j, parameters, X, M):
-    """Add X' I X of the body of joint j, of X (d, 6) its motion at the world's origin."""
-    R, p0, p1, p2 = at.R[j], at.p[j, 0], at.p[j, 1], at.p[j, 2]
-    m, h0, h1, h2, xx, xy, yy, xz, yz, zz = parameters
-    for k in range(len(X)):
-        x0, x1, x2, y0, y1, y2 = X[k]
-        x0, x1, x2 = x0 + y1 * p2 - y2 * p1, x1 + y2 * p0 - y0 * p2, x2 + y0 * p1 - y1 * p0
-        l0 = R[0, 0] * x0 + R[1, 0] * x1 + R[2, 0] * x2
-        l1 = R[0, 1] * x0 + R[1, 1] * x1 + R[2, 1] * x2
-        l2 = R[0, 2] * x0 + R[1, 2] * x1 + R[2, 2] * x2
-        w0 = R[0, 0] * y0 + R[1, 0] * y1 + R[2, 0] * y2
-        w1 = R[0, 1] * y0 + R[1, 1] * y1 + R[2, 1] * y2
-        w2 = R[0, 2] * y0 + R[1, 2] * y1 + R[2, 2] * y2
-        f0, f1, f2 = m * l0 + w1 * h2 - w2 * h1, m * l1 + w2 * h0 - w0 * h2, m * l2 + w0 * h1 - w1 * h0
-        n0 = xx * w0 + xy * w1 + xz * w2 + h1 * l2 - h2 * l1
-        n1 = xy * w0 + yy * w1 + yz * w2 + h2 * l0 - h0 * l2
-        n2 = xz * w0 + yz * w1 + zz * w2 + h0 * l1 - h1 * l0
-        # Momentum, back to the world's origin.
-        g0, g1, g2 = R[0, 0] * f0 + R[0, 1] * f1 + R[0, 2] * f2, R[1, 0] * f0 + R[1, 1] * f1 + R[1, 2] * f2, R[2, 0] * f0 + R[2, 1] * f1 + R[2, 2] * f2  # fmt: skip
-        u0 = R[0, 0] * n0 + R[0, 1] * n1 + R[0, 2] * n2 + p1 * g2 - p2 * g1
-        u1 = R[1, 0] * n0 + R[1, 1] * n1 + R[1, 2] * n2 + p2 * g0 - p0 * g2
-        u2 = R[2, 0] * n0 + R[2, 1] * n1 + R[2, 2] * n2 + p0 * g1 - p1 * g0
+    """Add X[j]' I X[j] of the body of joint j, X (joints, d, 6) the motions of bodies at the world's origin; parameters (joints, 10)."""
+    m, h = parameters[j, 0], (parameters[j, 1], parameters[j, 2], parameters[j, 3])
+    for k in range(X.shape[1]):
+        l, w = along_axes(at, j, six(X, j, k))
+        whirled = cross(w, h)
+        # Momentum along the body's axes, then at the world's origin.
+        f = rotated(at.R, j, (m * l[0] + whirled[0], m * l[1] + whirled[1], m * l[2] + whirled[2]))
+        n = rotated(at.R, j, plus3(inertia_times(parameters, j, w), cross(h, l)))
+        n = plus3(n, cross(point(at.p, j), f))
         for i in range(k + 1):
-            value = X[i, 0] * g0 + X[i, 1] * g1 + X[i, 2] * g2 + X[i, 3] * u0 + X[i, 4] * u1 + X[i, 5] * u2
+            x = six(X, j, i)
+            value = scalar(x, f) + scalar(angular(x), n)
             M[i, k] += value
             if i < k:
                 M[k, i] += value
@@ -233,31 +224,27 @@ def rub_inside(m: Machine, desk: Desk, out):
     at, X = desk.newton.at, desk.X
     for i in range(len(m.balls.curve)):
         a, b = m.balls.a[i], m.balls.b[i]
-        w0, w1, w2 = at.V[b, 3] - at.V[a, 3], at.V[b, 4] - at.V[a, 4], at.V[b, 5] - at.V[a, 5]
-        speed = np.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+        w = less3(angular(row_of(at.V, b)), angular(row_of(at.V, a)))
+        speed = sqrt(scalar(w, w))
         if speed > 0:
             e = m.balls.curve[i]
             f = curve(m.turning, e, 0.0, speed, np.tanh(speed / m.turning.width[e])) / speed
             for k in range(len(out)):
-                out[k] += f * (
-                    w0 * (X[b, k, 3] - X[a, k, 3]) + w1 * (X[b, k, 4] - X[a, k, 4]) + w2 * (X[b, k, 5] - X[a, k, 5])
-                )
+                out[k] += f * scalar(w, less3(angular(six(X, b, k)), angular(six(X, a, k))))
 
 
 @inner
 def pushed(m: Machine, desk: Desk, out):
     """Take the load from outside from out (d,)."""
-    j, f = m.push.joint, m.push.values
+    j, at, o, v = m.push.joint, desk.newton.at, m.push.point, m.push.values
     if j == 0:
         return
-    p, R, o = desk.newton.at.p, desk.newton.at.R, m.push.point
-    p0 = p[j, 0] + R[j, 0, 0] * o[0] + R[j, 0, 1] * o[1] + R[j, 0, 2] * o[2]
-    p1 = p[j, 1] + R[j, 1, 0] * o[0] + R[j, 1, 1] * o[1] + R[j, 1, 2] * o[2]
-    p2 = p[j, 2] + R[j, 2, 0] * o[0] + R[j, 2, 1] * o[1] + R[j, 2, 2] * o[2]
-    n0, n1, n2 = f[3] + p1 * f[2] - p2 * f[1], f[4] + p2 * f[0] - p0 * f[2], f[5] + p0 * f[1] - p1 * f[0]
+    f = v[0], v[1], v[2]
+    reached = plus3(point(at.p, j), rotated(at.R, j, (o[0], o[1], o[2])))
+    n = plus3((v[3], v[4], v[5]), cross(reached, f))
     for k in range(len(out)):
-        x = desk.X[j, k]
-        out[k] -= x[0] * f[0] + x[1] * f[1] + x[2] * f[2] + x[3] * n0 + x[4] * n1 + x[5] * n2
+        x = six(desk.X, j, k)
+        out[k] -= scalar(x, f) + scalar(angular(x), n)
 
 
 @inner
