@@ -20,7 +20,8 @@ from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 PACKAGE = "robodyn_pin"
-LOOPS = "robodyn_pin.closures.kernel"  # what all kernels of robots need, those of filters and stops do not
+LOOPS = "robodyn_pin.closures.kernel"
+POSTURE = "robodyn_pin.closures.kernel_posture"  # what all kernels of robots need, those of filters and stops do not
 SHORT, LONG = "up to half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
@@ -34,8 +35,8 @@ def chosen(samples: int) -> bool:
 
 
 def _loaded() -> bool:
-    """Whether the kernels of loops have served before in this process."""
-    return LOOPS in sys.modules
+    """Whether kernels of robots have served before in this process."""
+    return POSTURE in sys.modules
 
 
 @cache

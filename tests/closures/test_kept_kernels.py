@@ -97,6 +97,19 @@ def test_what_another_version_has_kept_is_compiled_again(tmp_path):
 
 
 @pytest.mark.skipif(not installed(), reason="numba is not installed")
+@pytest.mark.parametrize("name", ["closures.kernel", "closures.kernel_placed", "dynamics.kernel_slopes"])
+def test_single_samples_use_kernels_after_any_of_a_robot_has_served(name):
+    code = f"""
+from robodyn_pin.closures.kernel_choice import chosen, kernel
+before = chosen(1)
+kernel("robodyn_pin.{name}")
+print(before, chosen(1))
+"""
+    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.skipif(not installed(), reason="numba is not installed")
 def test_every_kernel_is_compiled_on_request_and_none_later():
     run = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
     assert "'bend_samples': 1" in run.stdout
