@@ -19,7 +19,7 @@ from robodyn_pin.closures.kernel_vectors import (
     row_of,
     scalar,
     shifted,
-)  # fmt: skip
+)
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 
@@ -48,12 +48,9 @@ def residual(loops: LoopTable, q, at: Posture, phi):
             continue
         of_b = axes(at.R, loops.b[k], loops.turn_b, k)
         if rx >= 0:
-            for c in range(3):
-                at.E[0, c], at.E[1, c], at.E[2, c] = (
-                    scalar(of_a[0], of_b[c]),
-                    scalar(of_a[1], of_b[c]),
-                    scalar(of_a[2], of_b[c]),
-                )
+            for r in range(3):
+                for c in range(3):
+                    at.E[r, c] = scalar(of_a[r], of_b[c])
             phi[row + rx], phi[row + ry], phi[row + rz] = rotation_vector(at.E)
         elif ry >= 0:
             phi[row + ry], phi[row + rz] = -scalar(of_a[2], of_b[0]), scalar(of_a[1], of_b[0])
@@ -70,8 +67,8 @@ def jacobian(loops: LoopTable, at: Posture, A):
             for e in chain:
                 A[k, 0, e - start] = loops.sign[e]
             continue
-        (along_x, along_y, normal), from_a, to_b = ends(loops, k, at)
-        along_z = normal
+        (along_x, along_y, along_z), from_a, to_b = ends(loops, k, at)
+        normal = along_z
         x, y, z, rx, ry, rz = held(loops, k)
         if loops.formula[k] == DISTANCE:
             span = less3(to_b, from_a)

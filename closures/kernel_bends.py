@@ -22,7 +22,7 @@ from robodyn_pin.closures.kernel_vectors import (
     scalar,
     shifted,
     six,
-)  # fmt: skip
+)
 from robodyn_pin.closures.kinds import COUPLING, DISTANCE
 
 

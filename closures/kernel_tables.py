@@ -80,7 +80,7 @@ def tree_table(model: pin.Model) -> Tree | None:
 
 
 def chains(
-    model: pin.Model, closures: Sequence[Closure | Coupling], anchors: Sequence[object]
+    model: pin.Model, closures: Sequence[Closure | Coupling], anchors: Sequence[pin.RigidConstraintModel]
 ) -> list[dict[int, float]]:
     """For each closure its joints with 1 where they move frame b, -1 where frame a; of a coupling its factors.
 
@@ -92,17 +92,14 @@ def chains(
             found.append({model.getJointId(name): factor for name, factor in closure.joints.items()})
             continue
         anchor = next(remaining)
-        moves_a, moves_b = (
-            set(list(model.supports[joint])[1:])
-            for joint in (anchor.joint1_id, anchor.joint2_id)  # type: ignore[attr-defined]
-        )
+        moves_a, moves_b = (set(list(model.supports[joint])[1:]) for joint in (anchor.joint1_id, anchor.joint2_id))
         found.append({j: 1.0 if j in moves_b else -1.0 for j in sorted(moves_a ^ moves_b)})
     return found
 
 
 def loop_table(
     closures: Sequence[Closure | Coupling],
-    anchors: Sequence[object],
+    anchors: Sequence[pin.RigidConstraintModel],
     signs: Sequence[dict[int, float]],
     plan: EliminationPlan,
 ) -> LoopTable:
@@ -114,7 +111,7 @@ def loop_table(
             length[i] = closure.offset
             continue
         length[i], anchor = closure.length, next(remaining)
-        ends = (anchor.joint1_id, anchor.joint1_placement), (anchor.joint2_id, anchor.joint2_placement)  # type: ignore[attr-defined]
+        ends = (anchor.joint1_id, anchor.joint1_placement), (anchor.joint2_id, anchor.joint2_placement)
         for side, (joint, placement) in enumerate(ends):
             joints[side, i], turn[side, i], at[side, i] = joint, placement.rotation, placement.translation
     held = np.full((k, 6), -1)

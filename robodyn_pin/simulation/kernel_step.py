@@ -4,13 +4,12 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_options import allocating, compiled, inner
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
+from robodyn_pin.simulation.kernel_curves import SPRING, curve
 from robodyn_pin.simulation.kernel_forces import (
-    SPRING,
     Desk,
     accelerate,
     add_outer,
     asked,
-    curve,
     move,
     new_desk,
     onto_loops,

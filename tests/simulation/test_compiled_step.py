@@ -107,7 +107,7 @@ def test_the_load_at_the_tool_counts_on_both_paths():
 
 @compiled
 def test_compiled_curves_are_those_of_the_friction_models():
-    from robodyn_pin.simulation.kernel_forces import curve
+    from robodyn_pin.simulation.kernel_curves import curve
 
     robot = with_efforts("irb360", EVERYTHING)
     machine = machine_of(robot, sticking(robot).rows)
