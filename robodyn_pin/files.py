@@ -136,6 +136,9 @@ def _sentence(error: ValidationError, schema: type[BaseModel]) -> str:
         return str(first["ctx"]["error"])
     if first["type"] == "missing":
         return f"key {quoted(place)} is missing"
+    if first["type"] == "model_type" and (known := _known_keys(schema, first["loc"])):
+        whose = f"key {quoted(place)}" if place else "the whole"
+        return f"{whose}: expected keys of its own ({', '.join(known)}), found {quoted(first['input'])}"
     words = [
         e["ctx"]["expected"] for e in error.errors() if e["type"] == "literal_error" and e["input"] is first["input"]
     ]

@@ -149,6 +149,7 @@ SPOILED = {
         ["centre of mass of 'lower' in its box, lower side; mx=0 of 'lower'"],
     ),
     "nothing to separate": (lambda f: add(f, "separate: true"), ["'arm' has no identical bodies", "'identical'"]),
+    "a log without its key": (lambda f: edit(f / "run.yaml", "{file: log.csv}", "log.csv"), ["'fit.0'", "keys of its own (file,", "'log.csv'"]),
     "not a number": (lambda f: edit(f / "run.yaml", "cut: 20", "cut: many"), ["rows.cut", "many"]),
 }  # fmt: skip
 
