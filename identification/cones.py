@@ -26,6 +26,14 @@ class Rows(NamedTuple):
     size: int
 
 
+class Least(NamedTuple):
+    """The end of a programme."""
+
+    v: np.ndarray  # (n,) NaN where Clarabel finds none
+    duals: np.ndarray  # (rows,) by how much the least falls for each unit that a row gives way
+    optimal: bool  # as Clarabel calls it
+
+
 def of_bodies(layout: Layout, bounds: Bounds, x0: np.ndarray, N: np.ndarray) -> list[Rows]:
     """What x = x0 + N z (p,), in units of 1 kg and 0.1 m, must meet besides equalities; as `constraints`."""
     rows, ends = _linear(layout, bounds)
@@ -56,16 +64,16 @@ def nearest_bodies(
     G = np.block([[np.zeros(free), -1.0], [-A, np.zeros((len(A), 1))]])  # t >= ||A z - b||, and t is to be least
     error = Rows(G, np.append(0.0, -b), "SecondOrder", 1 + len(A))
     for scaled in (True, False):  # without scaled rows the solver takes more steps and gives up less often
-        found, optimal = next(least([linear, error, *others], np.eye(free + 1)[-1:], scaled))
-        if optimal:
-            return x0 + N @ found[:free]
+        found = next(least([linear, error, *others], np.eye(free + 1)[-1:], scaled))
+        if found.optimal:
+            return x0 + N @ found.v[:free]
     return None
 
 
-def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Iterator[tuple[np.ndarray, bool]]:
-    """For each of the goals (k, n), the v (n,) of the least goal @ v that rows allow, and whether Clarabel calls it optimal.
+def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Iterator[Least]:
+    """For each of the goals (k, n), the v (n,) of the least goal @ v that rows allow.
 
-    NaN where it finds none. The rows are given to the solver once, so that many goals cost little more than their steps.
+    The rows are given to the solver once, so that many goals cost little more than their steps.
     """
     import clarabel
     from scipy import sparse
@@ -83,7 +91,8 @@ def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Itera
         if k:
             solver.update(q=goal)
         found = solver.solve()
-        yield np.array(found.x) if found.status in known else np.full(len(goal), np.nan), found.status == known[0]
+        v = np.array(found.x) if found.status in known else np.full(len(goal), np.nan)
+        yield Least(v, np.array(found.z), found.status == known[0])
 
 
 def _linear(layout: Layout, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:

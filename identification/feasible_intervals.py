@@ -25,8 +25,8 @@ from robodyn_pin.workers import each
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
 ROUND_OFF = 1e-13  # of a row's largest entry: less is round-off, and would fill the solver's matrix
-FAR = 1e4  # [1 kg, 0.1 m] how far such a direction is followed, in parts of the largest parameter
-OPEN = 1e-2 * FAR  # ends beyond are called infinite
+FAR = 1e4  # [1 kg, 0.1 m] how far any parameter is followed, in parts of the largest one
+OPEN = 0.1  # d log end / d log FAR from which an end has no bound: where nothing bounds an inertia, a moment grows as its root, by 0.5
 BLOCKS = 4  # into which the programmes are divided for processes to share
 
 
@@ -63,40 +63,39 @@ def feasible_intervals(
     rho = float(np.hypot(np.linalg.norm(miss), quantile(freedom)))
     far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
 
-    # Steps z from the feasible estimate: V'z is the step along what the rows show, and that along what they do not.
+    # Steps z from the feasible estimate, of which the rows show `seen` z.
     _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
-    U, s, V = np.linalg.svd(A @ N)
+    U, s, V = np.linalg.svd(A @ N, full_matrices=False)
     shown = int((s > SHOWN * s[0]).sum())
-    U, seen, unseen = U[:, :shown], s[:shown, None] * V[:shown], V[shown:]
-    seen, unseen = (
-        np.where(np.abs(x) > ROUND_OFF * np.abs(x).max(axis=1, keepdims=True), x, 0.0) for x in (seen, unseen)
-    )
+    U, seen, unit = U[:, :shown], s[:shown, None] * V[:shown], np.eye(N.shape[1])
+    seen = np.where(np.abs(seen) > ROUND_OFF * np.abs(seen).max(axis=1, keepdims=True), seen, 0.0)
     missed = U.T @ miss
     radius = np.sqrt(rho**2 - np.sum((miss - U @ missed) ** 2))
-    nothing = np.zeros((1, N.shape[1]))
-    near = Rows(np.concatenate([nothing, -seen]), np.append(radius, missed), "SecondOrder", 1 + shown)
-    close = Rows(np.concatenate([unseen, -unseen]), np.full(2 * len(unseen), far), "Nonnegative", 2 * len(unseen))
+    near = Rows(np.concatenate([0 * unit[:1], -seen]), np.append(radius, missed), "SecondOrder", 1 + shown)
+    close = Rows(np.concatenate([unit, -unit]), np.full(2 * len(unit), far), "Nonnegative", 2 * len(unit))
 
     rows = directions * scale
     length = np.linalg.norm(rows, axis=1)
     goals = np.stack([rows, -rows], axis=1) / length[:, None, None] @ N
-    held = [near, close, *of_bodies(layout, bounds, at, N)]
+    held = [close, near, *of_bodies(layout, bounds, at, N)]
     found_by_block = each(partial(_steps, held), np.array_split(goals.reshape(-1, N.shape[1]), BLOCKS))
     steps = [step for block in found_by_block for step in block]
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
-    for (k, end), step in zip(np.ndindex(ends.shape), steps, strict=True):
+    for (k, end), (step, growth) in zip(np.ndindex(ends.shape), steps, strict=True):
         if not np.isfinite(step).all():
             continue
         found = at + N @ step  # inaccurate ends are looked at here
-        if abs(rows[k] @ found) > OPEN / FAR * far * length[k]:
+        if growth > OPEN * max(1.0, abs(goals[k, end] @ step)):
             ends[k, end] = np.inf if end else -np.inf
         elif still_met(found * scale, layout, bounds):
             ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
     return FeasibleIntervals(ends, bodies)
 
 
-def _steps(held: list[Rows], goals: np.ndarray) -> list[np.ndarray]:
-    return [step for step, _ in least(held, goals)] if len(goals) else []
+def _steps(held: list[Rows], goals: np.ndarray) -> list[tuple[np.ndarray, float]]:
+    """Steps to the ends, and by how much these ends grow with FAR, as its first rows' duals have it: times what they hold."""
+    box = held[0]
+    return [(found.v, float(found.duals[: box.size] @ box.h)) for found in least(held, goals)] if len(goals) else []
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

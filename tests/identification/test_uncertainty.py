@@ -72,10 +72,12 @@ def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations(reading):
     np.testing.assert_allclose(intervals(estimate)[0], [reading - 1.96 * 0.05, reading + 1.96 * 0.05], atol=1e-5)
     upper = reading + np.hypot(1.96 * 0.05, max(0.01 - reading, 0))
     np.testing.assert_allclose(found.ends[0], [0.01, upper], atol=1e-4)
+    moments = 1, 2, 3, 5, 7, 8  # first ones, and products of inertia: as far as inertias go, that is without end
+    np.testing.assert_array_equal(found.ends[list(moments)], [(-np.inf, np.inf)] * 6)
     assert found.ends[9, 1] == np.inf
     assert found.ends[9, 0] == pytest.approx(2e-6, abs=1e-6)  # a smallest pseudo-inertia of 1e-4 about two axes
     ends = found.bodies[np.isfinite(found.ends)]
-    assert len(ends) > 10 - 1
+    assert len(ends) == 2 + 3  # of the mass, and the lower ones of three inertias
     assert all(still_met(body, layout, bounds) for body in ends)
 
 
