@@ -35,6 +35,7 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
 
 
 STRIDES = 10_000  # of one call: less than half a second
+NEAR = 1e-3  # [rad or m] step that ends Newton between strides: the square of it remains, and the last stride closes
 
 
 class Newton(NamedTuple):
@@ -92,7 +93,7 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
             for k in range(1, strides + 1):
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
-                closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, work)
+                closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, LAST_STEP if k == strides else NEAR, work)
                 made += 1
                 missed = 0 if closed[i] else missed + 1
                 if missed > LOST:
@@ -125,10 +126,10 @@ def first_guess(c, q, i, known):
 
 
 @inlined
-def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
-    """Newton from q (nv,), in place, each step bounded; whether it closes."""
+def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest, work):
+    """Newton from q (nv,), in place, each step bounded, until a step is as short as that; whether it closes so far."""
     at, legs, phi, away, step = work
-    enough, small, reach, last = TOLERANCE, False, 0.0, len(loops.formula)
+    enough, small, reach, last = max(TOLERANCE, shortest**2), False, 0.0, len(loops.formula)
     for m in range(len(c)):
         enough = max(enough, TOLERANCE * abs(c[m]))
     for _ in range(steps):
@@ -158,7 +159,7 @@ def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, work):
             q[j] += factor * step[j]
         if not small:
             reach = longest  # from where the Jacobian was taken; the error is about that times the step
-        if reach * longest <= LAST_STEP**2:
+        if reach * longest <= shortest**2:
             left = 0.0  # of equations that contradict each other
             for r in range(len(loops.shared), loops.n_left):
                 left = max(left, abs(legs.y[last, r]))

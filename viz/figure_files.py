@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from robodyn_pin.files import write_text
 from robodyn_pin.logs.writing import write_table
-from robodyn_pin.viz.plot_data import with_numbers
+from robodyn_pin.viz.plot_data import six_digits, with_numbers
 from robodyn_pin.viz.plots import svg, svg_document
 
 
@@ -45,9 +45,5 @@ def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") ->
     """Write every figure as NAME.svg and NAME.csv; each file contains `note`, such as that the log is simulated."""
     for p in pictures:
         write_text(folder / f"{p.name}.svg", svg_document(p.svg, note))
-        write_table(folder / f"{p.name}.csv", pl.DataFrame({head: _short(x) for head, x in p.columns.items()}), note)
-
-
-def _short(x: np.ndarray | list[str]) -> list[str] | list[float]:
-    """Six digits: more than a figure shows, and files of half the size."""
-    return x if isinstance(x, list) else [float(f"{value:.6g}") for value in x]
+        table = pl.DataFrame({head: x if isinstance(x, list) else six_digits(x) for head, x in p.columns.items()})
+        write_table(folder / f"{p.name}.csv", table, note)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
@@ -147,5 +148,10 @@ def _drawn(x: np.ndarray, y: np.ndarray, colour: str, label: str, alpha: float |
     } | more
 
 
+def six_digits(x: np.ndarray) -> pl.Series:
+    """Numbers (n,) with six digits: more than a figure shows, and text of half the size."""
+    return pl.Series(np.asarray(x, float)).round_sig_figs(6)
+
+
 def _short(x: np.ndarray) -> list[float | None]:
-    return [float(f"{v:.6g}") if np.isfinite(v) else None for v in np.asarray(x, float)]
+    return six_digits(np.where(np.isfinite(x), x, np.nan)).fill_nan(None).to_list()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
@@ -189,11 +189,17 @@ def _solved(gram: np.ndarray, moments: np.ndarray, length: np.ndarray, bounded: 
     zero along what is hardly shown."""
     from scipy.optimize import nnls
 
+    if not len(gram):  # LAPACK takes no empty matrix
+        return moments
     free, length = len(gram) - bounded, np.where(length > 0, length, 1.0)
-    L = cholesky(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=True, check_finite=False)
-    z = solve_triangular(L, moments / length, lower=True, check_finite=False)
-    x = solve_triangular(L.T, z, check_finite=False)
+    L, broken = dpotrf(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=1)
+    if broken:
+        raise np.linalg.LinAlgError(f"the normal equations have no Cholesky factor (row {broken})")
+    z = dtrtrs(L, moments / length, lower=1)[0]
+    x = dtrtrs(L, z, lower=1, trans=1)[0]
     if (x[free:] < 0).any():
         x[free:] = nnls(L.T[free:, free:], z[free:])[0]
-        x[:free] = solve_triangular(L.T[:free, :free], z[:free] - L.T[:free, free:] @ x[free:], check_finite=False)
+        if free:
+            rest = z[:free] - L.T[:free, free:] @ x[free:]
+            x[:free] = dtrtrs(L[:free, :free], rest, lower=1, trans=1)[0]
     return np.asarray(x / length)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_pin.closures.closing import LAST_STEP
 from robodyn_pin.closures.kernel import jacobian, loop_drift
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, solve_reduced, tangent
 from robodyn_pin.closures.kernel_options import allocating, inner
@@ -51,7 +52,7 @@ def new_desk(m: Machine):
 def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
-        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, desk.newton)
+        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, LAST_STEP, desk.newton)
     for j in range(len(q)):
         q[j] = 0.0
         for k in range(len(c)):
