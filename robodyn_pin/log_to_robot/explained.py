@@ -5,7 +5,7 @@ import numpy as np
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import TriedErrors
 from robodyn_pin.log_to_robot.overconstraint import FAR
-from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, picked_rows
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, PickedRows, picked_rows
 from robodyn_pin.log_to_robot.usual_guesses import Guess
 from robodyn_pin.robot.robot import Robot
 
@@ -20,17 +20,38 @@ def undone(samples: Picked, guess: Guess) -> Picked:
 
 def closed_with(robot: Robot, samples: Picked) -> "Explained | None":
     """The explained samples; None without samples, or where the loops do not close."""
+    rows = _rows(robot, samples)
+    return None if rows is None else Explained(robot, samples, rows)
+
+
+def _rows(robot: Robot, samples: Picked) -> PickedRows | None:
     try:
-        return Explained(robot, samples) if len(samples.q) else None
+        return picked_rows(robot, samples) if len(samples.q) else None
     except ClosureFailed:
         return None
+
+
+class Trials:
+    """Guesses about the same samples. Those in a row that change the motion alike share its equations."""
+
+    def __init__(self, robot: Robot, samples: Picked) -> None:
+        self.robot, self.samples = robot, samples
+        self._motion: tuple[object, ...] = ()
+        self._rows: PickedRows | None = None
+
+    def closed(self, guess: Guess) -> "Explained | None":
+        """The samples explained when a guess about the motion is undone; None as `closed_with`."""
+        robot, samples = guess.robot or self.robot, undone(self.samples, guess)
+        motion = id(robot), guess.time, guess.positions.tobytes()
+        if motion != self._motion:
+            self._motion, self._rows = motion, _rows(robot, samples)
+        return None if self._rows is None else Explained(robot, samples, self._rows)
 
 
 class Explained:
     """What guesses about torques and bodies share: the equations at the positions of the log."""
 
-    def __init__(self, robot: Robot, samples: Picked) -> None:
-        rows = picked_rows(robot, samples)
+    def __init__(self, robot: Robot, samples: Picked, rows: PickedRows) -> None:
         self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR

@@ -23,9 +23,9 @@ from robodyn_pin.log_to_robot.clear_gain import (
     judge_gain,
     typical_error,
 )
-from robodyn_pin.log_to_robot.explained import Explained, closed_with, undone
+from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
 from robodyn_pin.log_to_robot.no_torques import no_torques
-from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked
+from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
 from robodyn_pin.logs.stored_log import AnyLog
@@ -85,7 +85,7 @@ def likely_mistakes(
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
     if copied := _no_torques(robot, samples):
         return copied
-    plain = Explained(robot, samples)
+    plain = Explained(robot, samples, picked_rows(robot, samples))
     usual = [*guesses(robot, samples, logs[0].rate)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if not badly:
@@ -103,39 +103,39 @@ def _best(
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
     kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
-    few = samples.of(TRIED)
-    start = closed_with(robot, few)
+    few, all_samples = Trials(robot, samples.of(TRIED)), Trials(robot, samples)
+    start = closed_with(robot, few.samples)
     hopeful = [
         g
         for g in kept
         if (g.body is None or plain.looks_weightless(g.body))
-        and (start is None or not g.moves or _hopeful(g.robot or robot, few, start.asis, g))
+        and (start is None or not g.moves or _hopeful(few, start.asis, g))
     ]
-    found = [(guess, tried) for guess in hopeful if (tried := _try(robot, samples, plain, guess)) is not None]
+    found = [(guess, tried) for guess in hopeful if (tried := _try(all_samples, plain, guess)) is not None]
     judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
         for guess, judgement, tried in judged
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
-        if guess.time == 1 or _only_there(robot, samples, plain, guess, judgement.of_files)
+        if guess.time == 1 or _only_there(all_samples, plain, guess, judgement.of_files)
         if (guess.time == 1 and not guess.gear)
         or _not_by_friction(robot, samples, guess, tried, judgement.of_files, SURELY if calm else CLEARLY)
     )
 
 
-def _hopeful(robot: Robot, few: Picked, asis: TriedErrors, guess: Guess) -> bool:
+def _hopeful(few: Trials, asis: TriedErrors, guess: Guess) -> bool:
     """Whether a guess about the motion closes the loops and gains anything on a few stretches; most do not."""
-    closed = closed_with(robot, undone(few, guess))
+    closed = few.closed(guess)
     return closed is not None and (
         gain_of(asis.free, closed.asis.free) < 0 or gain_of(asis.own, closed.asis.own) < SURELY
     )
 
 
-def _only_there(robot: Robot, samples: Picked, plain: Explained, guess: Guess, of_files: bool) -> bool:
+def _only_there(trials: Trials, plain: Explained, guess: Guess, of_files: bool) -> bool:
     """Whether a clock that is off as much again is clearly worse. If not, less of the inertial forces suits the log, whatever the clock: noise
     in the accelerations, or an effect that the model lacks."""
-    here, further = (_try(robot, samples, plain, g) for g in (guess, replace(guess, time=guess.time**2)))
+    here, further = (_try(trials, plain, g) for g in (guess, replace(guess, time=guess.time**2)))
     if here is None or further is None:
         return here is not None
     before, there, beyond = (x.own if of_files else x.free for x in (plain.asis, here, further))
@@ -185,16 +185,16 @@ def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
     )
 
 
-def _try(robot: Robot, samples: Picked, plain: Explained, guess: Guess) -> TriedErrors | None:
+def _try(trials: Trials, plain: Explained, guess: Guess) -> TriedErrors | None:
     """The errors after a guess is undone; None where the loops do not close."""
+    samples = trials.samples
     if guess.body is not None:
         values = plain.fits.values.copy()
         values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
         return plain.tried(samples.tau, values)
-    changed = undone(samples, guess)
     if not guess.moves:
-        return plain.tried(changed.tau)
-    closed = closed_with(guess.robot or robot, changed)
+        return plain.tried(undone(samples, guess).tau)
+    closed = trials.closed(guess)
     return None if closed is None else closed.asis
 
 
