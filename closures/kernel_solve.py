@@ -35,7 +35,7 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
 
 
 STRIDES = 10_000  # of one call: less than half a second
-NEAR = 1e-3  # [rad or m] step that ends Newton between strides: the square of it remains, and the last stride closes
+NEAR = 0.03  # [rad or m] step that ends Newton between strides: about the square of it remains, and the last stride closes
 
 
 class Newton(NamedTuple):
