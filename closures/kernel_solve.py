@@ -35,7 +35,9 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
 
 
 STRIDES = 10_000  # of one call: less than half a second
-NEAR = 0.03  # [rad or m] step that ends Newton between strides: about the square of it remains, and the last stride closes
+NEAR = (
+    0.03  # [rad or m] step that ends Newton between strides: about the square of it remains, and the last stride closes
+)
 
 
 class Newton(NamedTuple):
@@ -93,7 +95,9 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
             for k in range(1, strides + 1):
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
-                closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, LAST_STEP if k == strides else NEAR, work)
+                closed[i] = newton_steps(
+                    tree, loops, S, offset, goal, q[i], 30, LAST_STEP if k == strides else NEAR, work
+                )
                 made += 1
                 missed = 0 if closed[i] else missed + 1
                 if missed > LOST:

@@ -94,8 +94,11 @@ def feasible_intervals(
 
 def _steps(held: list[Rows], goals: np.ndarray) -> list[tuple[np.ndarray, float]]:
     """Steps to the ends, and by how much these ends grow with FAR, as its first rows' duals have it: times what they hold."""
-    box = held[0]
-    return [(found.v, float(found.duals[: box.size] @ box.h)) for found in least(held, goals)] if len(goals) else []
+    box, found = held[0], [*least(held, goals)] if len(goals) else []
+    for k, end in enumerate(found):
+        if not np.isfinite(end.v).all():  # alone it is solved more exactly
+            found[k] = next(least(held, goals[k : k + 1]))
+    return [(end.v, float(end.duals[: box.size] @ box.h)) for end in found]
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:

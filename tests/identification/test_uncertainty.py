@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, t
 
+from robodyn_pin.identification import feasible_intervals as module
 from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.constraints import still_met
@@ -79,6 +80,26 @@ def test_a_scale_tells_a_mass_between_its_bound_and_two_deviations(reading):
     ends = found.bodies[np.isfinite(found.ends)]
     assert len(ends) == 2 + 3  # of the mass, and the lower ones of three inertias
     assert all(still_met(body, layout, bounds) for body in ends)
+
+
+def test_an_end_that_fails_among_many_is_found_alone(monkeypatch):
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(100, 10))
+    groups, sigma = [fold_rows(empty(10), W, W @ ball(1.0, 0.1))], np.array([1e-4])
+    layout, bounds = Layout(("a",)), Bounds(np.array([[0.01, 5.0]]))
+    estimate = known_noise(groups, sigma, base_set(W))
+    feasible = fit_feasible(groups, sigma, layout, bounds, Prior(np.array([ball(1.0, 0.1)]), 1e-6))
+    asked = np.eye(10), feasible, estimate, layout, bounds
+    expected = feasible_intervals(*asked).ends
+    solved = module.least
+
+    def failing(held, goals, scaled=True):
+        for k, found in enumerate(solved(held, goals, scaled)):
+            yield found._replace(v=found.v + np.nan) if len(goals) > 1 and k == 1 else found
+
+    monkeypatch.setattr(module, "least", failing)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(feasible_intervals(*asked).ends, expected, rtol=1e-5)
 
 
 def test_parameters_that_are_known_by_their_sum_alone_have_intervals():
