@@ -30,7 +30,7 @@ Positive = Annotated[float, Field(gt=0)]
 class Strict(BaseModel):
     """Base of all file schemas: unknown keys are errors, numbers are numbers, values do not change after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
