@@ -55,7 +55,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, stand_still)
     from robodyn_pin.commands.cli import main as run
 
-    run()
+    try:
+        run()
+    finally:
+        gc.freeze()  # the process ends: looking for circles in all that it has would take half a second
 
 
 def _own_stderr() -> int:
