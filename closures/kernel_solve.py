@@ -78,9 +78,9 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
         for guess in (True, False):
             if closed[i] or (guess and (known == 0 or scattered)):
                 continue
-            strides = 1
+            strides, off = 1, 0.0
             if guess:
-                first_guess(c, q, i, known)
+                off = first_guess(c, q, i, known)
             else:
                 longest, alone = 0.0, known == 0 or scattered
                 for m in range(d):
@@ -95,9 +95,8 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
             for k in range(1, strides + 1):
                 for m in range(d):
                     goal[m] = c[i, m] if k == strides else begin[m] + k / strides * (c[i, m] - begin[m])
-                closed[i] = newton_steps(
-                    tree, loops, S, offset, goal, q[i], 30, LAST_STEP if k == strides else NEAR, work
-                )
+                shortest, foretold = LAST_STEP if k == strides else NEAR, i > first and off > LAST_STEP
+                closed[i] = newton_steps(tree, loops, S, offset, goal, q[i], 30, shortest, foretold, work)
                 made += 1
                 missed = 0 if closed[i] else missed + 1
                 if missed > LOST:
@@ -112,7 +111,7 @@ WEIGHTS = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, -1.0, 0.0, 0.0], [3.0, -3.0, 1.0
 
 @inner
 def first_guess(c, q, i, known):
-    """First guess of q[i]: the extrapolation of the samples before that foretells the coordinates best."""
+    """First guess of q[i]: the extrapolation of the samples before that foretells the coordinates best; returns by how much it misses them."""
     best, least = 0, np.inf
     for order in range(min(known, 4)):
         worst = 0.0
@@ -127,19 +126,28 @@ def first_guess(c, q, i, known):
         q[i, j] = 0.0
         for k in range(best + 1):
             q[i, j] += WEIGHTS[best, k] * q[i - 1 - k, j]
+    return least
 
 
 @inlined
-def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest, work):
-    """Newton from q (nv,), in place, each step bounded, until a step is as short as that; whether it closes so far."""
+def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest, foretold, work):
+    """Newton from q (nv,), in place, each step bounded, until a step is as short as that; whether it closes so far.
+
+    `foretold`: q is extrapolated from samples of which `work` holds the last one's Jacobian. Such a q meets the loops to second order, so that
+    the first step looks at the coordinates alone: it costs a third of another one, and saves that.
+    """
     at, legs, phi, away, step = work
     enough, small, reach, last = max(TOLERANCE, shortest**2), False, 0.0, len(loops.formula)
     for m in range(len(c)):
         enough = max(enough, TOLERANCE * abs(c[m]))
     for _ in range(steps):
-        place(tree, q, at)
-        residual(loops, q, at, phi)
         worst = 0.0
+        if foretold:
+            for r in range(len(phi)):
+                phi[r] = 0.0
+        else:
+            place(tree, q, at)
+            residual(loops, q, at, phi)
         for r in range(len(phi)):
             worst = max(worst, abs(phi[r]))
             phi[r] = -phi[r]
@@ -150,7 +158,7 @@ def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest,
             worst = max(worst, abs(away[m]))
         if not np.isfinite(worst):
             break
-        if not small:  # after a small step the Jacobian is still good
+        if not small and not foretold:  # after a small step the Jacobian is still good
             jacobian(loops, at, legs.A)
             if not reduce(loops, S, legs):
                 return False
@@ -161,6 +169,9 @@ def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest,
         factor = min(1.0, LONGEST_STEP / longest)
         for j in range(len(q)):
             q[j] += factor * step[j]
+        if foretold:
+            foretold = False
+            continue
         if not small:
             reach = longest  # from where the Jacobian was taken; the error is about that times the step
         if reach * longest <= shortest**2:

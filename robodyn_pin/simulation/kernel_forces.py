@@ -52,7 +52,7 @@ def new_desk(m: Machine):
 def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
-        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, LAST_STEP, desk.newton)
+        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, LAST_STEP, not m.closed, desk.newton)
     for j in range(len(q)):
         q[j] = 0.0
         for k in range(len(c)):
