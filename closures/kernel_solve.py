@@ -35,9 +35,7 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
 
 
 STRIDES = 10_000  # of one call: less than half a second
-NEAR = (
-    0.03  # [rad or m] step that ends Newton between strides: about the square of it remains, and the last stride closes
-)
+NEAR = 0.03  # [rad or m] step that ends Newton between strides: about its square is left, and the last one closes
 
 
 class Newton(NamedTuple):
@@ -133,8 +131,8 @@ def first_guess(c, q, i, known):
 def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest, foretold, work):
     """Newton from q (nv,), in place, each step bounded, until a step is as short as that; whether it closes so far.
 
-    `foretold`: q is extrapolated from samples of which `work` holds the last one's Jacobian. Such a q meets the loops to second order, so that
-    the first step looks at the coordinates alone: it costs a third of another one, and saves that.
+    `foretold`: q is extrapolated, and `work` holds the Jacobian of the sample before. Such a q meets the loops to second order, so that the
+    first step looks at the coordinates alone: it costs a third of another one, and saves that.
     """
     at, legs, phi, away, step = work
     enough, small, reach, last = max(TOLERANCE, shortest**2), False, 0.0, len(loops.formula)

@@ -93,7 +93,7 @@ def feasible_intervals(
 
 
 def _steps(held: list[Rows], goals: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    """Steps to the ends, and by how much these ends grow with FAR, as its first rows' duals have it: times what they hold."""
+    """Steps to the ends, and d end / d log FAR: the duals of the box, which are the first rows, times its size."""
     box, found = held[0], [*least(held, goals)] if len(goals) else []
     for k, end in enumerate(found):
         if not np.isfinite(end.v).all():  # alone it is solved more exactly

@@ -37,15 +37,15 @@ class Trials:
     def __init__(self, robot: Robot, samples: Picked) -> None:
         self.robot, self.samples = robot, samples
         self._motion: tuple[object, ...] = ()
-        self._rows: PickedRows | None = None
+        self._equations: PickedRows | None = None
 
     def closed(self, guess: Guess) -> "Explained | None":
         """The samples explained when a guess about the motion is undone; None as `closed_with`."""
         robot, samples = guess.robot or self.robot, undone(self.samples, guess)
         motion = id(robot), guess.time, guess.positions.tobytes()
         if motion != self._motion:
-            self._motion, self._rows = motion, _rows(robot, samples)
-        return None if self._rows is None else Explained(robot, samples, self._rows)
+            self._motion, self._equations = motion, _rows(robot, samples)
+        return None if self._equations is None else Explained(robot, samples, self._equations)
 
 
 class Explained:

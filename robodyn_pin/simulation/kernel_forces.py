@@ -52,7 +52,8 @@ def new_desk(m: Machine):
 def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:
-        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, LAST_STEP, not m.closed, desk.newton)
+        foretold = not m.closed  # False; numba compiles the steps once more for the literal
+        return newton_steps(m.tree, m.loops, m.S, m.offset, c, q, 30, LAST_STEP, foretold, desk.newton)
     for j in range(len(q)):
         q[j] = 0.0
         for k in range(len(c)):
