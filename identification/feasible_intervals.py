@@ -9,8 +9,11 @@ bounds and cone leave it.
 Source: profile likelihood with constraints, as in Murphy & van der Vaart, JASA 95(450), 2000; cone as in `feasible`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +28,8 @@ from robodyn_pin.workers import each
 
 SHOWN = 1e-9  # singular values below that of the largest are directions that the rows do not show
 ROUND_OFF = 1e-13  # of a row's largest entry: less is round-off, and would fill the solver's matrix
-FAR = 1e4  # [1 kg, 0.1 m] how far any parameter is followed, in parts of the largest one
+FAR = 1e4  # [1 kg, 0.1 m] how far any parameter is followed, at least
+LARGER = 10  # and in parts of the largest one
 OPEN = 0.1  # d log end / d log FAR from which an end has no bound: where nothing bounds an inertia, a moment grows as its root, by 0.5
 BLOCKS = 4  # into which the programmes are divided for processes to share
 
@@ -61,7 +65,7 @@ def feasible_intervals(
     at = feasible.values / scale
     miss = A @ at - whiten @ estimate.values
     rho = float(np.hypot(np.linalg.norm(miss), quantile(freedom)))
-    far = FAR * max(1.0, np.abs(at[: layout.first_scalar]).max(initial=0.0))
+    far = FAR + LARGER * np.abs(at[: layout.first_scalar]).max(initial=0.0)
 
     # Steps z from the feasible estimate, of which the rows show `seen` z.
     _, N = reduction(bounds.linear, layout.bodies, scale) or (at, np.eye(layout.size))
@@ -81,24 +85,35 @@ def feasible_intervals(
     found_by_block = each(partial(_steps, held), np.array_split(goals.reshape(-1, N.shape[1]), BLOCKS))
     steps = [step for block in found_by_block for step in block]
     bodies, ends = np.full((len(directions), 2, layout.size), np.nan), np.full((len(directions), 2), np.nan)
-    for (k, end), (step, growth) in zip(np.ndindex(ends.shape), steps, strict=True):
-        if not np.isfinite(step).all():
-            continue
-        found = at + N @ step  # inaccurate ends are looked at here
-        if growth > OPEN * max(1.0, abs(goals[k, end] @ step)):
-            ends[k, end] = np.inf if end else -np.inf
-        elif still_met(found * scale, layout, bounds):
-            ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
+    for (k, end), step in zip(np.ndindex(ends.shape), steps, strict=True):
+        for z, growth in _tries(step, held, goals[k, end]):
+            found = at + N @ z
+            if growth > OPEN * max(1.0, abs(goals[k, end] @ z)):
+                ends[k, end] = np.inf if end else -np.inf
+                break
+            if still_met(found * scale, layout, bounds):
+                ends[k, end], bodies[k, end] = rows[k] @ found, found * scale
+                break
     return FeasibleIntervals(ends, bodies)
 
 
-def _steps(held: list[Rows], goals: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    """Steps to the ends, and d end / d log FAR: the duals of the box, which are the first rows, times its size."""
-    box, found = held[0], [*least(held, goals)] if len(goals) else []
-    for k, end in enumerate(found):
-        if not np.isfinite(end.v).all():  # alone it is solved more exactly
-            found[k] = next(least(held, goals[k : k + 1]))
-    return [(end.v, float(end.duals[: box.size] @ box.h)) for end in found]
+class Step(NamedTuple):
+    """From the feasible estimate to an end."""
+
+    z: np.ndarray  # (n,)
+    growth: float  # d end / d log FAR: the duals of the box, which are the first rows, times its size
+
+
+def _steps(held: list[Rows], goals: np.ndarray, scaled: bool = True) -> list[Step]:
+    box = held[0]
+    return [Step(x.v, float(x.duals[: box.size] @ box.h)) for x in least(held, goals, scaled)] if len(goals) else []
+
+
+def _tries(step: Step, held: list[Rows], goal: np.ndarray) -> Iterator[Step]:
+    """The step that was found among many; should it be none, or not exact enough, as the solver finds it alone, with rows scaled or not."""
+    for x in chain([step], (_steps(held, goal[None], scaled)[0] for scaled in (True, False))):
+        if np.isfinite(x.z).all():
+            yield x
 
 
 def _scalar_units(estimate: BaseEstimate, layout: Layout) -> np.ndarray:
