@@ -32,12 +32,9 @@ def position_and_speed(robot: Robot, sample: Sample, j: int) -> tuple[tuple[str,
 
 def binned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Middle, mean, first and ninth tenth of y (n,) in bins of equally many samples along x (n,)."""
-    bins = min(BINS, len(x))
-    size, longer = divmod(len(x), bins)  # so many bins have one sample more
-    order, cut = np.argsort(x, kind="stable"), longer * (size + 1)
-    parts = [part for part in (order[:cut].reshape(longer, size + 1), order[cut:].reshape(-1, size)) if len(part)]
-    middle, mean = (np.concatenate([values[part].mean(axis=1) for part in parts]) for values in (x, y))
-    low, high = np.concatenate([np.quantile(y[part], [0.1, 0.9], axis=1) for part in parts], axis=1)
+    parts = np.array_split(np.argsort(x, kind="stable"), min(BINS, len(x)))
+    middle, mean = (np.array([values[part].mean() for part in parts]) for values in (x, y))
+    low, high = np.array([np.quantile(y[part], [0.1, 0.9]) for part in parts]).T
     return middle, mean, low, high
 
 
