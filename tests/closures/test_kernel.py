@@ -8,6 +8,7 @@ from test_closures import random_loop
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
+from robodyn_pin.closures.closing import newton
 from robodyn_pin.closures.kinds import KINDS
 from robodyn_pin.dynamics.equations import tree_efforts
 from robodyn_pin.dynamics.regressor import body_regressor, state_regressor
@@ -101,6 +102,21 @@ def test_a_trajectory_closes_to_the_same_branch(robot):
     c = home + 2 * NEAR * np.sin(2 * np.pi * t * (1 + np.arange(len(home)) % 3))
     q = both(lambda: robot.close(c, 0 * c, 0 * c).q)
     np.testing.assert_allclose(q[0], q[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["irb360", "delta3", "fivebar", "irb2400", "slider_crank"])
+def test_targets_apart_from_each_other_are_reached_in_the_branch_of_home(name):
+    """Up to five strides from home; the NumPy path goes there in ten times as many."""
+    robot = rp.load(name)
+    home = robot.coordinates.S @ robot.home + robot.coordinates.offset
+    c = home + np.random.default_rng(2).uniform(-1, 1, (40, len(home)))
+    with kernel_choice.forced("kernel"):
+        found = robot.at_rest(c).q
+    with kernel_choice.forced("pinocchio"):
+        q = np.broadcast_to(robot.home, found.shape)
+        for share in np.linspace(0, 1, 51)[1:]:
+            q = newton(robot.loops, robot.coordinates.S, robot.coordinates.offset, home + share * (c - home), q)
+    np.testing.assert_allclose(found, q, rtol=0, atol=1e-9)
 
 
 def test_a_noisy_trajectory_closes_to_the_same_branch():

@@ -1,11 +1,14 @@
 """Numbers as readers see them, curves with fewer points, choices and their remarks."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from robodyn_pin.log_to_robot.fit_data import Choice
+from robodyn_pin.viz.plot_data import plot_data, six_digits
 from robodyn_pin.viz.plots import choice_figure, thinned
 from robodyn_pin.viz.report import shown_number
 
@@ -29,6 +32,16 @@ def test_thinning_keeps_every_peak():
     assert values.min() == -9.0
     for low in range(0, 10_000, 100):
         assert x[low : low + 100].max() in values
+
+
+def test_numbers_behind_a_picture_have_six_digits():
+    rng = np.random.default_rng(0)
+    x = np.append(rng.normal(size=1000) * 10.0 ** rng.integers(-12, 10, 1000), [0.0, np.nan])
+    np.testing.assert_array_equal(six_digits(x), [float(f"{value:.6g}") for value in x])
+    figure = Figure()
+    figure.subplots().plot([1.0, 2.0, 3.0], [np.pi, np.nan, np.inf])
+    (line,) = json.loads(plot_data(figure))["panels"][0]["lines"]
+    assert line["y"] == [3.14159, None, None]
 
 
 @pytest.mark.parametrize(
