@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_options import compiled, inlined, inner
 from robodyn_pin.closures.kernel_posture import Posture, move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kernel_vectors import (
     angular,
@@ -186,7 +187,8 @@ def loop_drift(loops: LoopTable, at: Posture, drift):
 @compiled
 def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
     """Fill phi (N, m), J (N, m, nv), zero at first, and drift (N, m)."""
-    at, rest = new_posture(len(tree.parent)), np.zeros(q.shape[1])
+    posture, rest = new_posture(len(tree.parent)), np.zeros(q.shape[1])
+    tree, loops, at = by_reference(tree), by_reference(loops), by_reference(posture)
     A = np.zeros((len(loops.formula), loops.rows, loops.columns))
     for i in range(len(q)):
         place(tree, q[i], at)
@@ -198,3 +200,4 @@ def evaluate(tree: Tree, loops: LoopTable, q, v, phi, J, drift):
                     J[i, loops.first_row[k] + r, loops.joint[e] - 1] = A[k, r, e - loops.start[k]]
         move(tree, v[i], rest, at)
         loop_drift(loops, at, drift[i])
+    still_needed(posture)

@@ -9,6 +9,7 @@ from robodyn_pin.closures.kernel import axes, ends, held, jacobian
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce
 from robodyn_pin.closures.kernel_options import allocating, compiled, inlined
 from robodyn_pin.closures.kernel_posture import Posture, move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kernel_vectors import (
     angular,
@@ -52,8 +53,10 @@ def new_changes(joints, d, loops: LoopTable, legs: Legs):
 def bend_samples(tree: Tree, loops: LoopTable, S, q, v, a, T, bent, dv, da, regular):
     """Derivatives bent (N, nv, d, d) of T, dv and da (N, nv, d) at closed samples; `regular` (N,): where that was possible."""
     joints, d = len(tree.parent), len(S)
-    at, legs, rates = new_posture(joints), new_legs(loops), np.zeros(d)
-    w = new_changes(joints, d, loops, legs)
+    posture, reduced, rates = new_posture(joints), new_legs(loops), np.zeros(d)
+    changes = new_changes(joints, d, loops, reduced)
+    tree, loops, w = by_reference(tree), by_reference(loops), by_reference(changes)
+    at, legs = by_reference(posture), by_reference(reduced)
     for i in range(len(q)):
         place(tree, q[i], at)
         jacobian(loops, at, legs.A)
@@ -77,6 +80,7 @@ def bend_samples(tree: Tree, loops: LoopTable, S, q, v, a, T, bent, dv, da, regu
         for j in range(joints - 1):
             for k in range(d):
                 da[i, j, k] = w.x[j, k]
+    still_needed((posture, reduced, changes))
 
 
 @inlined

@@ -22,7 +22,7 @@ NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files 
 PACKAGE = "robodyn_pin"
 LOOPS = "robodyn_pin.closures.kernel"
 POSTURE = "robodyn_pin.closures.kernel_posture"  # what all kernels of robots need, those of filters and stops do not
-SHORT, LONG = "up to half a minute", "about two minutes"  # to compile kernels, and those of a simulation's steps
+SHORT, LONG = "up to half a minute", "about a minute"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -113,8 +113,9 @@ def drop_outdated() -> None:
 
 
 def _compiled(module: ModuleType) -> list[Any]:
-    """Its compiled functions."""
-    return [f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__ and hasattr(f, "stats")]
+    """Its compiled functions that numba keeps."""
+    own = [f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__]
+    return [f for f in own if hasattr(f, "stats") and f.stats.cache_path]
 
 
 def _none_are_kept(module: ModuleType) -> bool:

@@ -2,14 +2,16 @@
 
 from numba import njit
 
+from robodyn_pin.closures.kernel_linking import WithItsCaller
+
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
 # "nogil": Ctrl-C is heard meanwhile. Nothing calls these functions through a pointer of C.
-OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "no_cfunc_wrapper": True}
-compiled = njit(_nrt=True, **OPTIONS)
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "no_cfunc_wrapper": True}
+compiled = njit(_nrt=True, cache=True, **OPTIONS)
 # Kernels alone call these: taking tables over from Python takes long to compile.
-WITHIN = OPTIONS | {"no_cpython_wrapper": True}
+WITHIN = OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": WithItsCaller}
 allocating = njit(_nrt=True, **WITHIN)
 # Makes no array and returns none, so that nobody need count who holds those of the tables: a fifth of the time of a sample.
 inner = njit(_nrt=False, **WITHIN)
-# Called many times a sample: without inlining, handing over the tables costs more than the work.
+# Called many times a sample: without inlining, the call costs more than the work.
 inlined = njit(_nrt=False, forceinline=True, **WITHIN)

@@ -4,6 +4,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_options import compiled
 from robodyn_pin.closures.kernel_posture import move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import Tree
 from robodyn_pin.closures.kernel_vectors import crossed
 
@@ -12,7 +13,8 @@ from robodyn_pin.closures.kernel_vectors import crossed
 def place_samples(tree: Tree, q, R, p, s):
     """R (joints, 3, 3, N), p (joints, 3, N) and s (joints, 6, N) of the joints at q (nv, N)."""
     joints, n = len(tree.parent), q.shape[1]
-    at, here = new_posture(joints), np.zeros(joints - 1)
+    posture, here = new_posture(joints), np.zeros(joints - 1)
+    tree, at = by_reference(tree), by_reference(posture)
     for i in range(n):
         for j in range(joints - 1):
             here[j] = q[j, i]
@@ -24,13 +26,15 @@ def place_samples(tree: Tree, q, R, p, s):
                     R[j, r, c, i] = at.R[j, r, c]
             for r in range(6):
                 s[j, r, i] = at.s[j, r]
+    still_needed(posture)
 
 
 @compiled
 def move_samples(tree: Tree, s, v, a, V, A):
     """V and A (joints, 6, N) of motions s (joints, 6, N) at joint rates v and accelerations a (N, nv)."""
     joints, n = len(tree.parent), len(v)
-    at = new_posture(joints)
+    posture = new_posture(joints)
+    tree, at = by_reference(tree), by_reference(posture)
     for i in range(n):
         for j in range(joints):
             for r in range(6):
@@ -39,6 +43,7 @@ def move_samples(tree: Tree, s, v, a, V, A):
         for j in range(joints):
             for r in range(6):
                 V[j, r, i], A[j, r, i] = at.V[j, r], at.A[j, r]
+    still_needed(posture)
 
 
 @compiled

@@ -9,6 +9,7 @@ from robodyn_pin.closures.kernel import jacobian, loop_drift, residual
 from robodyn_pin.closures.kernel_elimination import Legs, new_legs, reduce, solve_reduced, tangent
 from robodyn_pin.closures.kernel_options import compiled, inlined, inner
 from robodyn_pin.closures.kernel_posture import Posture, move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 
 
@@ -16,7 +17,8 @@ from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
     """T (N, nv, d), g and v (N, nv) at closed q (N, nv) with coordinate rates cd (N, d)."""
     d, nv = len(S), q.shape[1]
-    at, legs = new_posture(len(tree.parent)), new_legs(loops)
+    posture, reduced = new_posture(len(tree.parent)), new_legs(loops)
+    tree, loops, at, legs = by_reference(tree), by_reference(loops), by_reference(posture), by_reference(reduced)
     rest, still, drift = np.zeros(nv), np.zeros(d), np.zeros(loops.size)
     for i in range(len(q)):
         place(tree, q[i], at)
@@ -32,6 +34,7 @@ def project_samples(tree: Tree, loops: LoopTable, S, q, cd, T, g, v, regular):
         for r in range(loops.size):
             drift[r] = -drift[r]
         solve_reduced(loops, S, legs, drift, still, g[i])
+    still_needed((posture, reduced))
 
 
 STRIDES = 10_000  # of one call: less than half a second
@@ -60,11 +63,13 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
     A guess from the samples before comes first; where that fails, straight lines in steps that keep the assembly mode.
     """
     d, nv = len(S), q.shape[1]
-    work = Newton(new_posture(nv + 1), new_legs(loops), np.zeros(loops.size), np.zeros(d), np.zeros(nv))
+    newton = Newton(new_posture(nv + 1), new_legs(loops), np.zeros(loops.size), np.zeros(d), np.zeros(nv))
+    tree, loops, work = by_reference(tree), by_reference(loops), by_reference(newton)
     home, begin, goal = offset.copy(), np.zeros(d), np.zeros(d)
     for m in range(d):
         for j in range(nv):
             home[m] += S[m, j] * start[j]
+    reached = len(q)
     known, made = 0, 0  # samples before this one that are closed, in a row, as far as a guess looks back; strides made
     while known < len(WEIGHTS) and known < first and closed[first - known - 1]:
         known += 1
@@ -72,7 +77,8 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
         if not searching and i > 0 and not closed[i - 1]:
             break
         if made > STRIDES:
-            return i
+            reached = i
+            break
         for guess in (True, False):
             if closed[i] or (guess and (known == 0 or scattered)):
                 continue
@@ -100,7 +106,8 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
                 if missed > LOST:
                     break
         known = known + 1 if closed[i] else 0
-    return len(q)
+    still_needed(newton)
+    return reached
 
 
 # Lagrange's weights of the samples before for the next one: kept, linear, quadratic, cubic.
@@ -134,7 +141,7 @@ def newton_steps(tree: Tree, loops: LoopTable, S, offset, c, q, steps, shortest,
     `foretold`: q is extrapolated, and `work` holds the Jacobian of the sample before. Such a q meets the loops to second order, so that the
     first step looks at the coordinates alone: it costs a third of another one, and saves that.
     """
-    at, legs, phi, away, step = work
+    at, legs, phi, away, step = work.at, work.legs, work.phi, work.away, work.step
     enough, small, reach, last = max(TOLERANCE, shortest**2), False, 0.0, len(loops.formula)
     for m in range(len(c)):
         enough = max(enough, TOLERANCE * abs(c[m]))

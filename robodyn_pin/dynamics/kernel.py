@@ -8,6 +8,7 @@ from robodyn_pin.closures.kernel import jacobian
 from robodyn_pin.closures.kernel_elimination import new_legs, reduce, tangent
 from robodyn_pin.closures.kernel_options import compiled, inlined
 from robodyn_pin.closures.kernel_posture import move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import LoopTable, Tree
 from robodyn_pin.closures.kernel_vectors import (
     angular,
@@ -26,17 +27,21 @@ from robodyn_pin.dynamics.regressor import Bodies
 @compiled
 def add_bodies(tree: Tree, bodies: Bodies, q, v, a, T, W):
     """Add the columns of every body to W (N, d, p) for a closed motion q, v, a (N, nv) and its T (N, nv, d)."""
-    at, X = new_posture(q.shape[1] + 1), np.zeros((q.shape[1] + 1, T.shape[2], 6))
+    posture, X = new_posture(q.shape[1] + 1), np.zeros((q.shape[1] + 1, T.shape[2], 6))
+    tree, bodies, at = by_reference(tree), by_reference(bodies), by_reference(posture)
     for i in range(len(q)):
         place(tree, q[i], at)
         add_sample(tree, bodies, v[i], a[i], T[i], at, X, i, W)
+    still_needed(posture)
 
 
 @compiled
 def project_bodies(tree: Tree, loops: LoopTable, S, bodies: Bodies, q, v, a, W, regular):
     """As `add_bodies`, T solved from the closures for the coordinates S (d, nv): `regular` (N,) says where that was possible."""
     nv, d = q.shape[1], len(S)
-    at, legs, X, T = new_posture(nv + 1), new_legs(loops), np.zeros((nv + 1, d, 6)), np.zeros((nv, d))
+    posture, reduced, X, T = new_posture(nv + 1), new_legs(loops), np.zeros((nv + 1, d, 6)), np.zeros((nv, d))
+    tree, loops, bodies = by_reference(tree), by_reference(loops), by_reference(bodies)
+    at, legs = by_reference(posture), by_reference(reduced)
     for i in range(len(q)):
         place(tree, q[i], at)
         jacobian(loops, at, legs.A)
@@ -44,6 +49,7 @@ def project_bodies(tree: Tree, loops: LoopTable, S, bodies: Bodies, q, v, a, W, 
         if regular[i]:
             tangent(loops, S, legs, T)
             add_sample(tree, bodies, v[i], a[i], T, at, X, i, W)
+    still_needed((posture, reduced))
 
 
 @inlined
@@ -59,11 +65,13 @@ def add_sample(tree: Tree, bodies: Bodies, v, a, T, at, X, i, W):
 def efforts(tree: Tree, gravity, parameters, q, v, a, tau):
     """tau (N, nv) of a motion of the tree q, v, a (N, nv); parameters (joints, 10) of the bodies, gravity (3,)."""
     joints = len(tree.parent)
-    at, F = new_posture(joints), np.zeros((joints, 6))  # force and moment on each body, at the world's origin
+    posture, F = new_posture(joints), np.zeros((joints, 6))  # force and moment on each body, at the world's origin
+    tree, at = by_reference(tree), by_reference(posture)
     for i in range(len(q)):
         place(tree, q[i], at)
         move(tree, v[i], a[i], at)
         ask(tree, gravity, parameters, at, F, tau[i])
+    still_needed(posture)
 
 
 @inlined

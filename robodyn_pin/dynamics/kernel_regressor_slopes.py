@@ -4,6 +4,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_options import compiled, inlined
 from robodyn_pin.closures.kernel_posture import move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import Tree
 from robodyn_pin.closures.kernel_vectors import crossed, row_of, six
 from robodyn_pin.dynamics.kernel import along_axes, felt, squares, ten_columns
@@ -15,10 +16,11 @@ from robodyn_pin.dynamics.regressor import Bodies
 def body_column_slopes(tree: Tree, bodies: Bodies, q, v, a, T, bent, dv, da, out):
     """Add to out (3, N, d, p, d) the derivatives by c, c', c'' of every body's columns; bent, dv, da as bends.py says."""
     joints, d = len(tree.parent), T.shape[2]
-    at, shape = new_posture(joints), (joints, d, 6)
-    w = Forces(
+    posture, shape = new_posture(joints), (joints, d, 6)
+    forces = Forces(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros((joints, 6)), np.zeros((1, 1, 6))
     )
+    tree, bodies, at, w = by_reference(tree), by_reference(bodies), by_reference(posture), by_reference(forces)
     dU = np.zeros((joints, d, d, 6))
     for i in range(len(q)):
         place(tree, q[i], at)
@@ -27,6 +29,7 @@ def body_column_slopes(tree: Tree, bodies: Bodies, q, v, a, T, bent, dv, da, out
         bend_motions(tree, T[i], bent[i], at, w.U, dU)
         for b in range(len(bodies.joint)):
             add_changes(at, bodies.joint[b], bodies.gravity, w, dU, bodies.first[b], i, out)
+    still_needed((posture, forces))
 
 
 @inlined

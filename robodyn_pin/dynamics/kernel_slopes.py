@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_pin.closures.kernel_options import compiled, inlined
 from robodyn_pin.closures.kernel_posture import move, new_posture, place
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.closures.kernel_tables import Tree
 from robodyn_pin.closures.kernel_vectors import crossed, plus, row_of, six
 
@@ -29,8 +30,8 @@ class Forces(NamedTuple):
 def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
     """out (3, N, nv, d) by c, c', c'' of what bodies of `parameters` (joints, 10) ask of the tree, T, dv, da (N, nv, d) as bends.py says."""
     joints, d = len(tree.parent), T.shape[2]
-    at, shape = new_posture(joints), (joints, d, 6)
-    w = Forces(
+    posture, shape = new_posture(joints), (joints, d, 6)
+    forces = Forces(
         np.zeros(shape),
         np.zeros(shape),
         np.zeros(shape),
@@ -38,6 +39,7 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
         np.zeros((joints, 6)),
         np.zeros((joints, 3 * d, 6)),
     )
+    tree, at, w = by_reference(tree), by_reference(posture), by_reference(forces)
     massive = np.zeros(joints, np.bool_)
     for j in range(1, joints):
         massive[j] = parameters[j].any()
@@ -52,6 +54,7 @@ def effort_slopes(tree: Tree, gravity, parameters, q, v, a, T, dv, da, out):
                 w.F[j] = 0.0
                 w.dF[j] = 0.0
         gather(tree, T[i], at, w, i, out)
+    still_needed((posture, forces))
 
 
 @inlined

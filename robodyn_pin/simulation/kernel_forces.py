@@ -34,6 +34,7 @@ class Desk(NamedTuple):
     F: np.ndarray  # (joints, 6)
     drift: np.ndarray  # (m,)
     still: np.ndarray  # (d,) zeros
+    goal: np.ndarray  # (d,)
     loads: np.ndarray  # (E,) of friction that grows with them, else one
 
 
@@ -44,7 +45,7 @@ def new_desk(m: Machine):
     return Desk(
         newton, np.zeros((joints, d, 6)), np.zeros((nv, d)), np.zeros((len(m.rows), d)), np.zeros((len(m.motors), d)), np.zeros((d, d)),
         np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(len(m.rows)), np.zeros(nv), np.zeros((joints, 6)), np.zeros(size),
-        np.zeros(d), np.ones(len(m.curves.model)),
+        np.zeros(d), np.zeros(d), np.ones(len(m.curves.model)),
     )  # fmt: skip
 
 

@@ -1,9 +1,8 @@
 """What a law asks of its model at the measured state, compiled: one pose, several motions through it."""
 
-import numpy as np
-
-from robodyn_pin.closures.kernel_options import compiled
-from robodyn_pin.simulation.kernel_forces import asked, new_desk, onto_loops, pose, rates
+from robodyn_pin.closures.kernel_options import compiled, inner
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
+from robodyn_pin.simulation.kernel_forces import Desk, asked, finite, new_desk, onto_loops, pose, rates
 from robodyn_pin.simulation.machine import Machine
 
 
@@ -17,10 +16,20 @@ def needs(m: Machine, q, c, cd, cdd, out, B):
     Returns: whether the loops close there.
     """
     desk = new_desk(m)
+    fine = work_out(by_reference(m), by_reference(desk), q, c, cd, cdd, out, B)
+    still_needed(desk)
+    return fine
+
+
+@inner
+def work_out(m: Machine, desk: Desk, q, c, cd, cdd, out, B):
+    """As `needs`, on a desk."""
     if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
     for i in range(len(cd)):
         rates(m, desk, cd[i])
         asked(m, desk, q, cdd[i], True, out[i])
-    B[:] = desk.B
-    return np.isfinite(out).all()
+    for i in range(len(B)):
+        for r in range(B.shape[1]):
+            B[i, r] = desk.B[i, r]
+    return finite(out)

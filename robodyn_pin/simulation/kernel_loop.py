@@ -3,32 +3,20 @@
 import numpy as np
 
 from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.believed import GIVEN
-from robodyn_pin.simulation.kernel_law import needs
-from robodyn_pin.simulation.kernel_step import backward, forward, hold, hold_smooth
+from robodyn_pin.simulation.kernel_forces import Desk, new_desk
+from robodyn_pin.simulation.kernel_law import work_out
+from robodyn_pin.simulation.kernel_step import backward, forward, go_on, go_on_smoothly
 from robodyn_pin.simulation.machine import Machine
 from robodyn_pin.simulation.sampled_loop import Kept, Law, Remembered, Sampling
 
 
 @compiled
 def run_samples(
-    m: Machine,
-    axes,
-    turns,
-    steps,
-    known: Machine,
-    law: Law,
-    by: Sampling,
-    held: Remembered,
-    kept: Kept,
-    q,
-    c,
-    cd,
-    stretch,
-    taken,
-    begin,
-    end,
-):
+    m: Machine, axes, turns, steps, known: Machine, law: Law, by: Sampling, held: Remembered, kept: Kept, q, c, cd, stretch, taken,
+    begin, end,
+):  # fmt: skip
     """Go from sample `begin` to `end`, state in place: the sample that was reached, and what friction took.
 
     It stops at a sample that it does not master, with all as it was there: who calls goes on as they can, or say why not.
@@ -36,6 +24,21 @@ def run_samples(
     Args:
         axes, turns, steps: as `hold`; turns 0: smooth. taken: by friction up to sample `begin` [J].
     """
+    desk, recall = new_desk(m), new_desk(known)
+    reached = go_through(
+        by_reference(m), by_reference(desk), axes, turns, steps, by_reference(known), by_reference(recall), by_reference(law),
+        by_reference(by), by_reference(held), by_reference(kept), q, c, cd, stretch, taken, begin, end,
+    )  # fmt: skip
+    still_needed((desk, recall))
+    return reached
+
+
+@allocating
+def go_through(
+    m: Machine, desk: Desk, axes, turns, steps, known: Machine, recall: Desk, law: Law, by: Sampling, held: Remembered, kept: Kept,
+    q, c, cd, stretch, taken, begin, end,
+):  # fmt: skip
+    """As `run_samples`, with a desk for the robot and one for the model that the law knows."""
     n, d, delay = len(law.inner), law.c.shape[1], len(held.waiting)
     e, rate, command, wanted, tau = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     near, motion, B = held.near.copy(), np.zeros((3, 1, d)), np.zeros((n, d))
@@ -49,7 +52,7 @@ def run_samples(
             rate[i] = ((2 - w) * held.rate[i] + 2 * w / by.step * change) / (2 + w) if w > 0 else change / by.step
         near[:] = held.near
         if law.asks:
-            if not torque_at_pose(known, law, k, e, rate, near, motion, B, command):
+            if not torque_at_pose(known, recall, law, k, e, rate, near, motion, B, command):
                 return k, taken
         else:
             torque_of_errors(law, k, e, rate, command)
@@ -61,12 +64,12 @@ def run_samples(
             at_q, at_c, at_cd, at_stretch = q.copy(), c.copy(), cd.copy(), stretch.copy()
             fine, lost = True, 0.0
             if turns:
-                fine, lost = hold(
-                    m, axes, at_q, at_c, at_cd, at_stretch, by.step / steps, steps, tau + by.pushes[k], turns
+                fine, lost = go_on(
+                    m, desk, axes, at_q, at_c, at_cd, at_stretch, by.step / steps, steps, tau + by.pushes[k], turns
                 )
             else:
                 for _ in range(steps):
-                    fine = fine and hold_smooth(m, at_q, at_c, at_cd, by.step / steps, tau + by.pushes[k])
+                    fine = fine and go_on_smoothly(m, desk, at_q, at_c, at_cd, by.step / steps, tau + by.pushes[k])
             if not fine:
                 return k, taken
             q[:], c[:], cd[:], stretch[:] = at_q, at_c, at_cd, at_stretch
@@ -110,7 +113,7 @@ def torque_of_errors(law: Law, k, e, ed, command):
 
 
 @allocating
-def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command):
+def torque_at_pose(known: Machine, recall: Desk, law: Law, k, e, ed, near, motion, B, command):
     """Torques that the model needs at the measured pose for what makes errors fall; whether it can be there and the motors do that."""
     n, d = law.B.shape[1:]
     at, efforts = np.zeros(d), np.zeros((1, d))
@@ -121,7 +124,7 @@ def torque_at_pose(known: Machine, law: Law, k, e, ed, near, motion, B, command)
             drift += law.back[k, r, i] * ed[i]
         at[r], motion[0, 0, r] = law.c[k, r] - away, law.cd[k, r] - drift
         motion[1, 0, r] = law.cdd[k, r] + law.drag * drift + law.stiffness * away
-    if not needs(known, near, at, motion[0], motion[1], efforts, B):
+    if not work_out(known, recall, near, at, motion[0], motion[1], efforts, B):
         return False
     for r in range(d):
         efforts[0, r] += law.friction[k, r]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
 from robodyn_pin.simulation.kernel_curves import SPRING, curve
 from robodyn_pin.simulation.kernel_forces import (
@@ -30,16 +31,19 @@ def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
     Args:
         q: (nv,) near, becomes the middle of the step. mean: (d,) rates in the middle as far as they are known, becomes (c' + after) / 2.
     """
-    desk = new_desk(m)
-    if not middle(m, desk, q, c, cd, h):
-        return False, 0.0
-    return strike(m, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
+    work, fine, lost = new_desk(m), False, 0.0
+    machine, desk = by_reference(m), by_reference(work)
+    if middle(machine, desk, q, c, cd, h):
+        fine, lost = strike(machine, desk, axes, q, cd, mean, after, h, tau, stretch, turns)
+    still_needed(work)
+    return fine, lost
 
 
-@allocating
+@inner
 def middle(m: Machine, desk: Desk, q, c, cd, h):
-    goal = c + h / 2 * cd
-    return onto_loops(m, desk, goal, q) and pose(m, desk, q)
+    for k in range(len(c)):
+        desk.goal[k] = c[k] + h / 2 * cd[k]
+    return onto_loops(m, desk, desk.goal, q) and pose(m, desk, q)
 
 
 @allocating
@@ -169,8 +173,16 @@ def ahead(desk: Desk, h, q):
 @compiled
 def hold(m: Machine, axes, q, c, cd, stretch, h, steps, tau, turns):
     """Go on for some steps of h [s] under constant torques tau (n,), all of q, c, c' and stretch in place; whether that went well, and what friction took [J]."""
-    desk, taken = new_desk(m), 0.0
-    mean, after, at = np.zeros(len(cd)), np.zeros(len(cd)), q.copy()
+    work = new_desk(m)
+    fine, taken = go_on(by_reference(m), by_reference(work), axes, q, c, cd, stretch, h, steps, tau, turns)
+    still_needed(work)
+    return fine, taken
+
+
+@allocating
+def go_on(m: Machine, desk: Desk, axes, q, c, cd, stretch, h, steps, tau, turns):
+    """As `hold`, on a desk."""
+    mean, after, at, taken = np.zeros(len(cd)), np.zeros(len(cd)), q.copy(), 0.0
     for _ in range(steps):
         at[:] = q
         ahead(desk, h / 2, at)
@@ -204,17 +216,21 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
 @compiled
 def land(m: Machine, before, q, c, stretch):
     """Close q (nv,), which is near, at c (d,), and let the stops follow from q before the step (nv,); whether it closes."""
-    if not onto_loops(m, new_desk(m), c, q):
-        return False
-    slide(m, before, q, stretch)
-    return True
+    work, machine = new_desk(m), by_reference(m)
+    fine = onto_loops(machine, by_reference(work), c, q)
+    if fine:
+        slide(machine, before, q, stretch)
+    still_needed(work)
+    return fine
 
 
 @compiled
 def falling_sample(m: Machine, q, c, cd, tau, cdd):
     """As `dynamics.equations.forward_dynamics`, of one sample: c'' (d,) into cdd, q (nv,) from near onto the loops; whether that went well."""
-    desk = new_desk(m)
-    return fall(m, desk, q, c, cd, tau, cdd)
+    work = new_desk(m)
+    fine = fall(by_reference(m), by_reference(work), q, c, cd, tau, cdd)
+    still_needed(work)
+    return fine
 
 
 @allocating
@@ -244,7 +260,16 @@ def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
 @compiled
 def hold_smooth(m: Machine, q, c, cd, h, tau):
     """A step of order 4 under constant torques tau (n,), all of q, c and c' in place; whether that went well."""
-    desk, d = new_desk(m), len(c)
+    work = new_desk(m)
+    fine = go_on_smoothly(by_reference(m), by_reference(work), q, c, cd, h, tau)
+    still_needed(work)
+    return fine
+
+
+@allocating
+def go_on_smoothly(m: Machine, desk: Desk, q, c, cd, h, tau):
+    """As `hold_smooth`, on a desk."""
+    d = len(c)
     at, a1, a2, a3, a4 = q.copy(), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     if not fall(m, desk, at, c, cd, tau, a1):
         return False

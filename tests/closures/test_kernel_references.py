@@ -1,0 +1,94 @@
+"""Tables that kernels hand on by where they lie."""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+
+from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_references import by_reference, still_needed
+
+ROOT = Path(__file__).parents[2]
+KERNELS = sorted([*(ROOT / "closures").glob("kernel*.py"), *(ROOT / "robodyn_pin").glob("*/kernel*.py")])
+
+
+class Spring(NamedTuple):
+    stiffness: np.ndarray
+    used: bool
+
+
+class Pair(NamedTuple):
+    count: int
+    first: Spring
+    lengths: np.ndarray
+
+
+@inner
+def force(pair, k):
+    pair.lengths[k] += 1.0
+    return pair.count * pair.first.stiffness[k] * pair.lengths[k] if pair.first.used else -1.0
+
+
+@compiled
+def forces(pair, k):
+    there = by_reference(pair)
+    return force(there, k), force(there, k)
+
+
+@allocating
+def new_pair(n):
+    return Pair(2, Spring(np.full(n, 3.0), True), np.zeros(n))
+
+
+@compiled
+def forces_of_own(n):
+    own = new_pair(n)
+    there, total = by_reference(own), 0.0
+    for k in range(n):
+        other = np.full(n, 1e9)  # would take the place of what is forgotten
+        total += force(there, k) + 0 * other[k]
+    still_needed(own)
+    return total
+
+
+@pytest.mark.parametrize(("used", "expected"), [(True, (18.0, 24.0)), (False, (-1.0, -1.0))])
+def test_fields_are_read_and_written_where_they_lie(used, expected):
+    pair = Pair(3, Spring(np.array([5.0, 2.0]), used), np.array([0.0, 2.0]))
+    assert forces(pair, 1) == expected
+    assert list(pair.lengths) == [0.0, 4.0]
+
+
+def test_a_workspace_lives_while_it_is_kept():
+    assert forces_of_own(200) == 200 * 2 * 3.0
+
+
+def called(node, name):
+    return [x for x in ast.walk(node) if isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == name]
+
+
+def names_in(calls):
+    return {x.id for call in calls for given in call.args for x in ast.walk(given) if isinstance(x, ast.Name)}
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_what_a_kernel_makes_and_refers_to_is_kept_to_its_end(path):
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        own = names_in(called(function, "by_reference")) - {x.arg for x in function.args.args}
+        if not own:
+            continue
+        keeping = [x for x in function.body if called(x, "still_needed")]
+        assert names_in([call for x in keeping for call in called(x, "still_needed")]) == own, function.name
+        ends = [x.lineno for x in ast.walk(function) if isinstance(x, ast.Return)]
+        last = [x for x in function.body if not isinstance(x, ast.Return)][-1]
+        assert keeping == [last], function.name
+        assert all(line > last.lineno for line in ends), function.name
+
+
+def test_kernels_are_found():
+    assert {"kernel_solve", "kernel_step", "kernel_slopes"} <= {path.stem for path in KERNELS}
