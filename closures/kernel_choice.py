@@ -20,7 +20,7 @@ from robodyn_pin.telling import LOGGER
 
 NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files can be written; set NUMBA_CACHE_DIR"
 PACKAGE = "robodyn_pin"
-LOOPS = "robodyn_pin.closures.kernel"
+LOOPS = "robodyn_pin.closures.kernel_solve"  # which every log needs
 POSTURE = "robodyn_pin.closures.kernel_posture"  # what all kernels of robots need, those of filters and stops do not
 SHORT, LONG = "up to half a minute", "about a minute"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
@@ -92,7 +92,7 @@ def kernel(name: str = LOOPS) -> ModuleType:
 
 
 def none_of_loops_are_kept() -> bool:
-    """Whether they are still to be compiled."""
+    """Whether those of loops are still to be compiled."""
     module = import_module(LOOPS)
     drop_outdated()
     return _none_are_kept(module)

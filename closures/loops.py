@@ -83,7 +83,9 @@ class Loops:
         if kernel_choice.chosen(len(q)) and (compiled := self.compiled()):
             (n, nv), m = q.shape, self.size
             rows = LoopRows(np.empty((n, m)), np.zeros((n, m, nv)), np.empty((n, m)))
-            kernel_choice.kernel().evaluate(*compiled, *kernel_choice.ready(q, v), rows.phi, rows.J, rows.drift)
+            kernel_choice.kernel("robodyn_pin.closures.kernel").evaluate(
+                *compiled, *kernel_choice.ready(q, v), rows.phi, rows.J, rows.drift
+            )
             return rows
         at = self.at(q)
         return LoopRows(at.residual(), at.jacobian(), at.drift(v))

@@ -94,15 +94,16 @@ def _use(part: Part) -> None:
 def _projection(robot: Robot, state: State) -> None:
     standing = np.zeros((SAMPLES, len(robot.coordinates.names)))
     robot.state(state.q, standing, standing)
+    S, offset = robot.coordinates.S, robot.coordinates.offset
+    close(robot.loops, S, offset, state.q @ S.T + offset, robot.home)
     Lowpass(order=1, cutoff=1.0).apply(np.zeros((10, 1)), 10.0, "")
 
 
 def _rows(robot: Robot, state: State) -> None:
-    # Closing last: by then another process has compiled what the projection has in common with it.
     state_regressor(robot, state)
     body_efforts(robot, state)
-    S, offset = robot.coordinates.S, robot.coordinates.offset
-    close(robot.loops, S, offset, state.q @ S.T + offset, robot.home)
+    robot.loops.evaluate(state.q, state.v)  # forces need these, which have most in common with those
+    robot.loops.placed(state.q).motions(state.v)
 
 
 def _slopes(robot: Robot, state: State) -> None:
@@ -114,7 +115,6 @@ def _slopes(robot: Robot, state: State) -> None:
 
 
 def _others(robot: Robot, state: State) -> None:
-    robot.loops.evaluate(state.q, state.v)
     body_regressor(robot, state.q, state.v, state.a)
     still = np.zeros((SAMPLES, 1))
     run_stops(still, np.ones(1), still[0], still[0])

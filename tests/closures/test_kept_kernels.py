@@ -123,3 +123,6 @@ def test_what_logs_need_is_compiled_by_other_processes(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", LOGS], capture_output=True, text=True, check=True, env=environment)
     assert run.stdout.strip() == "True []", run.stdout + run.stderr
+    kept = "from robodyn_pin.closures.kernel_choice import none_of_loops_are_kept; print(none_of_loops_are_kept())"
+    run = subprocess.run([sys.executable, "-c", kept], capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout.strip() == "False"  # or the next log starts the processes again
