@@ -1,6 +1,9 @@
 """Tables that kernels hand on by where they lie."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +17,25 @@ from robodyn_pin.closures.kernel_references import by_reference, still_needed
 
 ROOT = Path(__file__).parents[2]
 KERNELS = sorted([*(ROOT / "closures").glob("kernel*.py"), *(ROOT / "robodyn_pin").glob("*/kernel*.py")])
+
+USED = """
+import numpy as np
+import robodyn_pin as rp
+from numba.core.runtime import rtsys
+from robodyn_pin.simulation.kernel_step import hold
+from robodyn_pin.simulation.machine import machine_of
+
+robot = rp.load("irb360")
+home = robot.coordinates.S @ robot.home + robot.coordinates.offset
+c = home + 0.1 * np.sin(np.linspace(0, 3, 40)[:, None] * np.arange(1, 5))
+machine, still = machine_of(robot, np.zeros((0, robot.model.nv))), np.zeros(4)
+for _ in range(3):
+    rp.regressor(robot, c, 0 * c, 0 * c)
+    rp.inverse_dynamics(robot, c, 0 * c, 0 * c)
+    fine, _ = hold(machine, 0, robot.home.copy(), home.copy(), still.copy(), np.zeros(0), 1e-4, 3, still, 4)
+    counts = rtsys.get_allocation_stats()
+    print(fine, counts.mi_alloc > 20, counts.mi_alloc - counts.mi_free)
+"""
 
 
 class Spring(NamedTuple):
@@ -92,3 +114,9 @@ def test_what_a_kernel_makes_and_refers_to_is_kept_to_its_end(path):
 
 def test_kernels_are_found():
     assert {"kernel_solve", "kernel_step", "kernel_slopes"} <= {path.stem for path in KERNELS}
+
+
+def test_kernels_give_back_what_they_take():
+    counting = os.environ | {"NUMBA_NRT_STATS": "1"}
+    run = subprocess.run([sys.executable, "-P", "-c", USED], capture_output=True, text=True, check=True, env=counting)
+    assert run.stdout.split() == ["True", "True", "0"] * 3
