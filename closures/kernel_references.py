@@ -10,7 +10,7 @@ from numba.extending import intrinsic, models, register_model
 
 
 class Address(Type):
-    """To a named tuple, whose fields are read where they lie; a field that is a named tuple is a reference itself."""
+    """A reference to a named tuple, whose fields are read where they lie; a field that is a named tuple is a reference itself."""
 
     def __init__(self, table):
         self.table = table
@@ -49,7 +49,7 @@ def read_field(context, builder, reference, address, name):
 
 @intrinsic
 def by_reference(typingctx, table):
-    """A reference to a named tuple, within the function that asks for it. A tuple that is made there lives until it is `still_needed`."""
+    """A reference to a named tuple, good until the function returns that asks for it. A tuple that is made there must be `still_needed` at its end."""
 
     def lay_down(context, builder, signature, values):
         model = context.data_model_manager[table]

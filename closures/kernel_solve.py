@@ -69,8 +69,8 @@ def follow_samples(tree: Tree, loops: LoopTable, S, offset, c, start, scattered,
     for m in range(d):
         for j in range(nv):
             home[m] += S[m, j] * start[j]
-    reached = len(q)
     known, made = 0, 0  # samples before this one that are closed, in a row, as far as a guess looks back; strides made
+    reached = len(q)
     while known < len(WEIGHTS) and known < first and closed[first - known - 1]:
         known += 1
     for i in range(first, len(q)):

@@ -15,9 +15,9 @@ def needs(m: Machine, q, c, cd, cdd, out, B):
 
     Returns: whether the loops close there.
     """
-    desk = new_desk(m)
-    fine = work_out(by_reference(m), by_reference(desk), q, c, cd, cdd, out, B)
-    still_needed(desk)
+    work = new_desk(m)
+    fine = work_out(by_reference(m), by_reference(work), q, c, cd, cdd, out, B)
+    still_needed(work)
     return fine
 
 

@@ -1,6 +1,6 @@
 """Results of a command that appear whole or not at all: written into a hidden folder beside their places, then moved.
 
-    write ─► FOLDER/.robodyn-XXXX/new/... ─► renamed to .robodyn-XXXX.ready: from here on it counts ─► moved
+    write ─► FOLDER/.robodyn-*/new/... ─► renamed to .robodyn-*.ready: from here on it counts ─► moved
 
 FOLDER is the last one on the way to the results that exists. A folder of results that is new appears by one rename. Into
 one that exists, files are moved one by one in the order in which they were written: the last one is the main file, whose

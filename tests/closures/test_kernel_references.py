@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("numba")
 
-from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from numba import float64
+
+from robodyn_pin.closures.kernel_options import allocating, compiled, inlined, inner
 from robodyn_pin.closures.kernel_references import by_reference, still_needed
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +79,16 @@ def forces_of_own(n):
     return total
 
 
+@allocating
+def root(M):
+    return np.linalg.cholesky(M)
+
+
+@compiled
+def first_of_root(M):
+    return root(M)[0, 0]
+
+
 @pytest.mark.parametrize(("used", "expected"), [(True, (18.0, 24.0)), (False, (-1.0, -1.0))])
 def test_fields_are_read_and_written_where_they_lie(used, expected):
     pair = Pair(3, Spring(np.array([5.0, 2.0]), used), np.array([0.0, 2.0]))
@@ -120,3 +132,17 @@ def test_kernels_give_back_what_they_take():
     counting = os.environ | {"NUMBA_NRT_STATS": "1"}
     run = subprocess.run([sys.executable, "-P", "-c", USED], capture_output=True, text=True, check=True, env=counting)
     assert run.stdout.split() == ["True", "True", "0"] * 3
+
+
+def test_an_error_inside_reaches_python():
+    assert first_of_root(np.diag([4.0, 1.0])) == 2.0
+    with pytest.raises(np.linalg.LinAlgError):
+        first_of_root(np.diag([1.0, -1.0]))
+
+
+@pytest.mark.parametrize(("how", "alone"), [(compiled, True), (allocating, False), (inner, False), (inlined, False)])
+def test_only_what_python_calls_is_machine_code_on_its_own(how, alone):
+    function = how(lambda x: 2 * x)
+    function.compile((float64,))
+    (found,) = function.overloads.values()
+    assert found.library.codegen._engine.is_symbol_defined(found.fndesc.mangled_name) == alone
