@@ -69,6 +69,14 @@ class BadFile(RobodynError):
     """A file that cannot be read, or that says something impossible."""
 
 
+class UnknownKey(BadFile):
+    """A key that this kind of file does not have; carries where it was read, and all keys of the file."""
+
+    def __init__(self, message: str, where: str, keys: Iterable[str]):
+        super().__init__(message)
+        self.where, self.keys = where, tuple(keys)
+
+
 class BadLog(BadFile):
     """A motion log with a missing column, a wrong unit, a broken clock, ...; names file, column and row."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
-from robodyn_pin.errors import BadFile, quoted
+from robodyn_pin.errors import BadFile, UnknownKey, quoted
 from robodyn_pin.numbers import NOT_A_NUMBER, gated
 from robodyn_pin.storage import staging
 from robodyn_pin.storage.remote import RemotePath, placed
@@ -109,12 +109,15 @@ def of_schema(raw: Any, schema: type[Schema], where: str) -> Schema:
     """What a tree of plain values says by a schema; `where` names the source in messages.
 
     Raises:
-        BadFile: a key is unknown, missing or of the wrong kind.
+        UnknownKey, BadFile: a key is unknown, missing or of the wrong kind.
     """
     try:
         return schema.model_validate(raw)
     except ValidationError as error:
-        raise BadFile(f"{where}: {_sentence(error, schema)}") from None
+        message = f"{where}: {_sentence(error, schema)}"
+        if isinstance(raw, dict) and raw.keys() - schema.model_fields.keys():
+            raise UnknownKey(message, where, raw) from None
+        raise BadFile(message) from None
 
 
 _BRANCH = re.compile(r"function-|(?:list|dict|tuple)\[|(?:float|int|str|bool)$")  # of a union, in a place of pydantic

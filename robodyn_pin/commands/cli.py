@@ -28,7 +28,7 @@ from robodyn_pin.commands.show import show_command
 from robodyn_pin.commands.simulate import simulate_command
 from robodyn_pin.commands.track import track_command
 from robodyn_pin.commands.track_fleet import track_fleet_command
-from robodyn_pin.errors import INTERRUPTED, RobodynError, quoted, shortened
+from robodyn_pin.errors import INTERRUPTED, RobodynError, UnknownKey, quoted, shortened
 from robodyn_pin.numbers import parsed
 from robodyn_pin.telling import LOGGER
 
@@ -123,6 +123,8 @@ def main() -> None:
     _listen()
     try:
         code = command_line()(standalone_mode=False)
+    except UnknownKey as error:
+        _end(1, _mistaken(error) or str(error))
     except RobodynError as error:
         _end(1, str(error))
     except _NotUnderstood as error:
@@ -132,6 +134,17 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _end(INTERRUPTED, "interrupted; nothing was written")
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _mistaken(error: UnknownKey) -> str:
+    """What a file is that belongs elsewhere, if it can be told from its keys."""
+    from robodyn_pin.output.schemas import kinds_with
+
+    kinds = kinds_with(error.keys)
+    if len(kinds) != 1:
+        return ""
+    title = kinds[0].replace("`", "'")
+    return f"{error.where} has the keys of another kind of file ({title}); '--help' says which kind is expected here"
 
 
 def _listen() -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any, Union
 
@@ -40,6 +41,16 @@ def file_models(kind: str) -> list[type[BaseModel]]:
         raise UnknownName("kind of file", kind, "the schemas", list(FILES))
     places = [path.rsplit(".", 1) for path in FILES[kind][1]]
     return [getattr(import_module(f"robodyn_pin.{module}"), name) for module, name in places]
+
+
+def kinds_with(keys: Collection[str]) -> list[str]:
+    """Titles of the kinds of files that have all of these keys, and need no other."""
+    return [title for kind, (title, _) in FILES.items() if any(_fits(model, set(keys)) for model in file_models(kind))]
+
+
+def _fits(model: type[BaseModel], keys: set[str]) -> bool:
+    fields = model.model_fields
+    return fields.keys() >= keys >= {key for key, field in fields.items() if field.is_required()}
 
 
 def schema_of(kind: str) -> dict[str, Any]:

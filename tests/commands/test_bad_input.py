@@ -128,6 +128,10 @@ SPOILED = {
     ),
     "unknown key in robot file": (lambda f: edit(f / "arm.yaml", "model: viscous", "modell: viscous"), ["modell", "'model'"]),
     "unknown key in run file": (lambda f: edit(f / "run.yaml", "preparation", "preperation"), ["preperation", "'preparation'"]),
+    "a motion file as run file": (
+        lambda f: (f / "run.yaml").write_text("duration: 2\nrate: 100\nperiod: 2\ncentre: [0, 0]\nsin: [[1], [1]]\ncos: [[0], [0]]\n"),
+        ["run.yaml has the keys of another kind of file (Motion file)", "--help"],
+    ),
     "closure that cannot close": (
         lambda f: edit(f / "arm.yaml", "efforts:", "closures:\n  - {name: far, kind: rod, between: [base, lower], length: 3}\nefforts:"),
         ["'far'", "does not close", "residual"],

@@ -9,7 +9,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from robodyn_pin.errors import UnknownName
-from robodyn_pin.output.schemas import FILES, schema_of
+from robodyn_pin.output.schemas import FILES, kinds_with, schema_of
 from robodyn_pin.urdf import catalogue
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -41,6 +41,13 @@ def test_examples_keep_to_theirs(name):
     Draft202012Validator(schema_of(KINDS[name])).validate(text)
     wrong = Draft202012Validator(schema_of(KINDS[name])).iter_errors({**text, "no_such_key": 1})
     assert next(wrong, None) is not None
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_keys_of_an_example_tell_its_kind(name):
+    text = read(EXAMPLES / name)
+    assert kinds_with(text) == [FILES[KINDS[name]][0]]
+    assert not kinds_with({**text, "no_such_key": 1})
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.yaml")), ids=lambda path: path.name)
