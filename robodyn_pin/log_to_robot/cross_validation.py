@@ -14,6 +14,7 @@ from robodyn_pin.log_to_robot.friction_choice import (
     FoldedFriction,
     FrictionChoice,
     choose_friction,
+    with_finer_widths,
     with_first,
     with_likeliest_widths,
 )
@@ -52,11 +53,15 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
     robot = with_speeds(robot, run, logs)
     robot = first_loads(robot, lambda r: _feasible(fold_logs(r, run, logs, np.ones(len(r.efforts)))), progress)
+    some, wide = run, _without_width(robot)
     if run.choose.friction:  # rates that are good enough to tell friction, then those that go with it
         some, _ = _choose_rates(with_first(robot, run.choose.friction), run, logs, progress)
         robot, rubbing = _choose_friction(robot, some, logs, progress)
     run, compared = _choose_rates(robot, run, logs, progress)
-    open_width = any(e.spec.model in WITH_WIDTH and e.spec.width is None for e in robot.efforts)
+    open_width = bool(_without_width(robot))
+    if rubbing and run.preparation != some.preparation:
+        weigh = weighting(run, robot, logs[0].rate)
+        robot = with_finer_widths(robot, wide - _without_width(robot), lambda r: all_rows(r, run, logs), weigh)
     rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:
@@ -139,6 +144,11 @@ def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Ca
         f"the rates are the likely cause: with 'preparation: {{{settings}}}' the error inside the fit logs would be {then:.3g} instead "
         f"of {now:.3g} %"
     )
+
+
+def _without_width(robot: Robot) -> set[str]:
+    """Axes with friction that has no width yet."""
+    return {e.name for e in robot.efforts if e.spec.model in WITH_WIDTH and e.spec.width is None}
 
 
 def _choose_friction(

@@ -1,6 +1,6 @@
 """Which friction each axis has: cross-validation inside the fit data, and the simplest model that is as good as the best."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -103,14 +103,45 @@ def with_likeliest_widths(
         return robot
     plain = [e for e in robot.efforts if not offers(e) or e.spec.model in WITHOUT_SHAPE]
     speeds = rates(replace(robot, efforts=tuple(axes))).tolist()
-    widths = {e.name: speed for e, speed in zip(axes, speeds, strict=True)}
-    for parts in (WIDTHS, *FINER):
-        options = {e.name: [_coulomb(e, part * widths[e.name]) for part in parts] for e in axes}
+    start = {e.name: (e, speed) for e, speed in zip(axes, speeds, strict=True)}
+    widths = _likeliest_widths(robot, plain, start, (WIDTHS, *FINER), fold, weigh)
+    settled = {id(e): _with_width(e, widths[e.name]) for e in open_ones}
+    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+
+
+def with_finer_widths(
+    robot: Robot, axes: Collection[str], fold: Callable[[Robot], list[Factor]], weigh: Weigh
+) -> Robot:
+    """The robot with Coulomb widths of these axes sought again, near those that they have.
+
+    For other rates than they were found with: smoother ones ask for wider friction. An axis that has more friction with a
+    width, as a Stribeck peak, keeps what was chosen together.
+    """
+    shaped = [e.name for e in robot.efforts if e.spec.model in WITH_WIDTH]
+    moved = [e for e in robot.efforts if e.name in axes and e.spec.model == "coulomb" and shaped.count(e.name) == 1]
+    plain = [e for e in robot.efforts if not any(e is other for other in moved)]
+    start = {e.name: (e, e.spec.width or 0.0) for e in moved}
+    widths = _likeliest_widths(robot, plain, start, FINER, fold, weigh)
+    settled = {id(e): _with_width(e, widths[e.name]) for e in moved}
+    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+
+
+def _likeliest_widths(
+    robot: Robot,
+    plain: Sequence[Effort],
+    start: Mapping[str, tuple[Effort, float]],
+    rounds: Sequence[Sequence[float]],
+    fold: Callable[[Robot], list[Factor]],
+    weigh: Weigh,
+) -> dict[str, float]:
+    """Coulomb widths of axes, in rounds of parts of the width before: at first of the one that `start` gives beside an effort of the axis."""
+    widths = {axis: width for axis, (_, width) in start.items()}
+    for parts in rounds if start else ():
+        options = {axis: [_coulomb(start[axis][0], part * width) for part in parts] for axis, width in widths.items()}
         tried = replace(robot, efforts=(*plain, *(e for each in options.values() for e in each)))
         found = likeliest(tried, plain, options, fold(tried), weigh)
         widths = {axis: e.spec.width or 0.0 for axis, e in found.items()}
-    settled = {id(e): _with_width(e, widths[e.name]) for e in open_ones}
-    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+    return widths
 
 
 def _coulomb(effort: Effort, width: float) -> Effort:

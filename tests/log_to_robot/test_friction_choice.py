@@ -10,8 +10,10 @@ from test_stops_used import MOTION, STOPS, STRENGTHS
 
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.log_to_robot import cross_validation
 from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, worth_it
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.output.console import print_result
 from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import load
@@ -116,6 +118,23 @@ def test_every_offered_model_is_taken_where_it_was_put_in():
     for choice in result.settings.friction:
         for tried in choice.tried[1:]:
             assert tried.percent >= tried.bound or tried.model == choice.chosen or "stribeck" in tried.model
+
+
+def test_widths_are_those_of_the_last_rates(monkeypatch):
+    """Rates are chosen before friction and after it. Smooth ones at first let friction look wider than it is."""
+    preparations = iter([{"filter": {"order": 4, "cutoff": 4}}, {}])
+    monkeypatch.setattr(
+        cross_validation, "rates_by_torques",
+        lambda run, *_: (run.model_copy(update={"preparation": Preparation.model_validate(next(preparations))}), ""),
+    )  # fmt: skip
+    names = ("phi1", "phi2", "phi3", "psi")
+    rubs = [{"of": name, "model": "coulomb", "initial": 2.0, "width": 0.025} for name in names]
+    log = simulate(with_friction("irb360_arms", *rubs), MOTION, Noise(np.full(4, 0.1), None, 5))
+    asked = [{"of": name, "model": model} for name in names for model in ("coulomb", "viscous")]
+    result = identified(with_friction("irb360_arms", *asked), RUN, log)
+    found = {e.name: e.spec.width for e in result.robot.efforts if e.spec.model == "coulomb"}
+    assert found == pytest.approx(dict.fromkeys(names, 0.025), rel=0.04)  # sought once: 7 % off
+    assert {c.chosen for c in result.settings.friction} == {"coulomb+viscous"}
 
 
 def test_speed_and_width_of_the_robot_file_stay_where_friction_is_chosen():
