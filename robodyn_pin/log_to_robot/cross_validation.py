@@ -53,15 +53,15 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     robot, left = with_used_stops(with_places(offered(robot, run.choose.friction), logs), logs, run.choose.folds)
     robot = with_speeds(robot, run, logs)
     robot = first_loads(robot, lambda r: _feasible(fold_logs(r, run, logs, np.ones(len(r.efforts)))), progress)
-    some, wide = run, _without_width(robot)
+    before, without_width = run, _without_width(robot)
     if run.choose.friction:  # rates that are good enough to tell friction, then those that go with it
-        some, _ = _choose_rates(with_first(robot, run.choose.friction), run, logs, progress)
-        robot, rubbing = _choose_friction(robot, some, logs, progress)
+        before, _ = _choose_rates(with_first(robot, run.choose.friction), run, logs, progress)
+        robot, rubbing = _choose_friction(robot, before, logs, progress)
     run, compared = _choose_rates(robot, run, logs, progress)
     open_width = bool(_without_width(robot))
-    if rubbing and run.preparation != some.preparation:
-        weigh = weighting(run, robot, logs[0].rate)
-        robot = with_finer_widths(robot, wide - _without_width(robot), lambda r: all_rows(r, run, logs), weigh)
+    if sought := without_width - _without_width(robot):
+        near, weigh = run.preparation == before.preparation, weighting(run, robot, logs[0].rate)
+        robot = with_finer_widths(robot, sought, near, lambda r: all_rows(r, run, logs), weigh)
     rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))
 
     def refold(candidate: RunFile) -> Fitted:

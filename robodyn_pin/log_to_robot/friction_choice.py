@@ -15,7 +15,7 @@ from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.shapes_by_rates import FINER, WIDTHS, WITH_WIDTH, sought
+from robodyn_pin.log_to_robot.shapes_by_rates import FINER, FINEST, WIDTHS, WITH_WIDTH, sought
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import MEMORY, EffortSpec
 from robodyn_pin.robot.offered_friction import models_of, offers
@@ -110,18 +110,21 @@ def with_likeliest_widths(
 
 
 def with_finer_widths(
-    robot: Robot, axes: Collection[str], fold: Callable[[Robot], list[Factor]], weigh: Weigh
+    robot: Robot, axes: Collection[str], near: bool, fold: Callable[[Robot], list[Factor]], weigh: Weigh
 ) -> Robot:
-    """The robot with Coulomb widths of these axes sought again, near those that they have.
+    """The robot with Coulomb widths of these axes sought again around those that they have, beside the models that were chosen.
 
-    For other rates than they were found with: smoother ones ask for wider friction. An axis that has more friction with a
-    width, as a Stribeck peak, keeps what was chosen together.
+    An axis that has more friction with a width, as a Stribeck peak, keeps what was chosen together.
+
+    Args:
+        near: those that they have were found with these rates; smoother ones ask for wider friction.
     """
     shaped = [e.name for e in robot.efforts if e.spec.model in WITH_WIDTH]
     moved = [e for e in robot.efforts if e.name in axes and e.spec.model == "coulomb" and shaped.count(e.name) == 1]
     plain = [e for e in robot.efforts if not any(e is other for other in moved)]
     start = {e.name: (e, e.spec.width or 0.0) for e in moved}
-    widths = _likeliest_widths(robot, plain, start, FINER, fold, weigh)
+    rounds = (*(FINER[1:] if near else FINER), FINEST)
+    widths = _likeliest_widths(robot, plain, start, rounds, fold, weigh)
     settled = {id(e): _with_width(e, widths[e.name]) for e in moved}
     return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
 
