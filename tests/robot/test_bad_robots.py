@@ -5,7 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_pin.errors import BadFile, ClosureFailed, RobodynError, ShapeMismatch, UnknownName, WrongMobility
+from robodyn_pin.errors import (
+    BadFile,
+    ClosureFailed,
+    RobodynError,
+    ShapeMismatch,
+    UnknownKey,
+    UnknownName,
+    WrongMobility,
+)
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.robot.robot_file import RobotFile
@@ -140,7 +148,7 @@ SPOILED = {
         ["'pin'", "'length'", "rod"],
     ),
     "an unknown kind": (lambda: four_bar("planar_point", "planarpoint"), BadFile, ["planarpoint", "'planar_point'"]),
-    "an unknown key": (lambda: four_bar("motors:", "motor:"), BadFile, ["'motor'", "'motors'?"]),
+    "an unknown key": (lambda: four_bar("motors:", "motor:"), UnknownKey, ["'motor'", "'motors'?"]),
     "an unknown key of a closure": (lambda: four_bar("between:", "betwen:"), BadFile, ["'betwen'", "'between'?"]),
     "a key twice": (lambda: four_bar("j_coupler: -0.6", "j_crank: -0.6"), BadFile, ["'j_crank'", "twice"]),
     "a URDF without links": (lambda: four_bar(urdf='<robot name="x"/>'), BadFile, ["no <link> in it"]),
