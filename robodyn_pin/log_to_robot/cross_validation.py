@@ -58,8 +58,8 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         before, _ = _choose_rates(with_first(robot, run.choose.friction), run, logs, progress)
         robot, rubbing = _choose_friction(robot, before, logs, progress)
     run, compared = _choose_rates(robot, run, logs, progress)
-    open_width = bool(_without_width(robot))
-    if sought := without_width - _without_width(robot):
+    open_width = _without_width(robot)
+    if sought := without_width - open_width:
         near, weigh = run.preparation == before.preparation, weighting(run, robot, logs[0].rate)
         robot = with_finer_widths(robot, sought, near, lambda r: all_rows(r, run, logs), weigh)
     rates = rms_rates(robot, run, logs) if open_width else np.ones(len(robot.efforts))

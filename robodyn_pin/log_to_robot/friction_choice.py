@@ -15,7 +15,7 @@ from robodyn_pin.log_to_robot.likeliest_shapes import columns_kept, likeliest
 from robodyn_pin.log_to_robot.prior_knowledge import Weigh, bounds_of, prior_of
 from robodyn_pin.log_to_robot.rows import Folded
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.shapes_by_rates import FINER, FINEST, WIDTHS, WITH_WIDTH, sought
+from robodyn_pin.log_to_robot.shapes_by_rates import FINER, FINEST, WIDTHS, WITH_WIDTH, sought, with_widths
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import MEMORY, EffortSpec
 from robodyn_pin.robot.offered_friction import models_of, offers
@@ -102,11 +102,10 @@ def with_likeliest_widths(
     if not axes:
         return robot
     plain = [e for e in robot.efforts if not offers(e) or e.spec.model in WITHOUT_SHAPE]
-    speeds = rates(replace(robot, efforts=tuple(axes))).tolist()
-    start = {e.name: (e, speed) for e, speed in zip(axes, speeds, strict=True)}
-    widths = _likeliest_widths(robot, plain, start, (WIDTHS, *FINER), fold, weigh)
-    settled = {id(e): _with_width(e, widths[e.name]) for e in open_ones}
-    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+    only = replace(robot, efforts=tuple(axes))
+    usual = with_widths(only, rates(only)).efforts  # as wide as the rms rate
+    widths = _likeliest_widths(robot, plain, usual, (WIDTHS, *FINER), fold, weigh)
+    return _as_wide(robot, open_ones, widths)
 
 
 def with_finer_widths(
@@ -117,34 +116,39 @@ def with_finer_widths(
     An axis that has more friction with a width, as a Stribeck peak, keeps what was chosen together.
 
     Args:
-        near: those that they have were found with these rates; smoother ones ask for wider friction.
+        near: the rates are those that the widths were found with; smoother ones ask for wider friction.
     """
     shaped = [e.name for e in robot.efforts if e.spec.model in WITH_WIDTH]
     moved = [e for e in robot.efforts if e.name in axes and e.spec.model == "coulomb" and shaped.count(e.name) == 1]
+    if not moved:
+        return robot
     plain = [e for e in robot.efforts if not any(e is other for other in moved)]
-    start = {e.name: (e, e.spec.width or 0.0) for e in moved}
     rounds = (*(FINER[1:] if near else FINER), FINEST)
-    widths = _likeliest_widths(robot, plain, start, rounds, fold, weigh)
-    settled = {id(e): _with_width(e, widths[e.name]) for e in moved}
-    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
+    return _as_wide(robot, moved, _likeliest_widths(robot, plain, moved, rounds, fold, weigh))
 
 
 def _likeliest_widths(
     robot: Robot,
     plain: Sequence[Effort],
-    start: Mapping[str, tuple[Effort, float]],
+    start: Sequence[Effort],
     rounds: Sequence[Sequence[float]],
     fold: Callable[[Robot], list[Factor]],
     weigh: Weigh,
 ) -> dict[str, float]:
-    """Coulomb widths of axes, in rounds of parts of the width before: at first of the one that `start` gives beside an effort of the axis."""
-    widths = {axis: width for axis, (_, width) in start.items()}
-    for parts in rounds if start else ():
-        options = {axis: [_coulomb(start[axis][0], part * width) for part in parts] for axis, width in widths.items()}
+    """Coulomb widths by axis: in each round the likeliest of some parts of the width before, which is that of `start` at first."""
+    axes, widths = {e.name: e for e in start}, {e.name: e.spec.width or 0.0 for e in start}
+    for parts in rounds:
+        options = {axis: [_coulomb(e, part * widths[axis]) for part in parts] for axis, e in axes.items()}
         tried = replace(robot, efforts=(*plain, *(e for each in options.values() for e in each)))
         found = likeliest(tried, plain, options, fold(tried), weigh)
         widths = {axis: e.spec.width or 0.0 for axis, e in found.items()}
     return widths
+
+
+def _as_wide(robot: Robot, efforts: Sequence[Effort], widths: Mapping[str, float]) -> Robot:
+    """The robot with the widths of their axes for these efforts of it."""
+    settled = {id(e): _with_width(e, widths[e.name]) for e in efforts}
+    return replace(robot, efforts=tuple(settled.get(id(e), e) for e in robot.efforts))
 
 
 def _coulomb(effort: Effort, width: float) -> Effort:

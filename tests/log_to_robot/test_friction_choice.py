@@ -11,9 +11,12 @@ from test_stops_used import MOTION, STOPS, STRENGTHS
 from robodyn_pin.files import parse_yaml
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.log_to_robot import cross_validation
-from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, worth_it
+from robodyn_pin.log_to_robot.fit_data import all_rows
+from robodyn_pin.log_to_robot.friction_choice import FrictionChoice, Tried, with_finer_widths, worth_it
+from robodyn_pin.log_to_robot.prior_knowledge import weighting
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.output.console import print_result
 from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import load
@@ -135,6 +138,24 @@ def test_widths_are_those_of_the_last_rates(monkeypatch):
     found = {e.name: e.spec.width for e in result.robot.efforts if e.spec.model == "coulomb"}
     assert found == pytest.approx(dict.fromkeys(names, 0.025), rel=0.04)  # sought once: 7 % off
     assert {c.chosen for c in result.settings.friction} == {"coulomb+viscous"}
+
+
+@pytest.mark.parametrize(("start", "near"), [(0.1025, True), (0.13, False)])
+def test_widths_are_sought_in_steps_that_cost_no_error(start, near):
+    """Widths 2.5 % off, which coarser steps leave, and 30 %; beside a Stribeck peak, and of axes that are not named, they stay."""
+    names = ("phi1", "phi2", "phi3", "psi")
+    rubs = [{"of": name, "model": "coulomb", "initial": 2.0, "width": 0.1} for name in names]
+    peak = {"of": "phi3", "model": "stribeck", "initial": [2.0, 1.0, 0.5], "width": 0.1, "speed": 0.6}
+    log = simulate(with_friction("irb360_arms", *rubs, peak), MOTION, Noise(np.full(4, 0.01), None, 6))
+    off = [r | {"width": start} for r in (*rubs, peak)]
+    robot, logs = with_friction("irb360_arms", *off), [uniform(log)]
+    found = with_finer_widths(
+        robot, {"phi1", "phi2", "phi3"}, near, lambda r: all_rows(r, RUN, logs), weighting(RUN, robot, log.rate)
+    )
+    widths = [(e.name, e.spec.width) for e in found.efforts if e.spec.width and e.name in names]
+    assert sorted(dict(widths).items()) == [
+        ("phi1", pytest.approx(0.1, rel=0.01)), ("phi2", pytest.approx(0.1, rel=0.01)), ("phi3", start), ("psi", start),
+    ]  # fmt: skip
 
 
 def test_speed_and_width_of_the_robot_file_stay_where_friction_is_chosen():
