@@ -50,7 +50,7 @@ def quoted(found: object) -> str:
 
 
 class UnknownName(RobodynError):
-    """A joint, frame, motor or key that does not exist; names the nearest one that does."""
+    """A joint, frame, motor or another name that does not exist; names the nearest one that does."""
 
     def __init__(self, what: str, name: str, where: str, known: Iterable[str], advice: str = ""):
         known = list(known)
