@@ -44,6 +44,7 @@ from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import pieces_from
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.log_to_robot.pull_of_prior import moved_by_prior
 from robodyn_pin.log_to_robot.result import Check, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
@@ -216,7 +217,15 @@ def estimate(
         *unused,
         *remarks_on_motors(records),
         *unlike_the_others(records),
-        *filter(None, (robust, further.missing, more_standstill(robot, pieces.still, unseen))),
+        *filter(
+            None,
+            (
+                robust,
+                further.missing,
+                more_standstill(robot, pieces.still, unseen),
+                moved_by_prior(groups, layout, found),
+            ),
+        ),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
     ]
