@@ -46,7 +46,7 @@ CASES = (
     Case("irb360", 0.25, np.array([0.15, 0.15, 0.15, 0.5]), np.array([4.7, 4.4, 6.5, 0.4]), ("phi1", "phi3"),
          {"bounds": {"mass": [0.01, 5.0]}}),
     Case("irb2400", 0.0, np.array([0.4, 0.2, 0.2, 0.5, 0.4, 0.5]), np.array([24.0, 31.0, 17.0, 8.0, 14.0, 9.0]), ("m1", "m3", "m5"),
-         {"bounds": {"mass": [0.01, 400.0]}, "prior": {"mass": 20.0, "radius": 0.2, "weight": 0.001}}),
+         {"bounds": {"mass": [0.01, 400.0]}, "prior": {"mass": 20.0, "radius": 0.2, "weight": 0.0001}}),
 )  # fmt: skip
 
 
@@ -69,7 +69,8 @@ def study() -> Section:
         f"{SECONDS:g} s at {RATE:g} Hz, torque noise {100 * NOISE:g} %, encoder steps of {ENCODER:g} rad. Coulomb and viscous friction on every motor, four stops "
         f"besides on {' '.join(CASES[0].slipping)} and {' '.join(CASES[1].slipping)}, at {' '.join(f'{x:g}' for x in LADDER[1:])} of the motor's spread of position, "
         "together as strong as the Coulomb friction. `choose: {friction: [" + ", ".join(OFFERED) + "]}`; the robot files name motors and models, but no "
-        "width, no strength and no stop.",
+        "width, no strength and no stop. The prior of every body of the IRB 2400 is a ball of 20 kg, its weight 0.0001: at 0.001 results warn that the "
+        "prior moves what the log shows, and the worst excited stop was 5.9 % off.",
     )  # fmt: skip
 
 
