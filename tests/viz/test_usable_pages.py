@@ -19,7 +19,7 @@ from robodyn_pin.viz.scene import Scene
 from robodyn_pin.viz.sheet import Section, section_page
 
 SIZES = {"laptop": (1366, 768), "tablet": (768, 1024), "phone": (390, 844)}
-SERIOUS = """async () => (await axe.run(document, {iframes: false})).violations
+SERIOUS = """async () => (await axe.run(document, {iframes: false, resultTypes: ["violations"]})).violations
   .filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.nodes[0].html)"""
 COVERED = """() => [...document.querySelectorAll("figure > .zoom")].flatMap(button => {
   const over = button.getBoundingClientRect();
