@@ -43,7 +43,7 @@ def moved_by_prior(groups: Sequence[Factor], layout: Layout, found: Estimates) -
     label, weight = short(found.wls.base.labels(layout.labels)[most]), found.prior.weight
     return (
         f"the prior moves {many} of {len(pull)} base parameters away from what the log shows, most of all {label}, by "
-        f"{abs(pull[most]):.3g} standard deviations, which do not contain this: its masses and radii are far from the robot's, or its "
-        f"weight of {weight:g} is too large; 'choose: {{prior_weight: [{LESS * weight:g}, {weight:g}]}}' tells whether unseen torques "
-        "ask for less"
+        f"{abs(pull[most]):.3g} standard deviations, which leave this bias out: masses and radii of 'prior' are far from the robot's, or "
+        f"its weight of {weight:g} is too large; 'choose: {{prior_weight: [{LESS * weight:g}, {weight:g}]}}' tells whether unseen "
+        "torques ask for less"
     )
