@@ -64,6 +64,9 @@ def fit_feasible(
     # problems optimal, without: 84). The last row holds what no parameter can explain.
     size = float(np.linalg.norm(cone[:p, :p], 2))
     cone = cone[:p][np.abs(cone[:p, :p]).max(axis=1) > 1e-12] / size
+    # Solvers meet a tolerance relative to the largest variable: scalars in units of the noise would take the digits from the bodies.
+    cone[:, layout.first_scalar : p] *= size
+    scale[layout.first_scalar :] *= size
 
     reduced = reduction(bounds.linear, layout.bodies, scale)
     A, b, free = cone[:, :p], cone[:, p], p
