@@ -57,8 +57,7 @@ def fit_feasible(
     """
     check_prior(prior, layout.bodies)
     n, p = len(layout.bodies), layout.size
-    rms = np.array([np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
-    stacked, scale = stacked_rows(groups, np.maximum(sigma, FINEST * rms), layout, prior)
+    stacked, scale = stacked_rows(groups, noise_taken(groups, sigma), layout, prior)
     cone = triangle(stacked)
     # Rows of zeros make the cone degenerate; its size decides how well the solver is scaled (size one: 90 of 90 trial
     # problems optimal, without: 84). The last row holds what no parameter can explain.
@@ -99,6 +98,11 @@ def fit_feasible(
     clash = conflict(layout, bounds)
     reason = f"these cannot hold together: {'; '.join(clash)}" if clash else "give the prior more weight"
     raise SolverFailed(f"the feasible fit found no trustworthy optimum ({'; '.join(tried)}); {reason}", tried[0])
+
+
+def noise_taken(groups: Sequence[Factor], sigma: np.ndarray) -> np.ndarray:
+    """The noise (groups,) that the fit reckons with: `sigma`, but no less than rounding leaves."""
+    return np.maximum(sigma, [FINEST * np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
 
 
 def _checked(x: np.ndarray, scale: np.ndarray, layout: Layout, bounds: Bounds) -> np.ndarray | None:

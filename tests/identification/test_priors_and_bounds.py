@@ -61,6 +61,15 @@ NOTHING = [fold_rows(empty(21), np.zeros((1, 21)), np.zeros(1))]
 PRIOR = np.array([moved(ball(4.0, 0.2), [0.1, 0, 0]), cylinder(1.0, 0.05, 0.3)])
 
 
+@pytest.mark.parametrize("noise", [1e-4, 1e-6, 1e-8])
+def test_rows_without_noise_leave_the_truth(noise):
+    """Rows of size 171: coefficients of friction are 1e5 to 1e10 times the noise, bodies of size one."""
+    found = fit_feasible(
+        rows(noise=noise), np.array([noise]), LAYOUT, WIDE, Prior(np.array([ball(1.0, 0.1)] * 2), 0.01)
+    )
+    np.testing.assert_allclose(found.values, TRUTH, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("distance", ["euclidean", "relative", "entropic"])
 def test_without_rows_the_prior_is_found(distance):
     prior = Prior(PRIOR, 1.0, distance, scalars=np.array([0.3]), scalar_weight=1.0)

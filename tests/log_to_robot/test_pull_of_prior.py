@@ -82,8 +82,10 @@ def test_nothing_is_said_where_the_lighter_prior_leaves_no_optimum(monkeypatch):
     assert moved_by_prior(groups, LAYOUT, found) == ""
 
 
-@pytest.mark.parametrize("weight", [0.003, 0.00001])
-def test_the_verdict_of_an_identification_warns_of_it(weight):
+@pytest.mark.parametrize(
+    ("weight", "noise", "warned"), [(0.003, 0.01, True), (0.00001, 0.01, False), (0.00001, 0.0, False)]
+)
+def test_the_verdict_of_an_identification_warns_of_it(weight, noise, warned):
     robot = load("irb2400")
     rng, names = np.random.default_rng(1), robot.coordinates.names
     motion = FourierMotion(
@@ -91,11 +93,11 @@ def test_the_verdict_of_an_identification_warns_of_it(weight):
         sin={name: rng.normal(0, 0.15, 4).tolist() for name in names},
     )  # fmt: skip
     clean = simulate(robot, motion, Noise(np.zeros(6)), ignore_limits=True)
-    log = uniform(replace(clean, tau=clean.tau + 0.01 * clean.tau.std(axis=0) * rng.normal(size=clean.tau.shape)))
+    log = uniform(replace(clean, tau=clean.tau + noise * clean.tau.std(axis=0) * rng.normal(size=clean.tau.shape)))
     fit, held_out = split_last([Selected(log, 0, log.size)], cut=0)
     run = RunFile(
         robot="irb2400", fit=[{"file": "log"}], instruments=False, bounds={"mass": [0.01, 400]},
         prior={"mass": 20, "radius": 0.2, "weight": weight},
     )  # fmt: skip
     told = [x for x in estimate(robot, run, fit, held_out).check.verdict.cautions if x.startswith("the prior moves")]
-    assert len(told) == (weight == 0.003)
+    assert len(told) == warned
