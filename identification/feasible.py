@@ -6,7 +6,7 @@ Source: Sousa & Cortesao, IJRR 33(6), 2014; Wensing, Kim & Slotine, RA-L 3(1), 2
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from robodyn_pin.identification.bounds import Bounds, reduction
 from robodyn_pin.identification.cones import nearest_bodies
 from robodyn_pin.identification.constraints import NEAR, conflict, constraints, pseudo_inertias, still_met
 from robodyn_pin.identification.fold import Factor, triangle
+from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.objective import stacked_rows
 from robodyn_pin.identification.parameters import UNIT, Layout, pseudo_inertia, smallest_eigenvalues
 from robodyn_pin.identification.prior import Prior, check_prior
@@ -57,7 +58,7 @@ def fit_feasible(
     """
     check_prior(prior, layout.bodies)
     n, p = len(layout.bodies), layout.size
-    stacked, scale = stacked_rows(groups, noise_taken(groups, sigma), layout, prior)
+    stacked, scale = stacked_rows(groups, _noise_taken(groups, sigma), layout, prior)
     cone = triangle(stacked)
     # Rows of zeros make the cone degenerate; its size decides how well the solver is scaled (size one: 90 of 90 trial
     # problems optimal, without: 84). The last row holds what no parameter can explain.
@@ -100,8 +101,14 @@ def fit_feasible(
     raise SolverFailed(f"the feasible fit found no trustworthy optimum ({'; '.join(tried)}); {reason}", tried[0])
 
 
-def noise_taken(groups: Sequence[Factor], sigma: np.ndarray) -> np.ndarray:
-    """The noise (groups,) that the fit reckons with: `sigma`, but no less than rounding leaves."""
+def with_noise_taken(groups: Sequence[Factor], estimate: BaseEstimate) -> BaseEstimate:
+    """The estimate with as much noise as the feasible fit reckons with: more where the rows are exact but for rounding."""
+    sigma = _noise_taken(groups, estimate.sigma)
+    more = np.divide(sigma, estimate.sigma, out=np.ones_like(sigma), where=estimate.sigma > 0).max()
+    return replace(estimate, covariance=more**2 * estimate.covariance, sigma=sigma)
+
+
+def _noise_taken(groups: Sequence[Factor], sigma: np.ndarray) -> np.ndarray:
     return np.maximum(sigma, [FINEST * np.sqrt(g.energy / max(g.rows, 1)) for g in groups])
 
 

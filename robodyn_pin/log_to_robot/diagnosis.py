@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robodyn_pin.dynamics.equations import mass_matrix
+from robodyn_pin.identification.feasible import with_noise_taken
 from robodyn_pin.identification.feasible_intervals import feasible_intervals
 from robodyn_pin.identification.fold import Factor, merge_factors
 from robodyn_pin.identification.instrumental import InstrumentalEstimate, instrumental
@@ -121,7 +122,7 @@ def diagnose(
         # A base parameter that consists of a single parameter has the interval of that parameter.
         sums = np.count_nonzero(np.abs(wls.base.matrix) > ALONE, axis=1) > 1
         asked = np.concatenate([np.eye(layout.size), wls.base.matrix[sums]])
-        ends = feasible_intervals(asked, feasible, wls, layout, found.bounds, many).ends
+        ends = feasible_intervals(asked, feasible, with_noise_taken(groups, wls), layout, found.bounds, many).ends
         over_all, over_base = ends[: layout.size], ends[wls.base.columns]
         over_base[sums] = ends[layout.size :]
     beside = None

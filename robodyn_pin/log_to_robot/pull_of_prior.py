@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.errors import SolverFailed
-from robodyn_pin.identification.feasible import fit_feasible, noise_taken
+from robodyn_pin.identification.feasible import fit_feasible, with_noise_taken
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.log_to_robot.further_estimates import Estimates
@@ -19,19 +19,16 @@ FAR = 3.0  # standard deviations; what the log hardly shows moves by one or two 
 def pull_of_prior(groups: Sequence[Factor], layout: Layout, found: Estimates) -> np.ndarray:
     """Return by how much the prior moves each base parameter (r,), in its standard deviations by weighted least squares.
 
-    The noise is the one that the feasible fit reckons with: that of an exact log is less than a solver's rounding.
-
     Args:
         groups: the fitted rows of each coordinate.
 
     Raises:
         SolverFailed: the fit with the lighter prior found no optimum.
     """
-    prior, wls = found.prior, found.wls
+    prior, wls = found.prior, with_noise_taken(groups, found.wls)
     lighter = replace(prior, weight=LESS * prior.weight, scalar_weight=LESS * prior.scalar_weight)
     less = fit_feasible(groups, wls.sigma, layout, found.bounds, lighter)
-    noisier = np.max(noise_taken(groups, wls.sigma) / np.where(wls.sigma > 0, wls.sigma, 1.0), initial=1.0)
-    return wls.base.of(found.feasible.values - less.values) / (noisier * wls.deviations)
+    return wls.base.of(found.feasible.values - less.values) / wls.deviations
 
 
 def moved_by_prior(groups: Sequence[Factor], layout: Layout, found: Estimates) -> str:

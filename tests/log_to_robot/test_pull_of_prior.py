@@ -7,7 +7,7 @@ import pytest
 
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.identification.bounds import Bounds
-from robodyn_pin.identification.feasible import fit_feasible
+from robodyn_pin.identification.feasible import fit_feasible, with_noise_taken
 from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.parameters import Layout
@@ -71,6 +71,15 @@ def test_a_prior_far_off_is_told_with_the_parameter_it_moves_most_and_a_light_on
     assert "weight of 0.1 is too large; 'choose: {prior_weight: [0.01, 0.1]}'" in text
     *_, groups, found = one_body(0.003)
     assert moved_by_prior(groups, LAYOUT, found) == ""
+
+
+def test_exact_rows_count_as_noisy_as_a_solver_rounds_and_noisy_ones_as_they_are():
+    W = np.random.default_rng(4).normal(size=(ROWS, 10))
+    exact = [fold_rows(empty(10), W, W @ TRUTH)]
+    by_rounding = 1e-5 * np.sqrt(np.mean((W @ TRUTH) ** 2) * np.diag(np.linalg.inv(W.T @ W)))
+    np.testing.assert_allclose(with_noise_taken(exact, ordinary(exact)).deviations, by_rounding, rtol=1e-9)
+    *_, noisy, found = one_body(0.1)
+    np.testing.assert_array_equal(with_noise_taken(noisy, found.wls).covariance, found.wls.covariance)
 
 
 def test_nothing_is_said_where_the_lighter_prior_leaves_no_optimum(monkeypatch):
