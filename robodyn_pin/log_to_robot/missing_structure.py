@@ -17,7 +17,7 @@ def as_good_as_zero(layout: Layout, values: np.ndarray, wls: BaseEstimate) -> np
     deviations = np.zeros(layout.size)
     deviations[wls.base.columns] = wls.deviations
     limit = np.concatenate([np.zeros(layout.first_scalar, bool), np.array(layout.nonnegative, bool)])
-    return np.asarray(limit & (np.abs(values) <= ZERO * deviations))
+    return np.asarray(limit & (deviations > 0) & (np.abs(values) <= ZERO * deviations))
 
 
 def against_bounds(layout: Layout, values: np.ndarray, wls: BaseEstimate, bounds: Bounds) -> list[str]:

@@ -40,6 +40,7 @@ from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
 from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors, unlike_the_others
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
+from robodyn_pin.log_to_robot.not_shown import not_shown
 from robodyn_pin.log_to_robot.outliers import tempered
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import pieces_from
@@ -213,19 +214,15 @@ def estimate(
     by_log = [*fitted.scored_by_log, *(pooled(x.scored) for x in looked)]
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
+    beside = (
+        robust, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
+        moved_by_prior(groups, layout, found),
+    )  # fmt: skip
     noticed = [
         *unused,
         *remarks_on_motors(records),
         *unlike_the_others(records),
-        *filter(
-            None,
-            (
-                robust,
-                further.missing,
-                more_standstill(robot, pieces.still, unseen),
-                moved_by_prior(groups, layout, found),
-            ),
-        ),
+        *filter(None, beside),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
     ]

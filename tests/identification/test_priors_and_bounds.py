@@ -61,6 +61,18 @@ NOTHING = [fold_rows(empty(21), np.zeros((1, 21)), np.zeros(1))]
 PRIOR = np.array([moved(ball(4.0, 0.2), [0.1, 0, 0]), cylinder(1.0, 0.05, 0.3)])
 
 
+@pytest.mark.parametrize("distance", ["euclidean", "entropic"])
+def test_a_coefficient_that_neither_rows_nor_prior_show_is_zero(distance):
+    """As the friction of a motor that stands still; a solver leaves it anywhere."""
+    W = np.random.default_rng(0).normal(size=(1000, 21)) * 10
+    W[:, 20] = 0.0
+    y = W @ TRUTH + 1e-3 * np.random.default_rng(1).normal(size=1000)
+    bodies, groups = np.array([ball(1.0, 0.1)] * 2), [fold_rows(empty(21), W, y)]
+    assert fit_feasible(groups, np.array([1e-3]), LAYOUT, WIDE, Prior(bodies, 0.01, distance)).values[20] == 0
+    known = Prior(bodies, 0.01, distance, scalars=np.array([0.4]), scalar_weight=0.1)
+    assert fit_feasible(groups, np.array([1e-3]), LAYOUT, WIDE, known).values[20] == pytest.approx(0.4, rel=1e-3)
+
+
 @pytest.mark.parametrize("noise", [1e-4, 1e-6, 1e-8])
 def test_rows_without_noise_leave_the_truth(noise):
     """Rows of size 171: coefficients of friction are 1e5 to 1e10 times the noise, bodies of size one."""

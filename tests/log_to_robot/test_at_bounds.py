@@ -56,3 +56,18 @@ def test_masses_and_bodies_at_their_bounds_are_named(tmp_path):
     said = bounds_in_words(result.robot_before, layout, thin, result.wls, bounds)
     assert f"the mass of {layout.bodies[0]} is at its bound 100 kg" in said
     assert f"the pseudo-inertia of {layout.bodies[0]}" in said[-1]
+
+
+def test_friction_of_a_motor_that_stands_still_is_called_unknown_and_is_zero():
+    motion = MOTION.model_copy(update={"sin": {**MOTION.sin, "psi": []}, "cos": {**MOTION.cos, "psi": []}})
+    result = identified(
+        with_friction("irb360_arms"),
+        RUN,
+        simulate(with_friction("irb360_arms"), motion, Noise(np.full(4, 0.01), None, 0)),
+    )
+    labels, values = result.layout.labels, dict(zip(result.layout.labels, result.feasible.values, strict=True))
+    of_psi = [x for x in labels if x.endswith("(psi)") and x.startswith(("coulomb", "viscous"))]
+    assert of_psi
+    assert all(values[x] == 0 for x in of_psi)
+    assert any(f"the fit logs do not show {', '.join(of_psi)}: zero stands for" in x for x in result.verdict.cautions)
+    assert not [x for x in result.at_bounds if "psi" in x]
