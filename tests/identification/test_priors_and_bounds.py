@@ -76,9 +76,7 @@ def test_a_coefficient_that_neither_rows_nor_prior_show_is_zero(distance):
 @pytest.mark.parametrize("noise", [1e-4, 1e-6, 1e-8])
 def test_rows_without_noise_leave_the_truth(noise):
     """Rows of size 171: coefficients of friction are 1e5 to 1e10 times the noise, bodies of size one."""
-    found = fit_feasible(
-        rows(noise=noise), np.array([noise]), LAYOUT, WIDE, Prior(np.array([ball(1.0, 0.1)] * 2), 0.01)
-    )
+    found = fit_feasible(rows(noise=noise), np.array([noise]), LAYOUT, WIDE, Prior(np.array([ball(1.0, 0.1)] * 2), 0.1))
     np.testing.assert_allclose(found.values, TRUTH, rtol=0, atol=1e-5)
 
 

@@ -5,7 +5,13 @@ from test_friction_shapes import identified, with_friction
 from test_stops_used import MOTION
 
 from robodyn_pin.identification.feasible import FeasibleEstimate
+from robodyn_pin.identification.fold import empty, fold_rows
+from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.parameters import Layout
+from robodyn_pin.identification.prior import Prior
+from robodyn_pin.identification.simple_bodies import ball
 from robodyn_pin.log_to_robot.at_bounds import bounds_in_words
+from robodyn_pin.log_to_robot.not_shown import not_shown
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
@@ -71,3 +77,14 @@ def test_friction_of_a_motor_that_stands_still_is_called_unknown_and_is_zero():
     assert all(values[x] == 0 for x in of_psi)
     assert any(f"the fit logs do not show {', '.join(of_psi)}: zero stands for" in x for x in result.verdict.cautions)
     assert not [x for x in result.at_bounds if "psi" in x]
+
+
+def test_unknown_coefficients_are_named_up_to_six_unless_the_prior_knows_them():
+    names = tuple(f"viscous({axis})" for axis in "abcdefghi")
+    layout, W = Layout(("body",), names, (True,) * 9), np.random.default_rng(0).normal(size=(200, 19))
+    W[:, 11:] = 0.0  # all but viscous(a)
+    wls = ordinary([fold_rows(empty(19), W, W[:, :11].sum(axis=1) + 0.01 * W[:, 0] ** 2)])
+    said = not_shown(layout, wls, Prior(ball(1.0, 0.1)[None], 0.01))
+    assert f"do not show {', '.join(names[1:7])} and 2 more: zero stands" in said
+    known = Prior(ball(1.0, 0.1)[None], 0.01, scalars=np.ones(9), scalar_weight=0.01)
+    assert not_shown(layout, wls, known) == ""

@@ -108,5 +108,6 @@ def test_the_verdict_of_an_identification_warns_of_it(weight, noise, warned):
         robot="irb2400", fit=[{"file": "log"}], instruments=False, bounds={"mass": [0.01, 400]},
         prior={"mass": 20, "radius": 0.2, "weight": weight},
     )  # fmt: skip
-    told = [x for x in estimate(robot, run, fit, held_out).check.verdict.cautions if x.startswith("the prior moves")]
+    verdict = estimate(robot, run, fit, held_out).verdict
+    told = [x for x in verdict.cautions if x.startswith("the prior moves")]
     assert len(told) == warned

@@ -47,6 +47,15 @@ def test_errors_of_weighted_least_squares_are_at_the_cramer_rao_bound(seeds):
     assert 0.9 <= np.sqrt(np.mean(errors**2)) <= 1.15
 
 
+def test_exact_rows_are_fitted_exactly_by_bodies_that_can_exist():
+    """A solver that spends its digits on friction calls something else an optimum here."""
+    (factors,) = fold_seeds(exact_rows(ROBOT, end=FIT), 1e-9 * noise_of([3], SAMPLES))
+    run, layout = RunFile.model_validate({"robot": "irb360", "fit": [{"file": "log"}]}), columns(ROBOT).layout
+    sigma = weighted_least_squares(factors).sigma
+    x = fit_feasible(factors, sigma, layout, bounds_of(run, ROBOT), prior_of(run, ROBOT)).values
+    assert all(f.residual(x) < 1e-10 * f.energy for f in factors)
+
+
 def test_fitted_bodies_can_exist_and_predict_at_the_noise(seeds):
     run = read_run(Path(__file__).parents[2] / "examples/irb360.yaml")
     layout, bounds, prior = columns(ROBOT).layout, bounds_of(run, ROBOT), prior_of(run, ROBOT)
