@@ -35,6 +35,7 @@ MEASURED = ("mtm", "panda")
 NOISE = 0.02  # of each motor's rms torque
 COLOURED = 0.9  # correlation of the noise with that of the sample before, in every other clean log
 LATE = 0.05  # [s]
+ZERO = 0.3  # of a torque's rms: where its zero lies
 FAMILYWISE = 0.01
 
 
@@ -106,6 +107,10 @@ def mistakes(robot: Robot) -> Iterator[tuple[str, str, Callable[[Log], Log]]]:
         lambda log: with_first(log, np.full(log.size, np.abs(log.efforts[:, 0]).mean())),
     )  # fmt: skip
     yield "position", f"tau_{a} looks like a copy of q_{a}", lambda log: with_first(log, log.q[:, 0])
+    yield (
+        "zero", f"tau_{a} looks",
+        lambda log: with_first(log, log.efforts[:, 0] + ZERO * np.sqrt(np.mean(log.efforts[:, 0] ** 2))),
+    )  # fmt: skip
     yield "all 50 ms late", "all torques look 50 ms late", lambda log: late(log, n)
     yield "one 50 ms late", f"tau_{a} looks 50 ms late", lambda log: late(log, 1)
     yield (

@@ -1,5 +1,7 @@
 """The errors that torques of picked samples have, by all parameters and by the bodies of the robot's files; a guess undone."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed
@@ -13,6 +15,9 @@ NOTHING = 0.03  # share of what a body asks for, as the robot's files have it, b
 
 
 def undone(samples: Picked, guess: Guess) -> Picked:
+    """The samples as they were without the mistake that is guessed."""
+    if guess.offset is not None:
+        return replace(samples, tau=samples.tau - guess.offset)
     if guess.delay is not None:
         return samples.earlier(guess.delay, guess.motors or range(samples.tau.shape[1]))
     return samples.changed(guess.positions, guess.torques, guess.time)

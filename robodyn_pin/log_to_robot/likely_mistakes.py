@@ -23,6 +23,7 @@ from robodyn_pin.log_to_robot.clear_gain import (
     judge_gain,
     typical_error,
 )
+from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
@@ -86,7 +87,7 @@ def likely_mistakes(
     if copied := _no_torques(robot, samples):
         return copied
     plain = Explained(robot, samples, picked_rows(robot, samples))
-    usual = [*guesses(robot, samples, logs[0].rate)]
+    usual = [*guesses(robot, samples, logs[0].rate), *constant_offsets(robot, plain)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if not badly:
         found = _best(robot, samples, plain, usual, calm=True)

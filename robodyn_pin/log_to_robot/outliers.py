@@ -5,6 +5,7 @@ instead: least squares with tau = model + psi(r) / mean psi'(r), over and over, 
 residuals have the variance that its standard deviations need. Huber & Ronchetti, Robust Statistics (2009), sections 7.8 and 7.6.
 Many far ones in a row and to one side would still pull, a little each: once the estimate has come near, what is farther off than noise
 ever is does not count at all (a redescending third part, as Hampel's; section 4.8).
+Held-out torques count in full up to there: they judge the model, so their own scale says what is far, and only few may be.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted, all_rows
+from robodyn_pin.log_to_robot.held_out import Selected
 from robodyn_pin.log_to_robot.rows import observe
 from robodyn_pin.logs.clock import BLOCK
 from robodyn_pin.logs.differentiation import Preparation, share_rates
@@ -33,6 +35,8 @@ ROUNDS, FIRST = 30, 2  # of them, those in which the scale is found and all resi
 SETTLED = 0.03  # standard deviations of the estimate: a change after which another round is useless
 LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is found
 SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
+SPORADIC = 0.05  # of the held-out samples: more are no outliers
+MOST = 0.5  # of the squared error, from which far samples are worth a word
 
 _blocks = Recent(4 * BLOCK)  # of moved torques
 
@@ -46,7 +50,7 @@ class Fair:
     x: np.ndarray  # (p,) the model's parameters
     scale: np.ndarray  # (n_motors,) standard deviation of each motor's residuals
     slope: float  # mean derivative of what counts
-    robust: Robust
+    robust: Robust | None  # None: all that is not far counts in full
     fading: bool  # far residuals count for nothing
 
     def moved(self, log: AnyLog, begin: int, end: int) -> np.ndarray:
@@ -90,6 +94,39 @@ def tempered(
     )
 
 
+def without_far(fitted: Fitted, x: np.ndarray, held_out: Sequence[Selected]) -> tuple[list[Selected], str]:
+    """Held-out samples whose torques, where they are farther off parameters x (p,) than noise ever is, are the model's; and a line on it.
+
+    A model that is wrong on these samples makes their own scale large, and none of them far; where more are far than outliers are, all count.
+    """
+    robot, preparation = fitted.settings.robot, fitted.settings.run.preparation
+    some = [_residuals(robot, preparation, s.log, x, s.begin, min(s.end, s.begin + LOOKED_AT)) for s in held_out]
+    scale = _scale(some)
+    far = np.concatenate([(np.abs(left) > FAR * scale).any(axis=1) for left in some])
+    if not far.any():
+        return list(held_out), ""
+    text = f"robust: {far.sum()} of {len(far)} held-out samples looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
+    if far.mean() > SPORADIC:
+        return list(held_out), f"{text}: too many for outliers, so all count in the error on held-out data"
+    fair = Fair(robot, preparation, x, scale, 1.0, None, True)
+    moved = {id(log): _moved(log, fair) for log in {id(s.log): s.log for s in held_out}.values()}
+    return [
+        replace(s, log=moved[id(s.log)]) for s in held_out
+    ], f"{text} and are left out of the error on held-out data"
+
+
+def outliers_seen(left: np.ndarray) -> str:
+    """What few far residuals (n, d) of held-out samples are worth saying; empty: nothing."""
+    sizes = np.abs(left) / _scale([left])
+    far = (sizes > FAR).any(axis=1)
+    if not 0 < far.mean() <= SPORADIC or np.max((sizes[far] ** 2).sum(axis=0) / (sizes**2).sum(axis=0)) < MOST:
+        return ""
+    return (
+        f"{far.sum()} of {len(far)} held-out samples ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model and make most "
+        "of its error: are they outliers? With 'robust: student' they do not count"
+    )
+
+
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[np.ndarray, np.ndarray]:
     """Least squares (p,) over the rows as they are fitted, and the deviations (d,) of these."""
     settings = fitted.settings
@@ -118,9 +155,11 @@ def _scale(residuals: Sequence[np.ndarray]) -> np.ndarray:
     return np.maximum(np.median(sizes, axis=0) / 0.6745, 1e-12)
 
 
-def _share(robust: Robust, r: np.ndarray, fading: bool) -> np.ndarray:
+def _share(robust: Robust | None, r: np.ndarray, fading: bool) -> np.ndarray:
     """The share of residuals r, in standard deviations, that counts."""
-    share = np.minimum(1, HUBER / np.maximum(np.abs(r), 1e-300)) if robust == "huber" else 1 / (1 + r**2 / FREEDOM)
+    share = np.ones_like(r)
+    if robust is not None:
+        share = np.minimum(1, HUBER / np.maximum(np.abs(r), 1e-300)) if robust == "huber" else 1 / (1 + r**2 / FREEDOM)
     if not fading:
         return np.asarray(share)
     far = np.clip((np.abs(r) - NEARLY) / (FAR - NEARLY), 0, 1)

@@ -41,7 +41,7 @@ from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors, unlike_the_others
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.not_shown import not_shown
-from robodyn_pin.log_to_robot.outliers import tempered
+from robodyn_pin.log_to_robot.outliers import outliers_seen, tempered, without_far
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import pieces_from
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
@@ -182,6 +182,9 @@ def estimate(
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
+    far = ""
+    if run.robust:
+        held_out, far = without_far(fitted, wls.full(layout.size), held_out)
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for s in [*fit, *held_out]}.values()}
     again = second_pass(robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit])
     pieces = pieces_from([x.pieces for x in again.logs], fitted.independent * sum(g.rows for g in groups))
@@ -215,7 +218,7 @@ def estimate(
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     beside = (
-        robust, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
+        robust, far or ("" if run.robust else outliers_seen(left)), further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
         moved_by_prior(groups, layout, found),
     )  # fmt: skip
     noticed = [

@@ -31,6 +31,7 @@ class Guess:
     robot: Robot | None = None  # another one, that the log may be of
     delay: int | None = None  # of the motors' torques, index into DELAYS
     gear: bool = False  # a gear that is off
+    offset: np.ndarray | None = None  # (n,) constant torques [N m or N] that the log has too much
 
     @property
     def moves(self) -> bool:

@@ -1,5 +1,6 @@
 """Usual mistakes with a log are named; a good log, noisy or measured, gets none told."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,38 @@ CASES = {
 def test_a_mistake_in_a_log_is_named(arm, said):
     robot, log = arm
     assert any(said in text for text in told(robot, CASES[said](log)))
+
+
+@pytest.mark.parametrize(
+    ("off", "motors"),
+    [({"m1": 12.0}, ["m1"]), ({"m2": -40.0}, ["m2"]), ({"m4": -4.0}, ["m4"]), ({"m1": 12.0, "m6": -3.0}, ["m1", "m6"])],
+)
+def test_torques_whose_zero_is_off_are_named_and_no_others(arm, off, motors):
+    robot, log = arm
+    [said] = told(robot, replace(log, tau=log.tau + [off.get(m, 0.0) for m in robot.motors.names]))
+    found = re.findall(r"tau_(m\d) looks ([\d.]+) N m too (large|small) all the time", said)
+    assert sorted(name for name, *_ in found) == motors
+    for name, size, way in found:
+        assert float(size) * {"large": 1, "small": -1}[way] == pytest.approx(off[name], rel=0.25)
+
+
+def test_a_zero_that_is_off_is_refused_by_name_and_identified_by_what_the_sentence_says(tmp_path):
+    robot = load("irb360_arms")
+    bias = np.array([4.0, 0.0, 0.0, 0.0])
+    log = uniform(simulate(robot, SHORT.model_copy(update={"duration": 25.0}), Noise(0.1 * SIGMA, bias=bias)))
+    verdict = identify(robot, log).verdict
+    assert not verdict.accepted
+    assert re.search(
+        r"tau_phi1 looks [34]\S* N m too large all the time .*\[\{of: phi1, model: offset\}\]", verdict.reasons[0]
+    )
+    file = yaml.safe_load((ROOT / "urdf/irb360_arms.yaml").read_text())
+    file |= {"urdf": str(ROOT / "urdf" / file["urdf"])}
+    file["efforts"] = [*file.get("efforts", []), {"of": "phi1", "model": "offset"}]
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(file))
+    found = identify(load(tmp_path / "own.yaml"), log)
+    assert found.verdict.accepted
+    # Gravity of the arm hides some of it: three standard deviations.
+    assert found.feasible.values[found.layout.labels.index("offset(phi1)")] == pytest.approx(4.0, abs=0.6)
 
 
 def test_a_log_of_another_robot_of_the_catalogue_is_named(arm):

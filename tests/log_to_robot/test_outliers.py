@@ -76,6 +76,39 @@ def test_outliers_move_no_base_parameter_by_a_standard_deviation(robot, clean, b
     assert any("robust: student" in said and "count less than a quarter" in said for said in found.verdict.cautions)
 
 
+def held_out_percent(result: Result) -> np.ndarray:
+    return result.check.scored["feasible"].held_out.percent
+
+
+def far_ones(clean: Log, log: Log) -> int:
+    """Held-out samples (the last 30 %) that were spoiled."""
+    return int((log.efforts != clean.efforts).any(axis=1)[int(0.7 * ROWS) :].sum())
+
+
+def test_held_out_outliers_are_told_and_with_robust_left_out_of_the_error(robot, clean, before):
+    log = spoiled(clean, "single")
+    many, without, found = far_ones(clean, log), identified(robot, log, None), identified(robot, log, "huber")
+    assert held_out_percent(without)[0] > 1.5 * held_out_percent(before)[0]
+    assert any(
+        f"{many} of 750 held-out samples" in said and "are they outliers?" in said for said in without.verdict.cautions
+    )
+    assert not any("outliers" in said for said in before.verdict.cautions)
+    assert held_out_percent(found) == pytest.approx(held_out_percent(before), rel=0.05)
+    assert any(f"{many} of 750 held-out samples" in said and "left out" in said for said in found.verdict.cautions)
+
+
+def test_robust_hides_no_model_that_fails_on_the_held_out_samples(robot, clean):
+    """All of them: their scale grows with the error. A tenth of them: too many for outliers."""
+    wrong, rare = clean.efforts.copy(), clean.efforts.copy()
+    wrong[int(0.7 * ROWS) :] *= 1.5
+    rare[int(0.7 * ROWS) :: 10, 0] += OFF * NOISE * clean.efforts[:, 0].std()
+    for tau, said in ((wrong, ""), (rare, "too many for outliers")):
+        log = replace(clean, tau=tau)
+        plain, found = identified(robot, log, None), identified(robot, log, "student")
+        assert held_out_percent(found) == pytest.approx(held_out_percent(plain), rel=0.05)
+        assert any(said in text for text in found.verdict.cautions)
+
+
 @pytest.mark.parametrize("robust", ["student", "huber"])
 def test_a_burst_moves_little_more_than_if_it_were_left_out(robot, clean, before, robust):
     """From the robust estimate of the clean log: 1 % of the samples hold about 1 % of the information."""
