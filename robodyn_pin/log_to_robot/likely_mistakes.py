@@ -121,7 +121,7 @@ def _best(
         if judgement.gain < (SURELY if calm else CLEARLY) and judgement.gain <= least + AS_GOOD
         if guess.time == 1 or _only_there(all_samples, plain, guess, judgement.of_files)
         if (guess.time == 1 and not guess.gear)
-        or _not_by_friction(robot, samples, guess, tried, judgement.of_files, SURELY if calm else CLEARLY)
+        or _not_by_friction(robot, samples, guess, tried, SURELY if calm else CLEARLY)
     )
 
 
@@ -143,19 +143,19 @@ def _only_there(trials: Trials, plain: Explained, guess: Guess, of_files: bool) 
     return gain_of(before, beyond) > gain_of(before, there) + AS_GOOD
 
 
-def _not_by_friction(
-    robot: Robot, samples: Picked, guess: Guess, tried: TriedErrors, of_files: bool, enough: float
-) -> bool:
-    """Whether a gear or a clock is clearly better than friction that changes its sign as much slower: a filtered log likes that, whatever they are."""
+def _not_by_friction(robot: Robot, samples: Picked, guess: Guess, tried: TriedErrors, enough: float) -> bool:
+    """Whether a gear or a clock is clearly better than friction that changes its sign as much slower: a filtered log likes that, whatever they are.
+
+    Other inertias make up for another time, so that bodies of the robot's files that explain the torques well may show it alone.
+    """
     slower = guess.time * float(np.diag(guess.torques).max())
     efforts = [
         replace(e, spec=e.spec.model_copy(update={"width": slower * (e.spec.width or WIDTH)})) for e in robot.efforts
     ]
     wide = closed_with(replace(robot, efforts=tuple(efforts)), samples)
-    if wide is None:
+    if wide is None or gain_of(wide.asis.free, tried.free) < enough:
         return True
-    before, after = (x.own if of_files else x.free for x in (wide.asis, tried))
-    return gain_of(before, after) < enough
+    return typical_error(tried.own) < WELL and gain_of(wide.asis.own, tried.own) < enough
 
 
 def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:

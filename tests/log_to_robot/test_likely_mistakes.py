@@ -69,6 +69,12 @@ def test_a_mistake_in_a_log_is_named(arm, said):
     assert any(said in text for text in told(robot, CASES[said](log)))
 
 
+@pytest.mark.parametrize(("name", "motion"), [("irb360", "irb360_motion"), ("dualv", "dualv_motion")])
+def test_milliseconds_are_named_though_other_inertias_and_friction_make_up_for_them(name, motion):
+    robot, log = simulated(name, motion)
+    assert any("like milliseconds" in said for said in told(robot, uniform(replace(log, t=1000 * log.t))))
+
+
 @pytest.mark.parametrize(
     ("off", "motors"),
     [({"m1": 12.0}, ["m1"]), ({"m2": -40.0}, ["m2"]), ({"m4": -4.0}, ["m4"]), ({"m1": 12.0, "m6": -3.0}, ["m1", "m6"])],
