@@ -47,6 +47,8 @@ def judge_gain(asis: TriedErrors, tried: TriedErrors, count: int, guess: Guess, 
     enough = SURELY if calm else CLEARLY
     free, by_free = _clear(asis.free, tried.free, count, enough)
     own, by_own = _clear(asis.own, tried.own, count, enough)
+    if guess.offset is not None and free == 0:  # gravity of other bodies passes for it: only those of the files speak
+        return Judgement(0.0 if calm or typical_error(tried.own) >= WELL else own, True, False, by_own)
     if guess.robot is None and typical_error(tried.own) <= REAL * typical_error(tried.free) and own < 0:
         return Judgement(gain_of(asis.free, tried.free) + own, free == 0, True, by_own)
     if calm:
