@@ -108,7 +108,7 @@ def mistakes(robot: Robot) -> Iterator[tuple[str, str, Callable[[Log], Log]]]:
     )  # fmt: skip
     yield "position", f"tau_{a} looks like a copy of q_{a}", lambda log: with_first(log, log.q[:, 0])
     yield (
-        "zero", f"tau_{a} looks",
+        "zero", f"tau_{a} looks too large by",
         lambda log: with_first(log, log.efforts[:, 0] + ZERO * np.sqrt(np.mean(log.efforts[:, 0] ** 2))),
     )  # fmt: skip
     yield "all 50 ms late", "all torques look 50 ms late", lambda log: late(log, n)

@@ -23,7 +23,7 @@ def constant_offsets(robot: Robot, plain: Explained) -> list[Guess]:
     if not motors:
         return []
     each = (
-        f"tau_{names[k]} looks {abs(offset[k]):.3g} {units[names[k]]} too {'large' if offset[k] > 0 else 'small'} all the time"
+        f"tau_{names[k]} looks too {'large' if offset[k] > 0 else 'small'} by {abs(offset[k]):.3g} {units[names[k]]} all the time"
         for k in motors
     )
     said = (

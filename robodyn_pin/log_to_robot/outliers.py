@@ -105,26 +105,27 @@ def without_far(fitted: Fitted, x: np.ndarray, held_out: Sequence[Selected]) -> 
     far = np.concatenate([(np.abs(left) > FAR * scale).any(axis=1) for left in some])
     if not far.any():
         return list(held_out), ""
-    text = f"robust: {far.sum()} of {len(far)} held-out samples looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
+    text = f"robust: {_far_off(far)}"
     if far.mean() > SPORADIC:
         return list(held_out), f"{text}: too many for outliers, so all count in the error on held-out data"
     fair = Fair(robot, preparation, x, scale, 1.0, None, True)
     moved = {id(log): _moved(log, fair) for log in {id(s.log): s.log for s in held_out}.values()}
-    return [
-        replace(s, log=moved[id(s.log)]) for s in held_out
-    ], f"{text} and are left out of the error on held-out data"
+    without = [replace(s, log=moved[id(s.log)]) for s in held_out]
+    return without, f"{text} and are left out of the error on held-out data"
 
 
 def outliers_seen(left: np.ndarray) -> str:
     """What few far residuals (n, d) of held-out samples are worth saying; empty: nothing."""
     sizes = np.abs(left) / _scale([left])
     far = (sizes > FAR).any(axis=1)
-    if not 0 < far.mean() <= SPORADIC or np.max((sizes[far] ** 2).sum(axis=0) / (sizes**2).sum(axis=0)) < MOST:
+    made, whole = (sizes[far] ** 2).sum(axis=0), (sizes**2).sum(axis=0)
+    if not 0 < far.mean() <= SPORADIC or not (made > MOST * whole).any():
         return ""
-    return (
-        f"{far.sum()} of {len(far)} held-out samples ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model and make most "
-        "of its error: are they outliers? With 'robust: student' they do not count"
-    )
+    return f"{_far_off(far)} and make most of its error: are they outliers? With 'robust: student' they do not count"
+
+
+def _far_off(far: np.ndarray) -> str:
+    return f"{far.sum()} of {len(far)} held-out samples looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
 
 
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[np.ndarray, np.ndarray]:

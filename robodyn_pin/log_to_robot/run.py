@@ -210,6 +210,8 @@ def estimate(
     progress("uncertainties")
     found = Estimates(ols, wls, pieces, feasible, further, bounds, prior)
     left = left_of(fitted, held_out[0], feasible.values)
+    if not run.robust:
+        far = outliers_seen(left)
     diagnosis = diagnose(fitted, logs, again, left, held_out[0].log, groups, found)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
@@ -218,7 +220,7 @@ def estimate(
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     beside = (
-        robust, far or ("" if run.robust else outliers_seen(left)), further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
+        robust, far, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
         moved_by_prior(groups, layout, found),
     )  # fmt: skip
     noticed = [
