@@ -115,7 +115,7 @@ def test_large_and_deep_files_get_a_short_sentence(name: str):
     with pytest.raises(BadFile) as found:
         parse_yaml(HOSTILE[name], _Sample, "robot.yaml")
     assert len(str(found.value)) < 300
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # the slowest takes 0.3 s
 
 
 @pytest.mark.parametrize("option", ["noise", "bias"])

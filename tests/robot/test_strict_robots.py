@@ -72,7 +72,7 @@ def test_deep_xml_is_refused_at_once():
     start = time.process_time()
     with pytest.raises(BadFile, match="nested more than 300 levels"):
         read_xml("<robot>" + "<a>" * 10_000 + "</a>" * 10_000 + "</robot>", Path("deep.urdf"))
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # it takes a millisecond
 
 
 def test_what_parsers_write_to_the_descriptor_is_not_seen(capfd: pytest.CaptureFixture[str]):
