@@ -16,8 +16,8 @@ from robodyn_pin.errors import BadFile
 from robodyn_pin.files import versions, write_text
 from robodyn_pin.identification.identical_bodies import SIGNIFICANT
 from robodyn_pin.identification.uncertainty import quantile
-from robodyn_pin.log_to_robot.cross_validation import NEXT_TO_NOTHING
 from robodyn_pin.log_to_robot.fit_data import Choice
+from robodyn_pin.log_to_robot.prior_weight import NEXT_TO_NOTHING
 from robodyn_pin.log_to_robot.result import LogRecord, Result, Sample
 from robodyn_pin.logs.quality import GAP, IRREGULAR
 from robodyn_pin.robot.units import coordinate_units

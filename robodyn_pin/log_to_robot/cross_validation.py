@@ -7,7 +7,6 @@ import numpy as np
 
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
-from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.fit_data import Choice, Fitted, all_rows, fold_logs, judged_rows
 from robodyn_pin.log_to_robot.friction_choice import (
@@ -21,6 +20,7 @@ from robodyn_pin.log_to_robot.friction_choice import (
 from robodyn_pin.log_to_robot.friction_shapes import with_fitted_shapes
 from robodyn_pin.log_to_robot.load_borne import first_loads, settled_loads
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of, weighting
+from robodyn_pin.log_to_robot.prior_weight import choose_weight, unseen_error
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.shapes_by_rates import (
@@ -39,7 +39,6 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.telling import Milestone
 
 CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
-NEXT_TO_NOTHING = 1.005  # a cross-validated error this much above the least counts as equal
 
 
 def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> Fitted:
@@ -73,7 +72,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
         for done, value in enumerate(values):
             progress(Milestone(f"choosing {key}: {value:g}", key, done / len(values)))
             found.append(refold(change(run, value)))
-        scores = [_unseen_error(f, prior_of(f.settings.run, f.settings.robot)) for f in found]
+        scores = [unseen_error(f, prior_of(f.settings.run, f.settings.robot)) for f in found]
         best = found[int(np.argmin(scores))]
         choices.append(Choice(key, tuple(values), tuple(scores), values[int(np.argmin(scores))]))
         run = best.settings.run
@@ -90,7 +89,7 @@ def choose(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callabl
     if shaped.shapes:
         best = replace(fold_logs(shaped.robot, run, logs, rates), widen=shaped.widen)
     if run.choose.prior_weight:
-        best, choice = _choose_prior(best, progress)
+        best, choice = choose_weight(best, progress)
         choices.append(choice)
     best, unsettled = with_settled_loads(best, logs, progress)
     noticed = (*left, *noticed, *shaped.noticed, *unsettled)
@@ -213,34 +212,8 @@ def _least_squares_error(fitted: Fitted) -> float:
     return cross_validated(fitted.rows, judged_rows(fitted), estimate, fitted.settings.run.score.measure)
 
 
-def _choose_prior(fitted: Fitted, progress: Callable[[str], None]) -> tuple[Fitted, Choice]:
-    """The strongest prior that costs next to nothing: light bodies that the log hardly shows then stay reasonable."""
-    run = fitted.settings.run
-    weights, scores = np.array(run.choose.prior_weight), []
-    for done, weight in enumerate(weights):
-        progress(Milestone(f"choosing prior_weight: {weight:g}", "prior_weight", done / len(weights)))
-        scores.append(_unseen_error(fitted, replace(prior_of(run, fitted.settings.robot), weight=float(weight))))
-    good = np.array(scores) <= NEXT_TO_NOTHING * min(scores)
-    chosen = float(weights[good].max())
-    changed = _changed(run, prior={**run.prior.model_dump(), "weight": chosen})
-    return replace(fitted, settings=replace(fitted.settings, run=changed)), Choice(
-        "prior_weight", tuple(run.choose.prior_weight), tuple(scores), chosen
-    )
-
-
 def _feasible(fitted: Fitted) -> tuple[list[Factor], np.ndarray]:
     """The fitted rows by coordinate, and the parameters (p,) of the feasible fit."""
     groups, settings = pooled(fitted.rows), fitted.settings
     bounds, prior = bounds_of(settings.run, settings.robot), prior_of(settings.run, settings.robot)
     return groups, fit_feasible(groups, fitted.weigh(groups, None, 1.0).sigma, settings.layout, bounds, prior).values
-
-
-def _unseen_error(fitted: Fitted, prior: Prior) -> float:
-    """Cross-validated percentage error of the feasible fit."""
-    bounds = bounds_of(fitted.settings.run, fitted.settings.robot)
-
-    def feasible(groups: list[Factor]) -> np.ndarray:
-        sigma = fitted.weigh(groups, None, 1.0).sigma
-        return fit_feasible(groups, sigma, fitted.settings.layout, bounds, prior).values
-
-    return cross_validated(fitted.rows, judged_rows(fitted), feasible, fitted.settings.run.score.measure)

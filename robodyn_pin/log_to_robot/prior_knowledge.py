@@ -14,7 +14,7 @@ from robodyn_pin.identification.least_squares import BaseEstimate, known_noise, 
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.log_to_robot.noise import motor_noise, no_limit
-from robodyn_pin.log_to_robot.run_file import BodySpec, CentreSpec, RunFile
+from robodyn_pin.log_to_robot.run_file import USUAL_WEIGHT, BodySpec, CentreSpec, RunFile
 from robodyn_pin.robot.limits import torque_limit
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.shapes import ShapeSpec, shape
@@ -66,7 +66,7 @@ def prior_of(run: RunFile, robot: Robot) -> Prior:
     named = columns(robot)
     return Prior(
         bodies=np.array([body(b) for b in bodies]).reshape(-1, 10),
-        weight=spec.weight,
+        weight=USUAL_WEIGHT if spec.weight is None else spec.weight,
         distance=spec.distance,
         floor=spec.floor,
         factors=np.array([b.weight for b in bodies]),

@@ -12,7 +12,6 @@ from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
 from robodyn_pin.errors import BadLog, ClosureFailed, SolverFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
-from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.cross_validation import choose, other_rates, with_settled_loads
@@ -45,7 +44,7 @@ from robodyn_pin.log_to_robot.outliers import outliers_seen, tempered, without_f
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import pieces_from
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
-from robodyn_pin.log_to_robot.pull_of_prior import moved_by_prior
+from robodyn_pin.log_to_robot.pull_of_prior import fit_with_prior
 from robodyn_pin.log_to_robot.result import Check, Result
 from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
@@ -175,8 +174,8 @@ def estimate(
     except ClosureFailed as error:
         hint = why_not_closed(robot, windows(fit), run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
-    settings, groups = replace(fitted.settings, delays=delays, gains=gains), pooled(fitted.rows)
-    robot, run, layout = settings.robot, settings.run, settings.layout
+    groups = pooled(fitted.rows)
+    robot, run, layout = fitted.settings.robot, fitted.settings.run, fitted.settings.layout
     progress("least squares")
     ols = ordinary(groups, shown_base(robot, groups, layout.order))
     wls = fitted.widen(fitted.weigh(groups, ols.base, fitted.independent))
@@ -189,8 +188,10 @@ def estimate(
     again = second_pass(robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit])
     pieces = pieces_from([x.pieces for x in again.logs], fitted.independent * sum(g.rows for g in groups))
     progress("feasible fit")
+    fitted, feasible, pulled = fit_with_prior(fitted, groups, wls)
+    settings = replace(fitted.settings, delays=delays, gains=gains)
+    run = settings.run
     bounds, prior = bounds_of(run, robot), prior_of(run, robot)
-    feasible = fit_feasible(groups, wls.sigma, layout, bounds, prior)
     progress("further estimates")
     further = further_estimates(fitted, logs, groups, wls, feasible, bounds, prior)
     progress("held-out check")
@@ -221,7 +222,7 @@ def estimate(
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     beside = (
         robust, far, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
-        moved_by_prior(groups, layout, found),
+        pulled,
     )  # fmt: skip
     noticed = [
         *unused,

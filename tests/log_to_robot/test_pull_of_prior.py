@@ -5,23 +5,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import SolverFailed
+from robodyn_pin.files import of_schema
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible, with_noise_taken
-from robodyn_pin.identification.fold import empty, fold_rows
-from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.fold import Factor, empty, fold_rows
+from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.prior import Prior
 from robodyn_pin.identification.simple_bodies import ball, moved
+from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot import pull_of_prior as tested
+from robodyn_pin.log_to_robot.cross_validation import choose
+from robodyn_pin.log_to_robot.fit_data import Fitted
+from robodyn_pin.log_to_robot.from_evidence import fold, from_evidence
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.further_estimates import Estimates, Further
-from robodyn_pin.log_to_robot.held_out import Selected, split_last
-from robodyn_pin.log_to_robot.pull_of_prior import moved_by_prior, pull_of_prior
-from robodyn_pin.log_to_robot.run import estimate
+from robodyn_pin.log_to_robot.prior_weight import unseen_error
+from robodyn_pin.log_to_robot.pull_of_prior import fit_with_prior, pull_of_prior
+from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
-from robodyn_pin.robot.robot import load
+from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 LAYOUT, WIDE, NOISE, ROWS = Layout(("a",)), Bounds(np.array([[0.01, 50.0]])), 0.05, 400
@@ -57,20 +65,19 @@ def test_it_is_the_difference_of_two_ridges():
         for w in (weight, weight / 10)
     )
     deviations = np.sqrt(np.diag(np.linalg.inv(W.T @ W))) * found.wls.sigma[0]
-    pull = pull_of_prior(groups, LAYOUT, found)
+    pull = pull_of_prior(groups, LAYOUT, found.wls, found.feasible, found.bounds, found.prior).by
     assert np.abs(pull).max() > 1  # something is compared
     np.testing.assert_allclose(pull, (heavy - light) / deviations, atol=0.02)
 
 
-def test_a_prior_far_off_is_told_with_the_parameter_it_moves_most_and_a_light_one_is_not():
+def test_the_parameter_that_is_moved_most_is_named():
     *_, groups, found = one_body(0.1)
-    pull = pull_of_prior(groups, LAYOUT, found)
-    text = moved_by_prior(groups, LAYOUT, found)
-    most = LAYOUT.labels[int(np.argmax(np.abs(pull)))]
-    assert f"{np.sum(np.abs(pull) > 3)} of 10 base parameters away from what the log shows, most of all {most}" in text
-    assert "weight of 0.1 is too large; 'choose: {prior_weight: [0.01, 0.1]}'" in text
+    pull = pull_of_prior(groups, LAYOUT, found.wls, found.feasible, found.bounds, found.prior)
+    most = LAYOUT.labels[int(np.argmax(np.abs(pull.by)))]
+    assert 0 < pull.far == np.sum(np.abs(pull.by) > 3)
+    assert str(pull).startswith(f"{pull.far} of 10 base parameters away from what the log shows, most of all {most}")
     *_, groups, found = one_body(0.003)
-    assert moved_by_prior(groups, LAYOUT, found) == ""
+    assert pull_of_prior(groups, LAYOUT, found.wls, found.feasible, found.bounds, found.prior).far == 0
 
 
 def test_exact_rows_count_as_noisy_as_a_solver_rounds_and_noisy_ones_as_they_are():
@@ -82,32 +89,97 @@ def test_exact_rows_count_as_noisy_as_a_solver_rounds_and_noisy_ones_as_they_are
     np.testing.assert_array_equal(with_noise_taken(noisy, found.wls).covariance, found.wls.covariance)
 
 
-def test_nothing_is_said_where_the_lighter_prior_leaves_no_optimum(monkeypatch):
-    def none(*_):
-        raise SolverFailed("no optimum", "CLARABEL: failed")
-
-    *_, groups, found = one_body(0.1)
-    monkeypatch.setattr(tested, "fit_feasible", none)
-    assert moved_by_prior(groups, LAYOUT, found) == ""
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return load("irb2400")
 
 
-@pytest.mark.parametrize(
-    ("weight", "noise", "warned"), [(0.003, 0.01, True), (0.00001, 0.01, False), (0.00001, 0.0, False)]
-)
-def test_the_verdict_of_an_identification_warns_of_it(weight, noise, warned):
-    robot = load("irb2400")
-    rng, names = np.random.default_rng(1), robot.coordinates.names
+def log_of(robot: Robot, noise: float, seed: int = 1) -> Log:
+    """20 s of a random motion, simulated, with noise in parts of each motor's torque."""
+    rng, names = np.random.default_rng(seed), robot.coordinates.names
     motion = FourierMotion(
         rate=100, duration=20, period=10, centre=dict.fromkeys(names, 0.0),
         sin={name: rng.normal(0, 0.15, 4).tolist() for name in names},
     )  # fmt: skip
     clean = simulate(robot, motion, Noise(np.zeros(6)), ignore_limits=True)
-    log = uniform(replace(clean, tau=clean.tau + noise * clean.tau.std(axis=0) * rng.normal(size=clean.tau.shape)))
-    fit, held_out = split_last([Selected(log, 0, log.size)], cut=0)
-    run = RunFile(
-        robot="irb2400", fit=[{"file": "log"}], instruments=False, bounds={"mass": [0.01, 400]},
-        prior={"mass": 20, "radius": 0.2, "weight": weight},
-    )  # fmt: skip
-    verdict = estimate(robot, run, fit, held_out).verdict
-    told = [x for x in verdict.cautions if x.startswith("the prior moves")]
-    assert len(told) == warned
+    return uniform(replace(clean, tau=clean.tau + noise * clean.tau.std(axis=0) * rng.normal(size=clean.tau.shape)))
+
+
+@pytest.fixture(scope="module")
+def logs(robot) -> tuple[Log, Log]:
+    return log_of(robot, 0.01), log_of(robot, 0.01, seed=2)
+
+
+def told(result: Result) -> list[str]:
+    return [x for x in result.verdict.cautions if x.startswith("the prior ")]
+
+
+def settings(**prior: float) -> dict[str, object]:
+    """Of a robot whose bodies have 0.8 to 192 kg."""
+    return {"instruments": False, "bounds": {"mass": [0.01, 400]}, "prior": prior}
+
+
+@pytest.mark.parametrize(
+    ("weight", "noise", "warned"), [(0.003, 0.01, True), (0.00001, 0.01, False), (0.00001, 0.0, False)]
+)
+def test_the_verdict_of_an_identification_warns_of_it(robot, weight, noise, warned):
+    result = identify(robot, log_of(robot, noise), **settings(mass=20, radius=0.2, weight=weight))
+    assert len(told(result)) == warned
+    assert all("weight of 0.003 is too large; 'choose: {prior_weight: [0.0003, 0.003]}'" in x for x in told(result))
+    assert result.settings.run.prior.weight == weight
+
+
+def test_a_weight_that_nobody_gave_is_as_small_as_unseen_torques_ask_for(robot, logs):
+    fit, other = logs
+    usual, found = (identify(robot, fit, other, **settings(**weight)) for weight in ({"weight": 0.01}, {}))
+    assert found.settings.run.prior.weight < 0.01 == usual.settings.run.prior.weight
+    (text,) = told(found)
+    assert text.startswith(f"the prior weighs {found.settings.run.prior.weight:g}: with its usual 0.01 it would move")
+    wls, truth = found.estimates.wls, columns(robot).values
+    off = [np.abs(wls.base.of(x.estimates.feasible.values - truth) / wls.deviations).max() for x in (usual, found)]
+    assert off[0] > 10  # standard deviations, of 57 parameters
+    assert off[1] < 5
+    assert found.scored["feasible"].held_out.by("mean") < usual.scored["feasible"].held_out.by("mean")
+
+
+def test_evidence_of_the_log_alone_comes_to_the_same_weight(robot, logs):
+    fit, other = logs
+    found = identify(robot, fit, other, **settings())
+    alone = from_evidence(robot, settings(), fold(robot, settings(), fit))
+    np.testing.assert_allclose(alone.feasible.values, found.estimates.feasible.values, rtol=1e-6, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def folded(robot, logs) -> tuple[Fitted, list[Factor], BaseEstimate]:
+    run = of_schema({"robot": "irb2400", "fit": [{"file": "log"}], **settings()}, RunFile, "settings")
+    fitted = choose(robot, run, logs[:1], print)
+    groups = pooled(fitted.rows)
+    return fitted, groups, fitted.weigh(groups, None, 1.0)
+
+
+@pytest.mark.parametrize("score", [5.0, np.inf])
+def test_the_usual_weight_stays_where_unseen_torques_ask_for_no_less(folded, monkeypatch, score):
+    monkeypatch.setattr(tested, "unseen_error", lambda _, prior: 5.0 if prior.weight == 0.01 else score)
+    found, _, text = fit_with_prior(*folded)
+    assert found is folded[0]
+    assert text.startswith("the prior moves")
+    assert "ask for no less than its usual weight of 0.01" in text
+
+
+def test_a_weight_whose_fit_finds_no_optimum_is_not_taken(folded, monkeypatch):
+    def none(fitted: Fitted, prior: Prior) -> float:
+        if prior.weight < 0.001:
+            raise SolverFailed("no optimum", "CLARABEL: failed")
+        return unseen_error(fitted, prior)
+
+    monkeypatch.setattr(tested, "unseen_error", none)
+    assert fit_with_prior(*folded)[0].settings.run.prior.weight == 0.001
+
+
+def test_nothing_is_said_where_the_lighter_prior_leaves_no_optimum(folded, monkeypatch):
+    def none(*_):
+        raise SolverFailed("no optimum", "CLARABEL: failed")
+
+    monkeypatch.setattr(tested, "pull_of_prior", none)
+    found, _, text = fit_with_prior(*folded)
+    assert (found, text) == (folded[0], "")
