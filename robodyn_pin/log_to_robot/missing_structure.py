@@ -1,6 +1,7 @@
 """Parameters that the feasible fit pushes against their bounds. If noise does not explain that, the model lacks an effect."""
 
 import numpy as np
+from scipy.special import ndtri
 
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.least_squares import BaseEstimate
@@ -9,7 +10,7 @@ from robodyn_pin.identification.parameters import Layout
 AT_BOUND = 1e-3  # relative distance to its bound below which a mass counts as at the bound
 ZERO = 0.01  # of its standard deviation: a smaller value counts as zero, which an interior-point solver never reaches
 ALONE = 1e-6  # weight with which another parameter counts in a base parameter
-AGAINST = 2.0  # standard deviations beyond the bound from which least squares contradicts it
+CHANCE = 0.01  # that noise alone makes least squares contradict one of the bounds
 
 
 def as_good_as_zero(layout: Layout, values: np.ndarray, wls: BaseEstimate) -> np.ndarray:
@@ -28,12 +29,13 @@ def against_bounds(layout: Layout, values: np.ndarray, wls: BaseEstimate, bounds
     low[masses], high[masses] = bounds.mass.T
     stopped = as_good_as_zero(layout, values, wls)
     stopped[masses] = (np.abs(values[masses, None] - bounds.mass) <= AT_BOUND * bounds.mass).any(axis=1)
-    found = []
-    for column, x, deviation, mix in zip(wls.base.columns, wls.values, wls.deviations, wls.base.regroup, strict=True):
-        alone = not (np.abs(mix) > ALONE).any()
-        beyond = max(low[column] - x, x - high[column]) > AGAINST * deviation
-        if stopped[column] and alone and beyond:
-            found.append(
-                f"{layout.labels[column]} is {values[column] + 0.0:.3g}, least squares gives {x:.3g} +- {deviation:.2g}"
-            )
-    return found
+    alone = ~(np.abs(wls.base.regroup) > ALONE).any(axis=1)
+    columns = wls.base.columns[alone]
+    x, deviations = wls.values[alone], wls.deviations[alone]
+    beyond = np.maximum(low[columns] - x, x - high[columns])
+    far = -ndtri(CHANCE / max(1, int(np.isfinite(beyond).sum()))) * deviations
+    return [
+        f"{layout.labels[column]} is {values[column] + 0.0:.3g}, least squares gives {x[k]:.3g} +- {deviations[k]:.2g}"
+        for k, column in enumerate(columns)
+        if stopped[column] and beyond[k] > far[k]
+    ]
