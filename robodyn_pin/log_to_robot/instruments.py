@@ -20,6 +20,7 @@ from robodyn_pin.robot.robot import Robot
 
 MOTION = 0.9999  # share of the positions' variance inside the band of the motion; encoder noise has less than the rest
 MARGIN = 1.5  # times the band
+HIGHEST = 0.4  # of the sampling rate: cut-off of the sharpest low-pass that a log gets
 LOOKED_AT = 60_000  # samples of a log that are checked
 
 

@@ -25,6 +25,7 @@ from robodyn_pin.log_to_robot.clear_gain import (
 )
 from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
+from robodyn_pin.log_to_robot.instruments import HIGHEST, MARGIN, band
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -34,6 +35,7 @@ from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
 
 AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
+ENOUGH = 10.0  # samples in the shortest period of a motion from which accelerations are found
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
@@ -89,6 +91,8 @@ def likely_mistakes(
     plain = Explained(robot, samples, picked_rows(robot, samples))
     usual = [*guesses(robot, samples, logs[0].rate), *constant_offsets(robot, plain)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
+    if badly and (slow := _too_slow(robot, logs, plain.asis)):
+        return slow
     if not badly:
         found = _best(robot, samples, plain, usual, calm=True)
         if found or not suspicious:
@@ -176,6 +180,21 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
     return (
         text
         or "if units, signs and columns of the log are right, a length or an axis of that loop in the robot's files is wrong"
+    )
+
+
+def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[Mistake, ...]:
+    """That a log is sampled too slowly for its motion: then no guess about it can be judged. A caution where it is explained all the same."""
+    motion, rate = max(band(log) for log in logs), logs[0].rate
+    if MARGIN * motion < HIGHEST * rate:
+        return ()
+    said = (
+        f"the log is sampled too slowly for its motion: its positions change at up to {motion:.3g} Hz and have {rate:.4g} samples a "
+        f"second, too few for accelerations; log at {ENOUGH * motion:.0f} Hz and more, or move more slowly"
+    )
+    name = robot.motors.names[0]
+    return (
+        Mistake(said, tuple(robot.motors.names), 1.0, 0.0, name, False, typical_error(asis.free) > WELL, 0.0, True),
     )
 
 

@@ -10,7 +10,7 @@ from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.dynamics.memory import saturated
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
-from robodyn_pin.log_to_robot.instruments import LOOKED_AT, band
+from robodyn_pin.log_to_robot.instruments import HIGHEST, LOOKED_AT, band
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.filters import Lowpass
@@ -25,7 +25,6 @@ WIDE = 6.0  # cut-off over the band of the motion: friction that changes its sig
 UNSEEN = 1e-10  # share of the energy of columns below which a combination of them counts as zero
 WEAK = 1e-9  # weight, for columns of length one, that keeps what the fitted stretches hardly show near zero
 DELAYS = (-0.1, -0.05, -0.025, -0.01, 0.01, 0.025, 0.05, 0.1)  # [s] of torques behind positions that are tried
-HIGHEST = 0.4  # of the sampling rate: cut-off of the low-pass where the motion fills the band
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,8 @@ class _Halves:
         left = np.empty_like(y)
         for (seen, a), gram, (judged, b) in zip(self.halves, self.grams, self.halves[::-1], strict=True):
             moments, energy = (y[seen].T[:, None] @ a)[:, 0], (y[seen] ** 2).sum(axis=0)
-            rest, least = energy, 1e-12 * np.maximum(energy, 1e-300)
+            # A coordinate may have no torque in a half.
+            rest, least = energy, 1e-12 * np.maximum(energy, max(1e-9 * float(energy.max()), 1e-290))
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robodyn_pin.errors import BadLog, ClosureFailed
+from robodyn_pin.log_to_robot.instruments import HIGHEST
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.stored_log import AnyLog
@@ -15,7 +16,6 @@ from robodyn_pin.logs.stored_log import AnyLog
 MOST, ENOUGH = 20_000, 5_000  # samples of all logs that are looked at, and rows of these that are fitted
 START = 12.0  # [Hz] first cut-off; robots move more slowly, their structures vibrate faster
 LOWEST = 0.75  # [Hz]
-HIGHEST = 0.4  # of the sampling rate
 FACTORS = (2.0, 2.0**0.5)  # from one cut-off to the next, coarse and fine
 WORTH = 0.005  # of a motor's share of the error: by more its own cut-off must lower it
 BETTER, LITTLE = 0.99, 0.01  # of the error of automatic rates, and [%]: by so much another cut-off must lower it

@@ -270,3 +270,15 @@ def test_a_slow_log_of_friction_alone_makes_neither_gear_nor_clock_look_wrong(tm
     motion = FourierMotion(rate=500, duration=2 * period, period=period, centre=centre, sin=sin, cos=cos)
     log = uniform(simulate(robot, motion, Noise(np.full(2, 0.05), 17, 2)))
     assert told(robot, log) == []
+
+
+@pytest.mark.parametrize(("rate", "bad"), [(50, False), (25, True)])
+def test_a_log_that_is_sampled_too_slowly_for_its_motion_is_told(rate, bad):
+    """A simulated motion of up to 20 Hz; every tenth or twentieth row of its log."""
+    robot = load("dualv")
+    motion = read_motion(Path(__file__).parents[2] / "examples/dualv_empty_motion.yaml")
+    whole = simulate(robot, motion, Noise(np.full(4, 0.8), None, 1), ignore_limits=True)
+    slow = replace(whole, t=whole.t[:: 500 // rate], q=whole.q[:: 500 // rate], tau=whole.tau[:: 500 // rate])
+    verdict = identify(robot, slow).verdict
+    (text,) = [text for text in (*verdict.reasons, *verdict.cautions) if "too slowly for its motion" in text]
+    assert (text in verdict.reasons) == bad
