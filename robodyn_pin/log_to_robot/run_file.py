@@ -62,9 +62,8 @@ USUAL_WEIGHT = 0.01  # of the prior, unless unseen torques ask for less
 class PriorSpec(ShapeSpec):
     """Where parameters go that the log does not show; the shape is that of bodies without their own."""
 
-    weight: Positive | None = (
-        None  # default: 0.01, or less where that moves what the log shows and unseen torques ask for less
-    )
+    # Default: 0.01, or less where that moves what the log shows and unseen torques ask for less.
+    weight: Positive | None = None
     distance: Literal["euclidean", "relative", "entropic"] = "euclidean"
     floor: Positive = 0.1  # of relative distances, in parts of the body's own mass and radius of gyration
     friction: NotNegative = 0.0  # weight of the robot file's friction, armature, ...: relative distance
