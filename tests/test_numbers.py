@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel, ValidationError
+from slowness import slowness
 
 import robodyn_pin
 from robodyn_pin.errors import BadFile
@@ -115,7 +116,7 @@ def test_large_and_deep_files_get_a_short_sentence(name: str):
     with pytest.raises(BadFile) as found:
         parse_yaml(HOSTILE[name], _Sample, "robot.yaml")
     assert len(str(found.value)) < 300
-    assert time.process_time() - start < 10  # the slowest takes 0.3 s
+    assert time.process_time() - start < 2 * slowness()
 
 
 @pytest.mark.parametrize("option", ["noise", "bias"])

@@ -11,7 +11,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
-from robodyn_pin.log_to_robot.evidence import evidence_of
+from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
 from robodyn_pin.log_to_robot.friction_choice import (
     FrictionChoice,
 )
@@ -96,15 +96,16 @@ def fold_logs(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndar
     """The fit logs in segments; `by_phase`: of the period, where a log repeats, so that no motion is in two of them."""
     alike = np.full(len(rates), WIDTH)
     robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
-    named = columns(robot)
     said = evidence_of(robot, run, logs, by_phase)
-    rows, scored, whole = said.rows, said.scored, said.whole
     leaves = {leaf.content: leaf for leaf in said.leaves}
-    by_log = tuple(pooled(leaves[log.content].scored) for log in logs)
-    rate = logs[0].rate
-    weigh = weighting(run, robot, rate)
-    settings = Settings(robot, run, named.layout, named.values)
-    return Fitted(settings, rows, scored, whole, by_log, independent_share(run, rate), weigh)
+    return of_evidence(robot, run, said, tuple(pooled(leaves[log.content].scored) for log in logs))
+
+
+def of_evidence(robot: Robot, run: RunFile, said: Evidence, by_log: tuple[list[Factor], ...] = ()) -> Fitted:
+    """The fit data of evidence that was made with these settings."""
+    named, rate = columns(robot), said.leaves[0].rate
+    weigh, settings = weighting(run, robot, rate), Settings(robot, run, named.layout, named.values)
+    return Fitted(settings, said.rows, said.scored, said.whole, by_log, independent_share(run, rate), weigh)
 
 
 def judged_rows(fitted: Fitted) -> Folded:

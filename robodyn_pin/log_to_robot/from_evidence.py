@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from robodyn_pin.dynamics.base_parameters import shown_base
-from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import of_schema
 from robodyn_pin.identification.feasible import FeasibleEstimate
@@ -16,11 +15,10 @@ from robodyn_pin.identification.least_squares import BaseEstimate, ordinary
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import Errors, errors, pooled
 from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of, made_with
-from robodyn_pin.log_to_robot.fit_data import Fitted, Settings, independent_share
+from robodyn_pin.log_to_robot.fit_data import of_evidence
 from robodyn_pin.log_to_robot.from_memory import a_log, all_samples
 from robodyn_pin.log_to_robot.held_out import windows
 from robodyn_pin.log_to_robot.payload import check_sign
-from robodyn_pin.log_to_robot.prior_knowledge import weighting
 from robodyn_pin.log_to_robot.pull_of_prior import fit_with_prior
 from robodyn_pin.log_to_robot.run import as_asked
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -88,24 +86,15 @@ def by_evidence(robot: Robot, settings: RunFile, evidence: Evidence) -> Estimate
             f"all logs of the evidence are {'loaded' if kinds.pop() else 'unloaded'}, so that the payload cannot be told from the "
             f"body of {robot.payload.link!r}; merge evidence of both kinds"
         )
-    named, groups, rate = columns(robot), pooled(evidence.rows), evidence.leaves[0].rate
-    base = ordinary(groups, shown_base(robot, groups, named.layout.order)).base
-    weigh, independent = weighting(settings, robot, rate), independent_share(settings, rate)
-    wls = weigh(groups, base, independent)
-    fitted = Fitted(
-        Settings(robot, settings, named.layout, named.values),
-        evidence.rows,
-        evidence.scored,
-        evidence.whole,
-        (),
-        independent,
-        weigh,
-    )
+    fitted, groups = of_evidence(robot, settings, evidence), pooled(evidence.rows)
+    layout = fitted.settings.layout
+    base = ordinary(groups, shown_base(robot, groups, layout.order)).base
+    wls = fitted.weigh(groups, base, fitted.independent)
     _, feasible, _ = fit_with_prior(fitted, groups, wls)
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
     fit = errors(pooled(evidence.scored), feasible.values)
-    return Estimated(named.layout, wls, feasible, fit, evidence.simulated)
+    return Estimated(layout, wls, feasible, fit, evidence.simulated)
 
 
 def ready_to_fold(robot: Robot, run: RunFile | Mapping[str, Any], folder: Path = Path()) -> tuple[Robot, RunFile]:

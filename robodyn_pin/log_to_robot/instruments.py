@@ -34,6 +34,11 @@ def band(log: AnyLog) -> float:
     return float(max(1, np.argmax(share >= MOTION, axis=0).max()) * part.rate / part.size)
 
 
+def fills_band(motion: float, rate: float) -> bool:
+    """Whether a motion below so many Hz leaves no room for a low-pass above it, at a sampling rate [Hz]."""
+    return MARGIN * motion >= HIGHEST * rate
+
+
 class Instruments:
     """Columns Z of a log's motion (positions, and rates if measured) after a zero-phase low-pass at `cutoff` [Hz].
 

@@ -25,7 +25,7 @@ from robodyn_pin.log_to_robot.clear_gain import (
 )
 from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
-from robodyn_pin.log_to_robot.instruments import HIGHEST, MARGIN, band
+from robodyn_pin.log_to_robot.instruments import band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -36,6 +36,7 @@ from robodyn_pin.robot.robot import Robot
 
 AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
 ENOUGH = 10.0  # samples in the shortest period of a motion from which accelerations are found
+FEWEST = 5 * STRETCHES  # samples by which a guess is judged
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
 SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
 GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
@@ -84,15 +85,17 @@ def likely_mistakes(
         BadLog, ClosureFailed: as reading and closing the logs.
     """
     samples = picked(robot, logs, run)
+    if len(samples.q) < FEWEST:
+        return ()
     if not samples.tau.any(axis=0).all():
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
     if copied := _no_torques(robot, samples):
         return copied
     plain = Explained(robot, samples, picked_rows(robot, samples))
-    usual = [*guesses(robot, samples, logs[0].rate), *constant_offsets(robot, plain)]
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if badly and (slow := _too_slow(robot, logs, plain.asis)):
         return slow
+    usual = [*guesses(robot, samples, logs[0].rate), *constant_offsets(robot, plain)]
     if not badly:
         found = _best(robot, samples, plain, usual, calm=True)
         if found or not suspicious:
@@ -186,7 +189,7 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
 def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[Mistake, ...]:
     """That a log is sampled too slowly for its motion: then no guess about it can be judged. A caution where it is explained all the same."""
     motion, rate = max(band(log) for log in logs), logs[0].rate
-    if MARGIN * motion < HIGHEST * rate:
+    if not fills_band(motion, rate):
         return ()
     said = (
         f"the log is sampled too slowly for its motion: its positions change at up to {motion:.3g} Hz and have {rate:.4g} samples a "

@@ -158,8 +158,7 @@ class _Halves:
         left = np.empty_like(y)
         for (seen, a), gram, (judged, b) in zip(self.halves, self.grams, self.halves[::-1], strict=True):
             moments, energy = (y[seen].T[:, None] @ a)[:, 0], (y[seen] ** 2).sum(axis=0)
-            # A coordinate may have no torque in a half.
-            rest, least = energy, 1e-12 * np.maximum(energy, max(1e-9 * float(energy.max()), 1e-290))
+            rest, least = energy, 1e-12 * np.maximum(energy, 1e-300)
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()

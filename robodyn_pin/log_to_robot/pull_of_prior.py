@@ -86,8 +86,8 @@ def fit_with_prior(fitted: Fitted, groups: Sequence[Factor], wls: BaseEstimate) 
             f"{moved}: masses and radii of 'prior' are far from the robot's, or its weight of {prior.weight:g} is too large; "
             f"'choose: {{prior_weight: [{LESS * prior.weight:g}, {prior.weight:g}]}}' tells whether unseen torques ask for less"
         )  # fmt: skip
-    scores = [_or_none(fitted, replace(prior, weight=weight)) for weight in WEIGHTS]
-    weight = strongest(WEIGHTS, scores)
+    scores = {weight: _or_infinite(fitted, replace(prior, weight=weight)) for weight in WEIGHTS}
+    weight = strongest(WEIGHTS, list(scores.values()))
     if weight == USUAL_WEIGHT:
         return fitted, feasible, (
             f"{moved}; unseen torques of the fit logs ask for no less than its usual weight of {weight:g}: masses and radii of 'prior' "
@@ -97,12 +97,12 @@ def fit_with_prior(fitted: Fitted, groups: Sequence[Factor], wls: BaseEstimate) 
     feasible = fit_feasible(groups, wls.sigma, layout, bounds, replace(prior, weight=weight))
     return lighter, feasible, (
         f"the prior weighs {weight:g}: with its usual {USUAL_WEIGHT:g} it would move {pull}, and the error of unseen torques inside the fit "
-        f"logs would be {scores[-1]:.3g} instead of {scores[WEIGHTS.index(weight)]:.3g} %; masses and radii of 'prior' near the robot's "
+        f"logs would be {scores[USUAL_WEIGHT]:.3g} instead of {scores[weight]:.3g} %; masses and radii of 'prior' near the robot's "
         "let it weigh more"
     )  # fmt: skip
 
 
-def _or_none(fitted: Fitted, prior: Prior) -> float:
+def _or_infinite(fitted: Fitted, prior: Prior) -> float:
     """The cross-validated percentage error; infinite where a fit finds no optimum."""
     try:
         return unseen_error(fitted, prior)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from robodyn_pin.identification.fold import Factor, empty, fold_rows
-from robodyn_pin.log_to_robot.instruments import HIGHEST, LOOKED_AT, MARGIN, Instruments, band
+from robodyn_pin.log_to_robot.instruments import LOOKED_AT, MARGIN, Instruments, band, fills_band
 from robodyn_pin.log_to_robot.pace import Pace, PaceOfLog
 from robodyn_pin.log_to_robot.pieces import PieceFolds, cut_up
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -50,7 +50,7 @@ def second_pass(
             motion, None: it does not repeat.
     """
     motion = max(band(log) for log in logs)
-    cutoff = MARGIN * motion if run.instruments and MARGIN * motion < HIGHEST * logs[0].rate else 0.0
+    cutoff = MARGIN * motion if run.instruments and not fills_band(motion, logs[0].rate) else 0.0
     seen = each(partial(_seen_again, robot, run, base, sigma, cutoff), list(zip(logs, periods, strict=True)))
     return SecondPass(seen, motion, cutoff)
 

@@ -103,7 +103,7 @@ def judge(
         reasons.append("; or ".join(mistakes) + (f"; signs of it: {signs}" if signs else ""))
     elif rates and reasons:
         reasons.append(rates)
-    elif not_explained or unseen > MOST_UNEXPLAINED:
+    elif not found.mistakes and (not_explained or unseen > MOST_UNEXPLAINED):
         reasons.append(
             "none of the usual mistakes of columns, signs and units explains it: check the lengths and axes in the robot file, its "
             "friction, and whether the log is of this robot"

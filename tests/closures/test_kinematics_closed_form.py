@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from mdh import IRB2400, IRB6660, Table, flange
+from slowness import slowness
 from workspaces import DELTA3, IRB360, WORKSPACES, delta_angles, five_bars
 
 from robodyn_pin.closures import kernel_choice
@@ -61,9 +62,7 @@ def test_a_shaft_a_thousand_turns_from_home_is_reached_at_once(path):
     with kernel_choice.forced(path):
         begin = time.process_time()
         near, state = (robot.close(c, 0 * c, 0 * c) for c in (reach.c + far % (2 * np.pi), reach.c + far))
-        assert (
-            time.process_time() - begin < 30
-        )  # it takes half a second; walked in steps of 0.2 rad it took three minutes
+        assert time.process_time() - begin < 5 * slowness()  # walked in steps of 0.2 rad it took three minutes
     names = list(robot.model.names)[1:]
     expected = near.q + 2 * np.pi * wound * np.array([name in ("psi", "R5") for name in names])
     assert np.abs(state.q - expected).max() < 1e-10  # 6000 rad are known to 1e-12

@@ -282,3 +282,14 @@ def test_a_log_that_is_sampled_too_slowly_for_its_motion_is_told(rate, bad):
     verdict = identify(robot, slow).verdict
     (text,) = [text for text in (*verdict.reasons, *verdict.cautions) if "too slowly for its motion" in text]
     assert (text in verdict.reasons) == bad
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_log_of_a_few_samples_gets_no_mistake_told():
+    robot = load("irb6660")
+    motion = read_motion(Path(__file__).parents[2] / "examples/irb6660_motion.yaml")
+    whole = simulate(robot, motion, Noise(np.zeros(6)), ignore_limits=True)
+    few = uniform(replace(whole, t=whole.t[::10], q=whole.q[::10], tau=-whole.tau[::10]))
+    run = RunFile(robot="irb6660", fit=[{"file": "log"}])
+    assert few.size < 30
+    assert likely_mistakes(robot, [few], run) == ()

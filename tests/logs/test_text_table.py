@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
+from slowness import slowness
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.logs.reading import read_log
@@ -21,8 +22,7 @@ from robodyn_pin.robot.robot import load
 NAMES = [f"{what}_phi{k}" for what in ("q", "tau") for k in (1, 2, 3)]
 ROWS = [[0.01 * k + 0.1 * j for j in range(6)] for k in range(40)]
 NUMBERS = dict(zip(NAMES, range(2, 8), strict=True))
-# [s], [kB] for a refusal: ten times what the slowest one needs, a tenth of what reading the file to its end needs
-PROCESSOR, MEMORY = 10.0, 500_000
+PROCESSOR, MEMORY = 2.0, 500_000  # [s] of a quiet machine, [kB] for a refusal
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +144,13 @@ def test_lines_after_comments_in_a_log_in_pieces(tmp_path: Path, robot, monkeypa
 
 CHILD = """import json, re, sys, time
 from pathlib import Path
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.logs.table import read_columns
 start = time.process_time()
 try:
     read_columns(Path(sys.argv[1]), ["t", "q"])
     said = ""
-except Exception as error:
+except RobodynError as error:
     said = f"{type(error).__name__}: {error}"
 # The peak of this program alone; that of getrusage has the process that started it in it.
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -188,5 +189,5 @@ def test_files_that_are_no_table_are_refused_at_once(tmp_path: Path, what: str):
     said, seconds, memory = json.loads(done.stdout)
     assert said.partition(":")[0] in ("BadFile", "BadLog", "UnknownName"), said
     assert len(said) < 450
-    assert seconds < PROCESSOR
+    assert seconds < PROCESSOR * slowness()
     assert memory < MEMORY

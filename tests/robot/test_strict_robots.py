@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from slowness import slowness
 
 from robodyn_pin.errors import BadFile
 from robodyn_pin.robot.mjcf import read_mjcf
@@ -72,7 +73,7 @@ def test_deep_xml_is_refused_at_once():
     start = time.process_time()
     with pytest.raises(BadFile, match="nested more than 300 levels"):
         read_xml("<robot>" + "<a>" * 10_000 + "</a>" * 10_000 + "</robot>", Path("deep.urdf"))
-    assert time.process_time() - start < 10  # it takes a millisecond
+    assert time.process_time() - start < 2 * slowness()
 
 
 def test_what_parsers_write_to_the_descriptor_is_not_seen(capfd: pytest.CaptureFixture[str]):
