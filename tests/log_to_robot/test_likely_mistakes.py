@@ -14,6 +14,7 @@ from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.verdict import Coordinates, judge
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.uniform import uniform
@@ -279,9 +280,19 @@ def test_a_log_that_is_sampled_too_slowly_for_its_motion_is_told(rate, bad):
     motion = read_motion(Path(__file__).parents[2] / "examples/dualv_empty_motion.yaml")
     whole = simulate(robot, motion, Noise(np.full(4, 0.8), None, 1), ignore_limits=True)
     slow = replace(whole, t=whole.t[:: 500 // rate], q=whole.q[:: 500 // rate], tau=whole.tau[:: 500 // rate])
-    verdict = identify(robot, slow).verdict
+    result = identify(robot, slow)
+    verdict = result.verdict
     (text,) = [text for text in (*verdict.reasons, *verdict.cautions) if "too slowly for its motion" in text]
     assert (text in verdict.reasons) == bad
+    if bad:
+        found, coordinates = result.check.diagnosis, Coordinates(robot.coordinates.names, ["N", "N", "N m"])
+        doubted = replace(found.mistakes[0], of_log=False)
+        for mistakes, none_found in (((doubted,), False), ((), True)):
+            again = judge(
+                result.scored["feasible"], "mean", result.estimates.wls, replace(found, mistakes=mistakes), [""] * 100,
+                coordinates, result.check.accuracy,
+            )  # fmt: skip
+            assert any(x.startswith("none of the usual mistakes") for x in again.reasons) == none_found
 
 
 @pytest.mark.filterwarnings("error")
