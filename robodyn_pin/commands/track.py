@@ -50,7 +50,7 @@ def track_command(
 ) -> None:
     """Online identification: update the parameters with every sample, as far as the motion excites them.
 
-    It also detects payloads that are picked or dropped, and slow drift. Columns, units and scale are those of the settings,
+    It also detects payloads that are picked or dropped, and slow drift. Columns, units, scale and zero are those of the settings,
     else as in the result's run.yaml.
 
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track

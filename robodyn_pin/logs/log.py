@@ -14,7 +14,7 @@ from robodyn_pin.logs.quality import UNSEEN, Quality
 if TYPE_CHECKING:
     import polars as pl
 
-    from robodyn_pin.logs.units import Scale, Units
+    from robodyn_pin.logs.units import ByMotor, Scale, Units, Zero
     from robodyn_pin.robot.robot import Robot
 
 
@@ -42,24 +42,26 @@ class Log:
 
     @staticmethod
     def from_frame(
-        frame: Any, robot: "Robot", columns: Mapping[str, str | int] | None = None, units: "Units | None" = None,
-        torque: bool = True, scale: "Scale | None" = None, rate: float | None = None, clock: str = "found",
-        simulated: bool = False, name: str = "frame", delay: float = 0.0,
+        frame: Any, robot: "Robot", columns: Mapping[str, str | int] | None = None, units: "Units | Mapping[str, str] | None" = None,
+        torque: bool = True, scale: "Scale | ByMotor | None" = None, rate: float | None = None, clock: str = "found",
+        simulated: bool = False, name: str = "frame", delay: float = 0.0, zero: "Zero | ByMotor | None" = None,
     ) -> "Log":  # fmt: skip
         """Return the log in a data frame of pandas or polars, or in a mapping of names to arrays; nothing is written.
 
         Args:
             frame: columns `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`; `t` in seconds or as datetime.
-            columns, units, torque, scale, rate, clock, delay: as `read_log`.
+            columns, units, torque, scale, rate, clock, delay, zero: as `read_log`.
             simulated: whether results say so. name: what messages call the frame; its rows count from 0.
 
         Raises:
-            BadLog, UnknownName: as `read_log`.
+            BadFile, BadLog, UnknownName: as `read_log`.
         """
         from robodyn_pin.logs.frame_table import frame_table
         from robodyn_pin.logs.reading import keys_of, read_table
 
-        keys = keys_of(columns, units, scale, rate, clock, delay)
+        keys = keys_of(
+            "Log.from_frame", columns=columns, units=units, scale=scale, rate=rate, clock=clock, delay=delay, zero=zero
+        )
         return read_table(keys, frame_table(frame, name, simulated), robot, torque)
 
     def to_frame(self, robot: "Robot") -> "pl.DataFrame":

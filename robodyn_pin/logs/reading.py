@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
-from robodyn_pin.files import Strict
+from robodyn_pin.files import Strict, of_schema
 from robodyn_pin.logs.bad_clocks import checked
 from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.jumps import jump_at_start
@@ -18,7 +18,7 @@ from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.table import Table, check_header, log_name, open_table
 from robodyn_pin.logs.uniform import quality_of
-from robodyn_pin.logs.units import FACTORS, LogKeys, Scale, Units, factors
+from robodyn_pin.logs.units import FACTORS, ByMotor, LogKeys, Scale, Units, Zero, in_si
 from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot
 
@@ -55,7 +55,7 @@ class LogColumns:
                 raise BadLog(
                     f"{self.table.path} has {count} columns, 'columns: {{{name}: {header}}}' asks for another; expected 1 to {count}"
                 )
-        factors(self.robot, self.keys.units, self.keys.scale)
+        in_si(self.robot, self.keys)
         clock = self._headers("t")[0]
         if self.keys.rate is not None and (clock in self.table.headers or "t" in self._columns):
             raise BadLog(
@@ -130,22 +130,24 @@ class LogColumns:
 
         where, line = str(self.table.path), self.table.line
 
-        def block(prefix: str, factor: np.ndarray) -> np.ndarray | None:
+        def block(prefix: str, factor: np.ndarray, zero: np.ndarray | float = 0.0) -> np.ndarray | None:
             if not self._is_read(prefix):
                 return None
             headers = self._headers(prefix)
-            return np.stack([column(cells[h], where, line, begin, self.gaps) for h in headers], axis=1) * factor
+            read = np.stack([column(cells[h], where, line, begin, self.gaps) for h in headers], axis=1)
+            return (read - zero) * factor
 
-        position, effort = factors(self.robot, self.keys.units, self.keys.scale)
+        si = in_si(self.robot, self.keys)
         if self.keys.rate is None:
             clock, unit = cells[self._headers("t")[0]], FACTORS[self.keys.units.time]
             t = column(clock, where, line, begin, self.gaps, True, self.first_tick, unit)
         else:
             t = (begin + np.arange(len(cells))) / self.keys.rate
-        q = block("q_", position)
+        q = block("q_", si.position, si.zero_position)
         assert q is not None
         return Log(
-            log_name(self.table.path), t, q, block("tau_", effort), block("dq_", position), block("ddq_", position),
+            log_name(self.table.path), t, q, block("tau_", si.torque, si.zero_torque),
+            block("dq_", si.position), block("ddq_", si.position),
             simulated="simulated" in self.table.notes.lower(), begin=begin, line=line,
             stamps=self.keys.clock == "stamps", delay=self.keys.known_delay,
             quality=replace(UNSEEN, unused=self.unused),
@@ -165,39 +167,44 @@ def read_log(
     path: str | Path,
     robot: Robot,
     columns: Mapping[str, str | int] | None = None,
-    units: Units | None = None,
+    units: Units | Mapping[str, str] | None = None,
     torque: bool = True,
-    scale: Scale | None = None,
+    scale: Scale | ByMotor | None = None,
     rate: float | None = None,
     clock: Literal["found", "stamps"] = "found",
     delay: float = 0.0,
+    zero: Zero | ByMotor | None = None,
 ) -> Log:
     """Read a CSV or Parquet log: `t, q_<motor>, tau_<motor>` and, where present, `dq_`, `ddq_`.
 
     Args:
         columns: our name -> header, or number of the column, from 1, where the file's headers differ or there are none.
-        units: of the file, where not SI.
+        units: of the file, where not SI: `{"angle": "deg"}`.
         torque: whether torques must be there.
-        scale: factors of single motors, after the units.
+        scale: factors of single motors, after the units: `{"position": {"m2": -1}, "torque": {"m2": 3.7}}`.
         rate: [Hz] of a log without a clock.
         clock: when rows were sampled: as the motion shows, or at their stamps, and all of them anew.
         delay: [s] by which torques come later than the positions of their rows.
+        zero: what columns read where motors stand at zero or give nothing, in the units of the file.
 
     Raises:
+        BadFile: units, scale, zero, rate, clock or delay as no run file has them.
         BadLog: names the file, the column and the row of what is wrong.
-        UnknownName: a column that is missing, a column map or scale of a motor that the robot lacks.
+        UnknownName: a column that is missing, a column map, scale or zero of a motor that the robot lacks.
     """
-    return read_as(keys_of(columns, units, scale, rate, clock, delay), path, robot, torque)
-
-
-def keys_of(
-    columns: Mapping[str, str | int] | None, units: Units | None, scale: Scale | None, rate: float | None, clock: str,
-    delay: float,
-) -> LogKeys:  # fmt: skip
-    """What a run file would say of a log, from arguments."""
-    return LogKeys.model_construct(
-        columns=dict(columns or {}), units=units or Units(), scale=scale or Scale(), rate=rate, clock=clock, delay=delay
+    keys = keys_of(
+        "read_log", columns=columns, units=units, scale=scale, rate=rate, clock=clock, delay=delay, zero=zero
     )
+    return read_as(keys, path, robot, torque)
+
+
+def keys_of(where: str, **said: object) -> LogKeys:
+    """What a run file would say of a log, from arguments; None: its default.
+
+    Raises:
+        BadFile: what a run file would not take either; the message begins with `where`.
+    """
+    return of_schema({key: value for key, value in said.items() if value is not None}, LogKeys, where)
 
 
 def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool = True) -> Log:

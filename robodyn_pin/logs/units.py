@@ -1,6 +1,7 @@
-"""Units of a log that is not in SI: by kind of axis, and a factor and sign of single motors."""
+"""Units of a log that is not in SI: by kind of axis, and zero, factor and sign of single motors."""
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
@@ -12,6 +13,8 @@ from robodyn_pin.robot.robot import Robot
 FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "rad": 1.0, "deg": np.pi / 180, "m": 1.0, "mm": 1e-3,
            "N m": 1.0, "mN m": 1e-3, "N": 1.0, "kN": 1e3}  # fmt: skip
 MOVED = {("angle", "m"): "length", ("angle", "mm"): "length", ("torque", "N"): "force"}  # units of another kind of axis
+
+ByMotor = Mapping[str, Mapping[str, float]]  # numbers of single motors, for `position` and `torque`
 
 
 class Units(Strict):
@@ -61,6 +64,14 @@ class Scale(Strict):
     torque: dict[str, Factor] = {}  # by motor: tau_
 
 
+class Zero(Strict):
+    """What a log's columns read where the robot's motors stand at zero or give nothing, in the units of the file: an encoder
+    that counts from elsewhere, a sensor's zero."""
+
+    position: dict[str, float] = {}  # by motor: q_
+    torque: dict[str, float] = {}  # by motor: tau_
+
+
 class LogKeys(Strict):
     """What a file says of how logs are to be read."""
 
@@ -71,6 +82,7 @@ class LogKeys(Strict):
     clock: Literal["found", "stamps"] = "found"  # when rows were sampled: as the motion shows, or at their stamps
     units: Units = Units()
     scale: Scale = Scale()
+    zero: Zero = Zero()
     finds_delay: ClassVar[bool] = False
     delay: float | Literal["fit"] = (
         0.0  # [s] by which torques come later than positions; `fit`: what an identification finds
@@ -88,19 +100,32 @@ class LogKeys(Strict):
         return self
 
 
-def factors(robot: Robot, units: Units, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
-    """From a log's columns to SI: factors of positions and rates (n,), of torques (n,).
+class InSI(NamedTuple):
+    """A log's columns in SI: (column - zero) * factor; of rates, column * position."""
+
+    position: np.ndarray  # (n,) factors
+    torque: np.ndarray  # (n,)
+    zero_position: np.ndarray  # (n,) in the units of the file
+    zero_torque: np.ndarray  # (n,)
+
+
+def in_si(robot: Robot, keys: LogKeys) -> InSI:
+    """How a log's columns are read.
 
     Raises:
-        UnknownName: a scale for a motor that the robot lacks.
+        UnknownName: a scale or a zero for a motor that the robot lacks.
     """
     motors = robot.motors.names
-    for what, given in (("position", scale.position), ("torque", scale.torque)):
+
+    def of_motors(key: str, what: str, usual: float) -> np.ndarray:
+        given: dict[str, float] = getattr(getattr(keys, key), what)
         for name in given:
             if name not in motors:
-                raise UnknownName("motor", name, f"robot {robot.name!r}, but 'scale: {{{what}: ...}}' names it", motors)
-    positions, torques = units.factors(robot.slides(robot.motors.S))
-    return (
-        positions * np.array([scale.position.get(m, 1.0) for m in motors]),
-        torques * np.array([scale.torque.get(m, 1.0) for m in motors]),
-    )
+                raise UnknownName("motor", name, f"robot {robot.name!r}, but '{key}: {{{what}: ...}}' names it", motors)
+        return np.array([given.get(m, usual) for m in motors])
+
+    positions, torques = keys.units.factors(robot.slides(robot.motors.S))
+    return InSI(
+        positions * of_motors("scale", "position", 1.0), torques * of_motors("scale", "torque", 1.0),
+        of_motors("zero", "position", 0.0), of_motors("zero", "torque", 0.0),
+    )  # fmt: skip

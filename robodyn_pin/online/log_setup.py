@@ -50,7 +50,7 @@ def first_motion(robot: Robot, log: Log, settings: TrackFile) -> MotionSamples:
     part, rates = log.section(0, round(FIRST * rate)), causal_rates(robot, rate, settings)
     units, _ = settings.units.of(robot.slides(robot.motors.S))
     motion = rates.push(part.t, part.q, part.efforts)
-    hint = f"are the positions in another unit than {', '.join(sorted(set(units)))}? The settings take 'units: {{angle: deg}}' and 'scale'"
+    hint = f"are the positions in another unit than {', '.join(sorted(set(units)))}? The settings take 'units: {{angle: deg}}', 'scale' and 'zero'"
     if (jumps := rates.anomalies["position jumps"]) > part.size / 2:
         raise BadLog(
             f"{log.name}: in {jumps} of its first {part.size} rows the motors have moved further than their speed allows; {hint}"

@@ -1,4 +1,4 @@
-"""Logs in other units and with motors' gains, read everywhere as the same log in SI; columns that nobody reads."""
+"""Logs in other units, with motors' gains and zeros, read everywhere as the same log in SI; columns that nobody reads."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from robodyn_pin.logs import stored_log
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, read_log
 from robodyn_pin.logs.stored_log import StoredLog, log_pieces, open_log
-from robodyn_pin.logs.units import LogKeys, Scale, Units
+from robodyn_pin.logs.units import LogKeys, Scale, Units, Zero
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.online.session import start_session
 from robodyn_pin.online.track_file import TrackFile, reading_as
@@ -39,7 +39,10 @@ CRANE = """<robot name="crane">
 KEYS = {
     "units": {"time": "ms", "angle": "deg", "length": "mm", "torque": "mN m", "force": "kN"},
     "scale": {"position": {"hinge": -0.5}, "torque": {"slide": 4.0, "hinge": -0.25}},
+    "zero": {"position": {"slide": -250.0, "hinge": 90.0}, "torque": {"hinge": 130.0}},
 }
+ZERO_POSITION = np.array([-250.0, 90.0])  # as the file has them, mm and deg
+ZERO_TORQUE = np.array([0.0, 130.0])  # kN and mN m
 POSITION, EFFORT = np.array([1e-3, -0.5 * np.pi / 180]), np.array([4e3, -0.25e-3])  # to SI, of slide and hinge
 
 
@@ -69,8 +72,9 @@ def folder(robot, log, tmp_path_factory) -> Path:
     """The log in other units, and the robot's file."""
     folder = tmp_path_factory.mktemp("logs")
     foreign = replace(
-        log, t=1e3 * log.t, q=log.q / POSITION, dq=log.dq / POSITION, ddq=log.ddq / POSITION, tau=log.tau / EFFORT
-    )
+        log, t=1e3 * log.t, q=log.q / POSITION + ZERO_POSITION, dq=log.dq / POSITION, ddq=log.ddq / POSITION,
+        tau=log.tau / EFFORT + ZERO_TORQUE,
+    )  # fmt: skip
     (folder / "crane.urdf").write_text(CRANE)
     for name, written in (("log", foreign), ("si", log)):
         write_log(folder / f"{name}.csv", written, robot, "SIMULATED")
@@ -93,10 +97,11 @@ def test_motors_that_slide_have_units_of_their_own(robot, log, folder):
     np.testing.assert_allclose(read_log(folder / "degrees.csv", robot, None, Units(angle="deg")).q, log.q, rtol=1e-12)
 
 
-def test_every_reader_brings_units_and_scale_to_si(robot, log, folder, monkeypatch):
+def test_every_reader_brings_units_scale_and_zero_to_si(robot, log, folder, monkeypatch):
     keys = parse_yaml(yaml.safe_dump({"robot": "crane.urdf", "fit": [{"file": "log.csv"}]} | KEYS), RunFile, "run")
-    units, scale = keys.units, keys.scale
-    same(read_log(folder / "log.csv", robot, None, units, True, scale), log)
+    same(read_log(folder / "log.csv", robot, units=keys.units, scale=keys.scale, zero=keys.zero), log)
+    same(read_log(folder / "log.csv", robot, **KEYS), log)
+    same(Log.from_frame(pl.read_csv(folder / "log.csv", comment_prefix="#"), robot, **KEYS), log)
     same(open_log(keys, folder / "log.parquet", robot), log)
     monkeypatch.setattr(stored_log, "LONG", 1000)
     stored = open_log(keys, folder / "log.parquet", robot)
@@ -147,9 +152,23 @@ def test_factors_that_leave_nothing_are_refused(factor):
         parse_yaml(yaml.safe_dump({"position": {"hinge": factor}}), Scale, "scale")
 
 
-def test_scale_of_a_motor_that_is_not_there(robot, folder):
-    with pytest.raises(UnknownName, match=r"'hing'.*scale: \{torque.*did you mean 'hinge'"):
-        read_log(folder / "si.csv", robot, scale=Scale(torque={"hing": 2.0}))
+@pytest.mark.parametrize(("key", "kind"), [("scale", Scale), ("zero", Zero)])
+def test_scale_and_zero_of_a_motor_that_is_not_there(robot, folder, key, kind):
+    with pytest.raises(UnknownName, match=rf"'hing'.*{key}: \{{torque.*did you mean 'hinge'"):
+        read_log(folder / "si.csv", robot, **{key: kind(torque={"hing": 2.0})})
+
+
+def test_keys_of_a_log_in_python_are_refused_as_a_run_file_would_refuse_them(robot, folder):
+    for keys, said in (
+        ({"units": {"angle": "grad"}}, "read_log.*units.angle.*'grad'"),
+        ({"scale": {"position": {"hinge": 0}}}, "leaves nothing"),
+        ({"zero": {"torque": {"hinge": "four"}}}, "zero.torque.hinge.*a number"),
+        ({"clock": "mine"}, "clock"),
+        ({"delay": "fit"}, "give it in seconds"),
+        ({"rate": -5.0}, "rate"),
+    ):
+        with pytest.raises(BadFile, match=said):
+            read_log(folder / "si.csv", robot, **keys)
 
 
 def test_speeds_that_cannot_be_name_the_unit_of_their_kind(robot, log, folder):
