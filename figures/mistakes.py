@@ -14,7 +14,8 @@ from scipy.stats import beta
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.files import read_yaml
-from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes, why_not_closed
+from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
+from robodyn_pin.log_to_robot.not_closed import why_not_closed
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
@@ -36,6 +37,9 @@ NOISE = 0.02  # of each motor's rms torque
 COLOURED = 0.9  # correlation of the noise with that of the sample before, in every other clean log
 LATE = 0.05  # [s]
 ZERO = 0.3  # of a torque's rms: where its zero lies
+ENCODER_ZERO = (
+    0.2  # [rad] by which the second motor's encoder is off: no torque tells of the first where its axis is vertical
+)
 FAMILYWISE = 0.01
 
 
@@ -80,7 +84,7 @@ def study() -> Section:
             *rows,
         ),
         f"SIMULATED logs of five robots (torque noise {100 * NOISE:.0f} % of each motor's rms, encoders of 17 bit), and the measured fit "
-        f"logs of MTM and Panda. Mistakes of the first motor (a swap: of the first two). The clean logs, {', '.join(f'{n} of {k}' for k, n in CLEAN.items())}, "
+        f"logs of MTM and Panda. Mistakes of the first motor (a swap: of the first two; an encoder's zero: of the second). The clean logs, {', '.join(f'{n} of {k}' for k, n in CLEAN.items())}, "
         "have 10 to 20 s of random motions, torque noise of 0.5 to 5 %, every other one coloured, and encoders of 14 to 20 bit. The bodies that made the logs are those of the files, which helps to name; a log counts as named if one of the told mistakes is the right one. Asked is `likely_mistakes` alone.",
     )  # fmt: skip
 
@@ -118,6 +122,10 @@ def mistakes(robot: Robot) -> Iterator[tuple[str, str, Callable[[Log], Log]]]:
         f"q_{a} looks like -q_{a}",
         lambda log: uniform(replace(log, q=log.q * np.where(np.arange(n), 1, -1))),
     )
+    yield (
+        "encoder's zero", f"q_{b} looks too large by",
+        lambda log: uniform(replace(log, q=log.q + ENCODER_ZERO * (np.arange(n) == 1))),
+    )  # fmt: skip
     yield "milliseconds", "looks like milliseconds", lambda log: uniform(replace(log, t=1000 * log.t))
     yield "time twice too fast", "ran twice too fast", lambda log: faster(log)
 

@@ -20,6 +20,7 @@ from robodyn_pin.log_to_robot.usual_guesses import Guess
 FAMILYWISE = 0.01  # chance that a log without mistakes gets one told
 CLEARLY = np.log(0.5)  # the product over the motors of their errors must fall to half
 SURELY = np.log(0.8)  # the same where all parameters are fitted, on a log that is explained well
+AS_GOOD = np.log(1.2)  # difference in the same product below which two explanations are as good as each other
 REAL = 1.2  # bodies of the files whose error is at most so many times that of any bodies are taken for the real ones
 WELL = 0.35  # error up to which the bodies of the robot's files are called meaningful
 
@@ -49,7 +50,8 @@ def judge_gain(asis: TriedErrors, tried: TriedErrors, count: int, guess: Guess, 
     own, by_own = _clear(asis.own, tried.own, count, enough)
     if guess.offset is not None and free == 0:  # gravity of other bodies passes for it: only those of the files speak
         return Judgement(0.0 if calm or typical_error(tried.own) >= WELL else own, True, False, by_own)
-    if guess.robot is None and typical_error(tried.own) <= REAL * typical_error(tried.free) and own < 0:
+    real = typical_error(tried.own) < min(WELL, REAL * typical_error(tried.free))
+    if guess.robot is None and real and own < 0:
         return Judgement(gain_of(asis.free, tried.free) + own, free == 0, True, by_own)
     if calm:
         if not _bodies_agree(asis, tried, guess):

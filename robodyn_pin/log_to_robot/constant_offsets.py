@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from robodyn_pin.log_to_robot.explained import Explained
+from robodyn_pin.log_to_robot.few_causes import fewest_causes
 from robodyn_pin.log_to_robot.usual_guesses import Guess
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.units import motor_units
 
 SEEN = 0.05  # share of a motor's constant torque that parameters must leave, else gravity and friction pass for it
-WORTH = np.log(1.2)  # by which the product over the coordinates of their errors must fall for one more motor
 
 
 def constant_offsets(robot: Robot, plain: Explained) -> list[Guess]:
@@ -45,18 +45,4 @@ def _least_offset(plain: Explained, left_of: Callable[[np.ndarray], np.ndarray])
     made = np.array([left - left_of(tau - step) for step in steps]) / unit  # (n, M, d) of what is left, by a step
     whole = np.array([plain.fits.rows.measured(np.broadcast_to(step, tau.shape)) for step in steps]) / unit
     seen = np.linalg.norm(made, axis=(1, 2)) > SEEN * np.linalg.norm(whole, axis=(1, 2))
-    chosen, sizes, least = list[int](), np.zeros(0), 0.0
-    while open_ := [k for k in np.flatnonzero(seen).tolist() if k not in chosen]:
-        tried = [_with_least(left / unit, made[[*chosen, k]]) for k in open_]
-        best = int(np.argmin([error for _, error in tried]))
-        if tried[best][1] > least - WORTH:
-            break
-        chosen, (sizes, least) = [*chosen, open_[best]], tried[best]
-    return sizes @ steps[chosen]
-
-
-def _with_least(left: np.ndarray, made: np.ndarray) -> tuple[np.ndarray, float]:
-    """Sizes (k,) of the columns `made` (k, M, d) that leave least of `left` (M, d), and the logarithm of the product of the errors."""
-    sizes = np.linalg.lstsq(made.reshape(len(made), -1).T, left.ravel(), rcond=None)[0]
-    rest = left - np.tensordot(sizes, made, 1)
-    return sizes, float(np.log(np.maximum(np.mean(rest**2, axis=0), np.finfo(float).tiny)).sum() / 2)
+    return np.asarray(fewest_causes(left / unit, made, np.flatnonzero(seen).tolist()) @ steps)

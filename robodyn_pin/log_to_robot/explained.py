@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.errors import ClosureFailed
-from robodyn_pin.log_to_robot.clear_gain import TriedErrors
+from robodyn_pin.log_to_robot.clear_gain import AS_GOOD, TriedErrors, gain_of
 from robodyn_pin.log_to_robot.overconstraint import FAR
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, PickedRows, picked_rows
 from robodyn_pin.log_to_robot.usual_guesses import Guess
@@ -18,6 +18,8 @@ def undone(samples: Picked, guess: Guess) -> Picked:
     """The samples as they were without the mistake that is guessed."""
     if guess.offset is not None:
         return replace(samples, tau=samples.tau - guess.offset)
+    if guess.zeros is not None:
+        return replace(samples, q=samples.q - guess.zeros)
     if guess.delay is not None:
         return samples.earlier(guess.delay, guess.motors or range(samples.tau.shape[1]))
     return samples.changed(guess.positions, guess.torques, guess.time)
@@ -47,7 +49,8 @@ class Trials:
     def closed(self, guess: Guess) -> "Explained | None":
         """The samples explained when a guess about the motion is undone; None as `closed_with`."""
         robot, samples = guess.robot or self.robot, undone(self.samples, guess)
-        motion = id(robot), guess.time, guess.positions.tobytes()
+        zeros = b"" if guess.zeros is None else guess.zeros.tobytes()
+        motion = id(robot), guess.time, guess.positions.tobytes(), zeros
         if motion != self._motion:
             self._motion, self._equations = motion, _rows(robot, samples)
         return None if self._equations is None else Explained(robot, samples, self._equations)
@@ -67,6 +70,11 @@ class Explained:
         """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
         free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
         return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
+
+    def one_body_explains(self, errors: np.ndarray) -> bool:
+        """Whether the bodies of the robot's files, one of them replaced by any other, explain the torques about as well as `errors` say."""
+        groups = range(self.fits.bodies.shape[2] // 10)
+        return any(gain_of(errors, self._logs(self.fits.own_but(self.tau, g), self.tau)) < AS_GOOD for g in groups)
 
     def looks_weightless(self, body: int) -> bool:
         """Whether a group of bodies asks, as the robot's files have it, for more than all torques, and next to none of that is there.

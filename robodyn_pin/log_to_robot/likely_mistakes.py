@@ -7,12 +7,13 @@ parameters fitted and the bodies of the robot's files, if they mean anything, ga
 torques at all are told before.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robodyn_pin.log_to_robot.clear_gain import (
+    AS_GOOD,
     CLEARLY,
     SURELY,
     WELL,
@@ -24,7 +25,9 @@ from robodyn_pin.log_to_robot.clear_gain import (
     typical_error,
 )
 from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
+from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
+from robodyn_pin.log_to_robot.factors import gear_factors, torque_factors
 from robodyn_pin.log_to_robot.instruments import band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
@@ -34,17 +37,10 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
 
-AS_GOOD = np.log(1.2)  # difference in the same product below which two guesses are both reported
 ENOUGH = 10.0  # samples in the shortest period of a motion from which accelerations are found
 FEWEST = 5 * STRETCHES  # samples by which a guess is judged
 SUSPICIOUS = 0.1  # error of a motor from which guesses are tried at all
-SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
-GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
-GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the bodies, too
-GEAR_EVERY = 3  # one of so many samples suffices to find gears
-OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
 TRIED = (4, 5)  # stretches on which guesses about the motion are tried first
-FEWER = 10  # one of so many samples suffices to see whether loops close
 
 
 @dataclass(frozen=True)
@@ -95,14 +91,19 @@ def likely_mistakes(
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if badly and (slow := _too_slow(robot, logs, plain.asis)):
         return slow
-    usual = [*guesses(robot, samples, logs[0].rate), *constant_offsets(robot, plain)]
+    usual = [
+        *guesses(robot, samples, logs[0].rate),
+        *constant_offsets(robot, plain),
+        *encoder_zeros(robot, samples, plain, run),
+    ]
     if not badly:
         found = _best(robot, samples, plain, usual, calm=True)
         if found or not suspicious:
             return found
-        return _best(robot, samples, plain, [*_scales(robot, samples, plain), *others(robot)])
-    found = _best(robot, samples, plain, [*usual, *_scales(robot, samples, plain), *others(robot)])
-    return found if found or not plain.open else _best(robot, samples, plain, list(_gears(robot, samples, badly)))
+        return _best(robot, samples, plain, [*torque_factors(robot, samples, plain), *others(robot)])
+    usual += conventions(robot, run)
+    found = _best(robot, samples, plain, [*usual, *torque_factors(robot, samples, plain), *others(robot)])
+    return found if found or not plain.open else _best(robot, samples, plain, list(gear_factors(robot, samples, badly)))
 
 
 def _best(
@@ -110,17 +111,19 @@ def _best(
 ) -> tuple[Mistake, ...]:
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
-    kept = [g for g in offered if (plain.open or not g.moves or g.time != 1) and (not calm or g.body is None)]
+    kept = [
+        g for g in offered if (plain.open or not g.moves or g.time != 1 or g.fitted) and (not calm or g.body is None)
+    ]
     few, all_samples = Trials(robot, samples.of(TRIED)), Trials(robot, samples)
     start = closed_with(robot, few.samples)
     hopeful = [
         g
         for g in kept
         if (g.body is None or plain.looks_weightless(g.body))
-        and (start is None or not g.moves or _hopeful(few, start.asis, g))
+        and (start is None or not g.moves or g.fitted or _hopeful(few, start.asis, g))
     ]
     found = [(guess, tried) for guess in hopeful if (tried := _try(all_samples, plain, guess)) is not None]
-    judged = [(guess, judge_gain(plain.asis, tried, len(kept), guess, calm), tried) for guess, tried in found]
+    judged = [(guess, _judged(plain, tried, len(kept), guess, calm), tried) for guess, tried in found]
     least = min((judgement.gain for _, judgement, _ in judged), default=0.0)
     return tuple(
         _mistake(robot, guess, plain.asis, tried, judgement)
@@ -130,6 +133,14 @@ def _best(
         if (guess.time == 1 and not guess.gear)
         or _not_by_friction(robot, samples, guess, tried, SURELY if calm else CLEARLY)
     )
+
+
+def _judged(plain: Explained, tried: TriedErrors, count: int, guess: Guess, calm: bool) -> Judgement:
+    """As `judge_gain`. A single body that is another one than in the files, as one turned about a motor's axis, may pass for a zero that is off."""
+    judgement = judge_gain(plain.asis, tried, count, guess, calm)
+    if guess.zeros is None or not judgement.of_files or not judgement.of_log:
+        return judgement
+    return replace(judgement, of_log=not plain.one_body_explains(tried.own))
 
 
 def _hopeful(few: Trials, asis: TriedErrors, guess: Guess) -> bool:
@@ -165,27 +176,6 @@ def _not_by_friction(robot: Robot, samples: Picked, guess: Guess, tried: TriedEr
     return typical_error(tried.own) < WELL and gain_of(wide.asis.own, tried.own) < enough
 
 
-def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
-    """The guess about positions with which the loops close and the bodies of the robot's files fit clearly better than on the
-    stretches that close as they are; else where to look."""
-    samples = picked(robot, logs, run).every(FEWER)
-    closed = samples.of([s for s in range(STRETCHES) if closed_with(robot, samples.of([s])) is not None])
-    asis = closed_with(robot, closed)
-    best, text = WELL, ""
-    for guess in guesses(robot, samples, logs[0].rate):
-        tried = closed_with(robot, undone(samples, guess)) if guess.moves and guess.time == 1 else None
-        if tried is None or (error := typical_error(tried.asis.own)) >= best:
-            continue
-        same = closed_with(robot, undone(closed, guess))
-        if asis is None or same is None or gain_of(asis.asis.own, same.asis.own) < CLEARLY:
-            best = error
-            text = f"{guess.said}: then the loops close, and the torques by the robot's files have an error of {100 * error:.3g} %"
-    return (
-        text
-        or "if units, signs and columns of the log are right, a length or an axis of that loop in the robot's files is wrong"
-    )
-
-
 def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[Mistake, ...]:
     """That a log is sampled too slowly for its motion: then no guess about it can be judged. A caution where it is explained all the same."""
     motion, rate = max(band(log) for log in logs), logs[0].rate
@@ -219,62 +209,6 @@ def _try(trials: Trials, plain: Explained, guess: Guess) -> TriedErrors | None:
         return plain.tried(undone(samples, guess).tau)
     closed = trials.closed(guess)
     return None if closed is None else closed.asis
-
-
-def _scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
-    """For each motor the factor on its torque that leaves least, named by what makes such a factor."""
-    from scipy.optimize import minimize_scalar
-
-    names = robot.motors.names
-    for k, m in enumerate(names):
-
-        def scaled(log: float, k: int = k) -> np.ndarray:
-            factor = np.eye(len(names))
-            factor[k, k] = np.exp(log)
-            return factor
-
-        def left(log: float) -> float:
-            tried = plain.tried(samples.tau @ scaled(log).T)
-            return float(tried.free[-1].sum() + tried.own[-1].sum())
-
-        best = minimize_scalar(left, bounds=np.log([1e-4, 1e4]), method="bounded", options={"xatol": 0.02}).x
-        if abs(best) > np.log(SCALES):
-            gear = robot.file.gear.get(m)
-            yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
-
-
-def _gears(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
-    """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
-    from scipy.optimize import minimize_scalar
-
-    few = samples.every(GEAR_EVERY)
-    for k, m in enumerate(robot.motors.names):
-        if k not in badly and len(robot.coordinates.names) == len(robot.motors.names):
-            continue
-
-        def guess(log: float, k: int = k, m: str = m) -> Guess:
-            position, torque = np.eye(len(robot.motors.names)), np.eye(len(robot.motors.names))
-            position[k, k], torque[k, k] = np.exp(-log), np.exp(log)
-            said = f"the gear of motor {m} in the robot file looks wrong: {np.exp(log):.3g} times that gear fits"
-            return Guess(said, (k,), position, torque, gear=True)
-
-        def left(log: float, guess: Callable[[float], Guess] = guess) -> float:
-            closed = closed_with(robot, undone(few, guess(log)))
-            return OUT_OF_REACH if closed is None else float((closed.asis.free + closed.asis.own)[-1].sum())
-
-        grid = np.log(GEARS)
-        start = int(np.argmin([left(x) for x in grid]))
-        ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
-        best = minimize_scalar(left, bounds=ends, method="bounded", options={"xatol": 0.02}).x
-        if abs(best) > np.log(GEAR_OFF):
-            yield guess(best)
-
-
-def _times(factor: float, gear: float | None) -> str:
-    size = f"{1 / factor:.3g} times too large" if factor < 1 else f"{factor:.3g} times too small"
-    if gear and abs(np.log(factor / gear)) < np.log(SCALES):
-        return f"{size}, about the gear ratio {gear:g}: is it the torque before the gear?"
-    return f"{size}: is it in another unit, or the gear wrong?"
 
 
 def _mistake(robot: Robot, guess: Guess, asis: TriedErrors, tried: TriedErrors, judged: Judgement) -> Mistake:

@@ -127,8 +127,12 @@ class Explanations:
         friction, others = rows.W[:, :, first:][:, :, bounded], rows.W[:, :, first:][:, :, ~bounded]
         size = np.sqrt(np.mean(rows.measured(samples.tau) ** 2, axis=0))
         size = np.where(size > 0, size, 1.0)
-        self._free = _Halves(np.concatenate([self.bodies, others], axis=2), friction, size, samples.stretch)
-        self._own = _Halves(others, friction, size, samples.stretch)
+        self._others, self._friction, self._size, self._stretch = others, friction, size, samples.stretch
+        self._free = self._with(self.bodies)
+        self._own = self._with(self.bodies[:, :, :0])
+
+    def _with(self, bodies: np.ndarray) -> "_Halves":
+        return _Halves(np.concatenate([bodies, self._others], axis=2), self._friction, self._size, self._stretch)
 
     def free(self, tau: np.ndarray) -> np.ndarray:
         """What is left (M, d) of torques (M, n) by any bodies."""
@@ -138,6 +142,13 @@ class Explanations:
         """The same by the bodies of the robot's files, or of other values (p,)."""
         x = (self.values if values is None else values)[: self.bodies.shape[2]]
         return self._own.left(self.rows.measured(tau) - self.rows.known - self.bodies @ x)
+
+    def own_but(self, tau: np.ndarray, body: int) -> np.ndarray:
+        """The same by the bodies of the robot's files but for one group of identical ones, which may be any."""
+        of_group, x = slice(10 * body, 10 * body + 10), self.values[: self.bodies.shape[2]].copy()
+        x[of_group] = 0.0
+        y = self.rows.measured(tau) - self.rows.known - self.bodies @ x
+        return self._with(self.bodies[:, :, of_group]).left(y)
 
 
 class _Halves:
@@ -158,7 +169,7 @@ class _Halves:
         left = np.empty_like(y)
         for (seen, a), gram, (judged, b) in zip(self.halves, self.grams, self.halves[::-1], strict=True):
             moments, energy = (y[seen].T[:, None] @ a)[:, 0], (y[seen] ** 2).sum(axis=0)
-            rest, least = energy, 1e-12 * np.maximum(energy, 1e-300)
+            rest, least = energy, np.maximum(1e-12 * energy, 1e-300)
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()

@@ -36,9 +36,9 @@ from robodyn_pin.log_to_robot.held_out import (
 )
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
-from robodyn_pin.log_to_robot.likely_mistakes import why_not_closed
 from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors, unlike_the_others
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
+from robodyn_pin.log_to_robot.not_closed import why_not_closed
 from robodyn_pin.log_to_robot.not_shown import not_shown
 from robodyn_pin.log_to_robot.outliers import outliers_seen, tempered, without_far
 from robodyn_pin.log_to_robot.payload import check_sign

@@ -32,11 +32,14 @@ class Guess:
     delay: int | None = None  # of the motors' torques, index into DELAYS
     gear: bool = False  # a gear that is off
     offset: np.ndarray | None = None  # (n,) constant torques [N m or N] that the log has too much
+    zeros: np.ndarray | None = None  # (n,) positions [rad or m] that the log has too much
+    fitted: bool = False  # to the samples on which it is tried
 
     @property
     def moves(self) -> bool:
         """Whether it changes the motion of the joints."""
-        return self.robot is not None or self.time != 1 or bool((self.positions != np.eye(len(self.positions))).any())
+        changed = self.robot is not None or self.zeros is not None or self.time != 1
+        return changed or bool((self.positions != np.eye(len(self.positions))).any())
 
 
 def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:

@@ -10,6 +10,7 @@ from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.essential import relative_deviations
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.validation import Errors
+from robodyn_pin.robot.units import POSITION_UNITS
 
 if TYPE_CHECKING:
     from robodyn_pin.log_to_robot.diagnosis import Diagnosis
@@ -37,7 +38,6 @@ NEARLY_CONSTANT = (
     0.1  # error over the torque's rms below which a torque that is not explained is hardly more than its mean
 )
 COLOURED = 1.5  # factor on standard deviations by coloured residuals from which a caution is given
-POSITION_UNITS = {"N m": "rad", "N": "m"}  # of a coordinate, by the unit of its effort
 
 
 @dataclass(frozen=True)

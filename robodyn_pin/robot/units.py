@@ -10,6 +10,7 @@ from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import MEMORY, coefficient_names
 from robodyn_pin.robot.robot import Robot
 
+POSITION_UNITS = {"N m": "rad", "N": "m"}  # of what an effort acts along, by the unit of the effort
 INERTIAL_UNITS = dict(zip(INERTIAL, ["kg", *["kg m"] * 3, *["kg m²"] * 6], strict=True))
 # Of a coefficient along something that turns, along something that slides.
 COEFFICIENT_UNITS = dict.fromkeys(

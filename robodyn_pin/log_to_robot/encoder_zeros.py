@@ -1,0 +1,101 @@
+"""Positions in a log that count from elsewhere than the robot file's: an encoder whose zero is off, another convention."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from robodyn_pin.log_to_robot.explained import Explained, closed_with
+from robodyn_pin.log_to_robot.few_causes import fewest_causes, least_squares
+from robodyn_pin.log_to_robot.picked_samples import Picked
+from robodyn_pin.log_to_robot.usual_guesses import Guess
+from robodyn_pin.logs.units import LogKeys, in_si
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.units import POSITION_UNITS, motor_units
+
+STEP = (
+    0.01  # [rad] of the joint that it turns, or share of the travel of a motor that slides, by which slopes are found
+)
+FAR = 1.0  # [rad], or share: zeros that are off by more are beyond what slopes tell
+CLOSER = 5  # steps of Gauss and Newton
+SMALL = 0.05  # share of the largest zero below which another one may have taken some of its part
+FELT = 0.1  # share of what is left that a zero so far off must make, else no torque tells of it
+CONVENTIONS = (np.pi / 2, -np.pi / 2, np.pi)  # [rad] between zeros of drawings and of controllers
+
+
+def encoder_zeros(robot: Robot, samples: Picked, plain: Explained, keys: LogKeys) -> list[Guess]:
+    """The zeros of encoders that leave least, of as few motors as do, as one guess; none where none is worth it."""
+    unit = np.where(robot.slides(robot.motors.S), np.ptp(samples.q, axis=0), _turns(robot))
+    shifted = [_shifted(robot, samples, step) for step in STEP * np.diag(unit)]
+    found = []
+    for files in (False, True):
+        left, size = _left(plain, files)
+        made = np.array([np.zeros_like(left) if s is None else _left(s, files)[0] - left for s in shifted]) / size
+        felt = np.linalg.norm(made, axis=(1, 2)) * FAR / STEP > FELT * np.sqrt(left.size)
+        zeros = STEP * unit * fewest_causes(left / size, made, np.flatnonzero(felt).tolist())
+        if zeros.any() and (closer := _closer(robot, samples, zeros, STEP * unit, files)) is not None:
+            found.append(closer)
+    within = [(zeros, errors) for zeros, errors in found if (np.abs(zeros) <= FAR * unit).all()]
+    if not within:
+        return []
+    zeros, _ = min(within, key=lambda one: one[1])
+    size = np.abs(zeros) / np.where(unit > 0, unit, 1.0)
+    zeros = np.where(size > SMALL * size.max(), zeros, 0.0)
+    return [replace(_guess(robot, zeros, keys), fitted=True)]
+
+
+def conventions(robot: Robot, keys: LogKeys) -> Iterator[Guess]:
+    """Zeros of motors that turn, a quarter or half a turn away."""
+    for k in np.flatnonzero(~robot.slides(robot.motors.S)):
+        for angle in CONVENTIONS:
+            yield _guess(robot, angle * np.diag(_turns(robot))[k], keys)
+
+
+def _turns(robot: Robot) -> np.ndarray:
+    """Of each motor (n,) with the joint that it turns most, by its gear."""
+    return np.asarray(np.abs(robot.motors.S).max(axis=1))
+
+
+def _guess(robot: Robot, zeros: np.ndarray, keys: LogKeys) -> Guess:
+    names, units, si = robot.motors.names, motor_units(robot), in_si(robot, keys)
+    motors = np.flatnonzero(zeros).tolist()
+    in_file = si.zero_position + zeros / si.position
+    each = (
+        f"q_{names[k]} looks too {'large' if zeros[k] > 0 else 'small'} by {abs(zeros[k]):.3g} {POSITION_UNITS.get(units[names[k]], 'rad or m')} all the time"
+        for k in motors
+    )
+    asked = ", ".join(f"{names[k]}: {in_file[k]:.4g}" for k in motors)
+    said = f"{', '.join(each)} (is the encoder's zero off? 'zero: {{position: {{{asked}}}}}' in the run file takes that off)"
+    one = np.eye(len(names))
+    return Guess(said, tuple(motors), one, one, zeros=zeros)
+
+
+def _closer(
+    robot: Robot, samples: Picked, zeros: np.ndarray, steps: np.ndarray, files: bool
+) -> tuple[np.ndarray, float] | None:
+    """Zeros of the same motors after some steps of Gauss and Newton, and their errors; None where the loops do not close."""
+    motors = np.flatnonzero(zeros)
+    here = _shifted(robot, samples, -zeros)
+    for _ in range(CLOSER):
+        beside = [_shifted(robot, samples, step - zeros) for step in np.diag(steps)[motors]]
+        if here is None or None in beside:
+            return None
+        left, size = _left(here, files)
+        made = np.array([_left(s, files)[0] - left for s in beside if s is not None]) / size
+        by = least_squares(left / size, made)
+        zeros = zeros.copy()
+        zeros[motors] += steps[motors] * by
+        here = _shifted(robot, samples, -zeros)
+        if np.abs(by).max() < 1:
+            break
+    return None if here is None else (zeros, float((here.asis.free + here.asis.own)[-1].sum()))
+
+
+def _shifted(robot: Robot, samples: Picked, by: np.ndarray) -> Explained | None:
+    return closed_with(robot, replace(samples, q=samples.q + by))
+
+
+def _left(explained: Explained, files: bool) -> tuple[np.ndarray, np.ndarray]:
+    """What any bodies, or those of the robot's files, leave (M, d) of the torques, and its rms (d,)."""
+    left = (explained.fits.own if files else explained.fits.free)(explained.tau)
+    return left, np.maximum(np.sqrt(np.mean(left**2, axis=0)), np.finfo(float).tiny)
