@@ -15,9 +15,9 @@ SEEN = 0.05  # share of a motor's constant torque that parameters must leave, el
 
 def constant_offsets(robot: Robot, plain: Explained) -> list[Guess]:
     """The constant torques that leave least, of as few motors as do, as one guess; none where none is worth it."""
-    tau, names, units = plain.tau, robot.motors.names, motor_units(robot)
+    names, units = robot.motors.names, motor_units(robot)
     offered = [_least_offset(plain, left_of) for left_of in (plain.fits.free, plain.fits.own)]
-    tried = [plain.tried(tau - offset) for offset in offered]
+    tried = [plain.without(offset) for offset in offered]
     offset = offered[int(np.argmin([x.free[-1].sum() + x.own[-1].sum() for x in tried]))]
     motors = np.flatnonzero(offset).tolist()
     if not motors:

@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import AS_GOOD, TriedErrors, gain_of
+from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.overconstraint import FAR
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Explanations, Picked, PickedRows, picked_rows
 from robodyn_pin.log_to_robot.usual_guesses import Guess
@@ -49,8 +50,10 @@ class Trials:
     def closed(self, guess: Guess) -> "Explained | None":
         """The samples explained when a guess about the motion is undone; None as `closed_with`."""
         robot, samples = guess.robot or self.robot, undone(self.samples, guess)
+        if guess.gravity is not None:
+            robot = leaning(robot, guess.gravity)
         zeros = b"" if guess.zeros is None else guess.zeros.tobytes()
-        motion = id(robot), guess.time, guess.positions.tobytes(), zeros
+        motion = id(guess.robot), guess.gravity, guess.time, guess.positions.tobytes(), zeros
         if motion != self._motion:
             self._motion, self._equations = motion, _rows(robot, samples)
         return None if self._equations is None else Explained(robot, samples, self._equations)
@@ -70,6 +73,11 @@ class Explained:
         """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
         free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
         return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
+
+    def without(self, offset: np.ndarray) -> TriedErrors:
+        """The errors for the torques without constant ones (n,), relative to the torques of the log: the former may be smaller."""
+        tau = self.tau - offset
+        return TriedErrors(*(self._logs(left, self.tau) for left in (self.fits.free(tau), self.fits.own(tau))))
 
     def one_body_explains(self, errors: np.ndarray) -> bool:
         """Whether the bodies of the robot's files, one of them replaced by any other, explain the torques about as well as `errors` say."""

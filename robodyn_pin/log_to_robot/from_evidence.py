@@ -28,7 +28,7 @@ from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot
 
-OF_ALL_LOGS = ("delay", "gains", "gravity", "robust", "coulomb_width")  # what is found or decided by all logs together
+OF_ALL_LOGS = ("delay", "gains", "robust", "coulomb_width")  # what is found or decided by all logs together
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
         run: a run file, or the keys of one that decide how rows are made: `preparation`, `rows`, `score`, `payload`, `noise`.
 
     Raises:
-        BadFile: a setting that all logs together decide: a delay, gains, gravity, robust weights, choices.
+        BadFile: a setting that all logs together decide: a delay, gains, a lean of gravity, robust weights, choices.
         BadLog, ClosureFailed: what is wrong in the log, in one sentence.
     """
     robot, settings = ready_to_fold(robot, run)
@@ -105,6 +105,7 @@ def ready_to_fold(robot: Robot, run: RunFile | Mapping[str, Any], folder: Path =
             asked["fit"] = [{"file": "in memory"}, {"file": "in memory", "loaded": True}]
         run = of_schema(asked, RunFile, "rp.fold")
     found = [key for key in OF_ALL_LOGS if getattr(run, key) not in (None, 0.0)]
+    found += ["gravity"] if run.gravity in ("fit", "choose") else []
     found += ["choose"] if run.choose.model_fields_set - {"folds", "use"} else []
     robot, run = as_asked(robot, run, folder)
     if run.payload:

@@ -32,7 +32,7 @@ from robodyn_pin.log_to_robot.instruments import band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, others
+from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, others
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
@@ -101,7 +101,7 @@ def likely_mistakes(
         if found or not suspicious:
             return found
         return _best(robot, samples, plain, [*torque_factors(robot, samples, plain), *others(robot)])
-    usual += conventions(robot, run)
+    usual += [*conventions(robot, run), *mountings(robot)]
     found = _best(robot, samples, plain, [*usual, *torque_factors(robot, samples, plain), *others(robot)])
     return found if found or not plain.open else _best(robot, samples, plain, list(gear_factors(robot, samples, badly)))
 
@@ -112,7 +112,9 @@ def _best(
     """Those of the guesses that are clearly better than the plain log and as good as the best of them; `calm`: the log is
     explained well, so that only fits of all parameters count."""
     kept = [
-        g for g in offered if (plain.open or not g.moves or g.time != 1 or g.fitted) and (not calm or g.body is None)
+        g
+        for g in offered
+        if (plain.open or not g.moves or g.time != 1 or g.fitted or g.gravity) and (not calm or g.body is None)
     ]
     few, all_samples = Trials(robot, samples.of(TRIED)), Trials(robot, samples)
     start = closed_with(robot, few.samples)
@@ -205,6 +207,8 @@ def _try(trials: Trials, plain: Explained, guess: Guess) -> TriedErrors | None:
         values = plain.fits.values.copy()
         values[10 * guess.body : 10 * guess.body + 10] /= GRAMS
         return plain.tried(samples.tau, values)
+    if guess.offset is not None:
+        return plain.without(guess.offset)
     if not guess.moves:
         return plain.tried(undone(samples, guess).tau)
     closed = trials.closed(guess)

@@ -103,7 +103,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool 
 
 
 def as_asked(robot: Robot, run: RunFile, folder: Path) -> tuple[Robot, RunFile]:
-    """The robot with the coordinates and bodies that a run file asks for, and the run with the noise of its poses.
+    """The robot with the coordinates, bodies and gravity that a run file asks for, and the run with the noise of its poses.
 
     Raises:
         UnknownName, WrongMobility: its coordinates do not determine the mechanism. BadFile, BadLog: its poses.
@@ -112,6 +112,8 @@ def as_asked(robot: Robot, run: RunFile, folder: Path) -> tuple[Robot, RunFile]:
         robot = _projected(robot, run.coordinates)
     if run.separate is not None:
         robot = robot.separated(run.separate)
+    if isinstance(run.gravity, tuple):
+        robot = leaning(robot, run.gravity)
     if isinstance(run.noise, PosesSpec):
         noise = noise_along(robot, read_poses(robot, run, folder, run.noise))
         run = run.model_copy(update={"noise": noise})
@@ -255,7 +257,7 @@ def choose_all(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Pro
     Where the direction is to be fitted, it is found with the friction and the filters that the files name, the other settings are chosen with
     it, and it is found again with these. Where it is to be chosen, it comes last, on top of all other settings, as a richer friction does.
     """
-    if not run.gravity:
+    if run.gravity not in ("fit", "choose"):
         return choose(robot, run, logs, progress)
     if run.gravity == "choose":
         return _choose_gravity(choose(robot, run, logs, progress), robot, logs, progress)

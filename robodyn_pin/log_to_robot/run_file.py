@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+import numpy as np
+from pydantic import Field, field_validator, model_validator
 
+from robodyn_pin.errors import quoted
 from robodyn_pin.files import NotNegative, Positive, Strict
 from robodyn_pin.identification.parameters import INERTIAL
 from robodyn_pin.logs.differentiation import Preparation
@@ -12,6 +14,7 @@ from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.offered_friction import check_offered
+from robodyn_pin.robot.robot_file import Vector
 from robodyn_pin.robot.shapes import ShapeSpec
 
 
@@ -126,6 +129,9 @@ class ScoreSpec(Strict):
     still: Positive = 0.05  # [rad/s or m/s] slower samples count as standing still
 
 
+LIGHTEST, HEAVIEST = 1.5, 30.0  # [m/s^2] gravity where robots work
+
+
 class RunFile(LogKeys):
     """An identification: from logs to a robot."""
 
@@ -148,7 +154,7 @@ class RunFile(LogKeys):
     symmetry: dict[str, list[str]] = {}  # by body: entries that are zero, equal, ... as my=0, Iyy=Izz, mx=0.5*m
     # Of one sample, by coordinate [N m or N]; with more motors than coordinates by motor, unless it says `coordinates`.
     noise: PosesSpec | dict[str, Positive] | Literal["residuals", "limits", "coordinates"] = "residuals"
-    gravity: Literal["fit", "choose"] | None = None  # its direction from the logs, always or if worth it
+    gravity: Literal["fit", "choose"] | Vector | None = None  # its direction from the logs; or where it points [m/s^2]
     gains: Literal["fit"] | None = (
         None  # of the drives, by the known payload; default: torques as logged, times `scale`
     )
@@ -162,6 +168,25 @@ class RunFile(LogKeys):
     score: ScoreSpec = ScoreSpec()
     output: Path | None = None
     seed: int = 0  # nothing random is left in an identification; kept with the result
+
+    @field_validator("gravity", mode="before")
+    @classmethod
+    def _three_numbers(cls, given: object) -> object:
+        if given in ("fit", "choose", None) or (isinstance(given, (list, tuple)) and len(given) == 3):
+            return given
+        raise ValueError(
+            f"gravity: expected three numbers [m/s^2] along the base's axes, as [0, 0, 9.81] of a robot that hangs, or 'fit' or 'choose'; found {quoted(given)}"
+        )
+
+    @field_validator("gravity")
+    @classmethod
+    def _of_a_planet(cls, given: object) -> object:
+        size = float(np.linalg.norm(given)) if isinstance(given, tuple) else 0.0
+        if size and not LIGHTEST <= size <= HEAVIEST:
+            raise ValueError(
+                f"gravity of {size:.4g} m/s^2: expected the acceleration, 9.81 m/s^2 on earth, and not its direction alone"
+            )
+        return given
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:

@@ -34,11 +34,12 @@ class Guess:
     offset: np.ndarray | None = None  # (n,) constant torques [N m or N] that the log has too much
     zeros: np.ndarray | None = None  # (n,) positions [rad or m] that the log has too much
     fitted: bool = False  # to the samples on which it is tried
+    gravity: tuple[float, float, float] | None = None  # [m/s^2] where it points instead
 
     @property
     def moves(self) -> bool:
-        """Whether it changes the motion of the joints."""
-        changed = self.robot is not None or self.zeros is not None or self.time != 1
+        """Whether it changes the motion of the joints, or gravity along it."""
+        changed = self.robot is not None or self.zeros is not None or self.gravity is not None or self.time != 1
         return changed or bool((self.positions != np.eye(len(self.positions))).any())
 
 
@@ -104,3 +105,21 @@ def others(robot: Robot) -> Iterator[Guess]:
         other = load(name)
         if other.motors.names == robot.motors.names and other.urdf_path != robot.urdf_path:
             yield Guess(f"the log looks like one of {name!r}, not of {robot.name!r}", (), one, one, robot=other)
+
+
+def mountings(robot: Robot) -> Iterator[Guess]:
+    """Other directions of gravity: a robot that hangs or stands on a wall; none, where a controller takes it off the torques."""
+    one, drawn = np.eye(len(robot.motors.names)), np.array(robot.file.gravity)
+    size = float(np.linalg.norm(drawn))
+    for gravity in [*size * np.eye(3), *-size * np.eye(3), np.zeros(3)] if size else []:
+        if np.allclose(gravity, drawn):
+            continue
+        x, y, z = (round(float(x), 3) + 0.0 for x in gravity)
+        remedy = f"'gravity: [{x:g}, {y:g}, {z:g}]' in the run file"
+        if not gravity.any():
+            said = f"the torques look as if gravity had been taken off (by the controller?); {remedy} identifies what is left"
+        elif np.allclose(gravity, -drawn):
+            said = f"gravity looks as if it pointed the other way (does the robot hang?); {remedy} says so"
+        else:
+            said = f"gravity looks as if it pointed along [{x:g}, {y:g}, {z:g}] of the base (is the robot mounted on a wall?); {remedy} says so"
+        yield Guess(said, (), one, one, gravity=(x, y, z))
