@@ -58,6 +58,8 @@ class Diagnosis:
     mistakes: tuple[Mistake, ...]  # whose correction explains the fit logs clearly better
     stopped: tuple[str, ...]  # parameters at bounds that least squares would exceed
     beyond: tuple[str, ...]  # sentences about joints or motors of the fit logs outside their limits
+    outliers: str  # among the fitted samples, a sentence; empty: none that are worth one
+    unseen: float  # error on pieces of the fit logs that an estimate has not seen, over that of the fit
 
     def signs(self, names: Sequence[str]) -> str:
         """What besides speaks for a mistake in the log, names of the coordinates; empty: nothing."""
@@ -100,6 +102,7 @@ class Diagnosis:
             "overconstraint": None if self.overconstraint is None else self.overconstraint.summary(),
             "against_bounds": list(self.stopped),
             "mistakes": [m.__dict__ for m in self.mistakes], "beyond_limits": list(self.beyond),
+            "outliers": self.outliers, "unseen_over_fit": self.unseen if np.isfinite(self.unseen) else None,
         }  # fmt: skip
 
 
@@ -139,7 +142,7 @@ def diagnose(
         known(robot, paces[0], logs[0].loaded, groups, wls, share, motor_noise(run, robot)), beside, again.cutoff, residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
         likely_mistakes(robot, logs, run, suspicious), stopped,
-        tuple(text for pace in paces for text in pace.beyond),
+        tuple(text for pace in paces for text in pace.beyond), again.outliers, found.pieces.unseen,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
 from robodyn_pin.log_to_robot.factors import gear_factors, torque_factors
-from robodyn_pin.log_to_robot.instruments import band, fills_band
+from robodyn_pin.log_to_robot.instruments import LOOKED_AT, band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -85,8 +85,8 @@ def likely_mistakes(
         return ()
     if not samples.tau.any(axis=0).all():
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
-    if copied := _no_torques(robot, samples):
-        return copied
+    if wrong := _no_torques(robot, samples, logs):
+        return wrong
     plain = Explained(robot, samples, picked_rows(robot, samples))
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if badly and (slow := _too_slow(robot, logs, plain.asis)):
@@ -193,10 +193,12 @@ def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[
     )
 
 
-def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
+def _no_torques(robot: Robot, samples: Picked, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
     names = robot.motors.names
+    efforts = np.concatenate([log.section(0, min(log.size, LOOKED_AT)).efforts for log in logs])
     return tuple(
-        Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in no_torques(names, samples)
+        Mistake(said, tuple(names[k] for k in motors), 1.0, 0.0, names[motors[0]], False, True, 0.0, True)
+        for said, motors in no_torques(names, samples, efforts)
     )
 
 

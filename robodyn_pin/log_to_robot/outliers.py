@@ -36,6 +36,7 @@ SETTLED = 0.03  # standard deviations of the estimate: a change after which anot
 LOOKED_AT = 20_000  # samples of a log from which the scale of the residuals is found
 SHARE = 0.25  # of its residual that counts: samples of less are told: four standard deviations off and more
 SPORADIC = 0.05  # of the held-out samples: more are no outliers
+BRIEF = 0.1  # of a log: far samples within less have one cause, as a collision
 MOST = 0.5  # of the squared error, from which far samples are worth a word
 
 _blocks = Recent(4 * BLOCK)  # of moved torques
@@ -114,18 +115,24 @@ def without_far(fitted: Fitted, x: np.ndarray, held_out: Sequence[Selected]) -> 
     return without, f"{text} and are left out of the error on held-out data"
 
 
-def outliers_seen(left: np.ndarray) -> str:
-    """What few far residuals (n, d) of held-out samples are worth saying; empty: nothing."""
+def outliers_seen(left: np.ndarray, which: str = "held-out samples", t: np.ndarray | None = None) -> str:
+    """What few far residuals (n, d) of samples at t (n,) [s] are worth saying; empty: nothing."""
     sizes = np.abs(left) / _scale([left])
     far = (sizes > FAR).any(axis=1)
     made, whole = (sizes[far] ** 2).sum(axis=0), (sizes**2).sum(axis=0)
     if not 0 < far.mean() <= SPORADIC or not (made > MOST * whole).any():
         return ""
-    return f"{_far_off(far)} and make most of its error: are they outliers? With 'robust: student' they do not count"
+    said = _far_off(far, which) + ("" if t is None else _most_of_them(t, far))
+    return f"{said} and make most of its error: are they outliers? With 'robust: student' they do not count"
 
 
-def _far_off(far: np.ndarray) -> str:
-    return f"{far.sum()} of {len(far)} held-out samples looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
+def _far_off(far: np.ndarray, which: str = "held-out samples") -> str:
+    return f"{far.sum()} of {len(far)} {which} looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
+
+
+def _most_of_them(t: np.ndarray, far: np.ndarray) -> str:
+    begin, end = np.percentile(t[far], [5, 95])
+    return f", most of them from t = {begin:.4g} to {end:.4g} s," if end - begin < BRIEF * (t[-1] - t[0]) else ""
 
 
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,7 @@ class Pieces:
     seconds: float  # of the first log's period, or of all of it where the motion does not repeat
     independent: float  # rows that were fitted, those that a filter made alike counted once
     still: np.ndarray  # (d,) share of the fitted samples in which each coordinate stands still
+    unseen: float  # rms error on a piece by the estimate without it, over that by the estimate from all; NaN: no piece tells
 
     def deviations(self, values: np.ndarray) -> np.ndarray:
         """Standard deviations (r,) of the estimate `values` (r,)."""
@@ -62,13 +63,17 @@ class PieceFolds:
             self.count[g] += np.sum(piece == g)
 
 
-def pieces_from(logs: Sequence[PieceFolds], independent: float) -> Pieces:
-    """Estimates without each piece of all logs; `independent`: how many of the rows are."""
+def pieces_from(logs: Sequence[PieceFolds], independent: float, values: np.ndarray) -> Pieces:
+    """Estimates without each piece of all logs; `independent`: how many of the rows are, `values` (r,) of the estimate from all."""
     factors = [merge_factors(of_logs) for of_logs in zip(*(log.factors for log in logs), strict=True)]
     sums, count = np.sum([log.sums for log in logs], axis=0), np.sum([log.count for log in logs], axis=0)
     still = np.sum([log.still for log in logs], axis=0) / max(count.sum(), 1)
     positions = sums / np.maximum(count, 1)[:, None]
-    return Pieces(without_each(factors), positions, logs[0].seconds, independent, still)
+    without = without_each(factors)
+    told = [(f.residual(x), f.residual(values)) for f, x in zip(factors, without, strict=True) if np.isfinite(x).all()]
+    apart, together = np.sum(told, axis=0) if told else (np.nan, np.nan)
+    unseen = float(np.sqrt(apart / together)) if together > 0 else np.nan
+    return Pieces(without, positions, logs[0].seconds, independent, still, unseen)
 
 
 def cut_up(log: AnyLog, period: float | None, cut: int) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

@@ -187,8 +187,8 @@ def estimate(
     if run.robust:
         held_out, far = without_far(fitted, wls.full(layout.size), held_out)
     periods = {id(log): period_of(log) for log in {id(s.log): s.log for s in [*fit, *held_out]}.values()}
-    again = second_pass(robot, run, wls.base.columns, wls.sigma, logs, [periods[id(s.log)] for s in fit])
-    pieces = pieces_from([x.pieces for x in again.logs], fitted.independent * sum(g.rows for g in groups))
+    again = second_pass(robot, run, wls, logs, [periods[id(s.log)] for s in fit])
+    pieces = pieces_from([x.pieces for x in again.logs], fitted.independent * sum(g.rows for g in groups), wls.values)
     progress("feasible fit")
     fitted, feasible, pulled = fit_with_prior(fitted, groups, wls)
     settings = replace(fitted.settings, delays=delays, gains=gains)

@@ -7,7 +7,9 @@ from functools import partial
 import numpy as np
 
 from robodyn_pin.identification.fold import Factor, empty, fold_rows
+from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.log_to_robot.instruments import LOOKED_AT, MARGIN, Instruments, band, fills_band
+from robodyn_pin.log_to_robot.outliers import outliers_seen
 from robodyn_pin.log_to_robot.pace import Pace, PaceOfLog
 from robodyn_pin.log_to_robot.pieces import PieceFolds, cut_up
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -24,6 +26,7 @@ class SeenAgain:
     pieces: PieceFolds
     instruments: list[Factor]  # rows [Z, W, y] of each coordinate; no rows where instruments are switched off
     pace: Pace
+    far: str  # what few fitted samples far off the model are worth saying; empty: nothing
 
 
 @dataclass(frozen=True)
@@ -34,42 +37,52 @@ class SecondPass:
     motion: float  # [Hz] below which the liveliest of them moves
     cutoff: float  # [Hz] of the instruments' motion; 0 where they are switched off, or where the log has no room above its motion
 
+    @property
+    def outliers(self) -> str:
+        """What few samples far off the model are worth saying, of the first log that has such, and how many more have."""
+        said = [log.far for log in self.logs if log.far]
+        return "" if not said else said[0] + (f" (and those of {len(said) - 1} more logs)" if len(said) > 1 else "")
+
 
 def second_pass(
     robot: Robot,
     run: RunFile,
-    base: np.ndarray,
-    sigma: np.ndarray,
+    wls: BaseEstimate,
     logs: Sequence[AnyLog],
     periods: Sequence[float | None],
 ) -> SecondPass:
     """What the logs show when they are read once more; raises as `observe`.
 
     Args:
-        base: columns (r,) of the regressor that are fitted. sigma: (d,) noise of the coordinates. periods: [s] of each log's
-            motion, None: it does not repeat.
+        wls: base parameters that were fitted. periods: [s] of each log's motion, None: it does not repeat.
     """
     motion = max(band(log) for log in logs)
     cutoff = MARGIN * motion if run.instruments and not fills_band(motion, logs[0].rate) else 0.0
-    seen = each(partial(_seen_again, robot, run, base, sigma, cutoff), list(zip(logs, periods, strict=True)))
+    seen = each(partial(_seen_again, robot, run, wls, cutoff), list(zip(logs, periods, strict=True)))
     return SecondPass(seen, motion, cutoff)
 
 
 def _seen_again(
-    robot: Robot, run: RunFile, base: np.ndarray, sigma: np.ndarray, cutoff: float, of: tuple[AnyLog, float | None]
+    robot: Robot, run: RunFile, wls: BaseEstimate, cutoff: float, of: tuple[AnyLog, float | None]
 ) -> SeenAgain:
-    log, period = of
+    (log, period), base, sigma = of, wls.base.columns, wls.sigma
     piece_of, seconds = cut_up(log, period, run.rows.cut)
     pieces, pace = PieceFolds(robot, len(base), seconds), PaceOfLog(robot)
     instruments = Instruments(robot, run, log, base, cutoff) if cutoff else None
     beside = [empty(2 * len(base)) for _ in sigma]
+    left, at = list[np.ndarray](), list[np.ndarray]()
     for block, kept, W, y in fitted_blocks(robot, run, log, base):
         index, inner = block.begin + np.flatnonzero(kept), block.state[block.keep]
         pace.add(block.begin, inner)
         rows = np.concatenate([W, y[:, :, None]], axis=2)
         still = np.abs(block.rates[block.keep][kept]) < run.score.still
         pieces.add(piece_of(index), rows / sigma[:, None], inner.q[kept] @ robot.motors.S.T, still)
+        if block.begin < LOOKED_AT:
+            left.append(y - W @ wls.values)
+            at.append(index)
         if instruments and block.begin < LOOKED_AT:
             rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
             beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
-    return SeenAgain(pieces, beside, pace.found(log))
+    t = log.section(0, 1).t[0] + np.concatenate(at) / log.rate
+    far = "" if run.robust else outliers_seen(np.concatenate(left), f"fitted samples of {log.name}", t)
+    return SeenAgain(pieces, beside, pace.found(log), far)

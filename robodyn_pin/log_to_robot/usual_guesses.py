@@ -1,6 +1,6 @@
 """The usual mistakes with a log or a robot file, as guesses that can be tried."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -66,6 +66,7 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess(f"tau_{a} and tau_{b} look swapped", (i, j), one, swap)
         yield Guess(f"q_{a} and q_{b} look swapped", (i, j), swap, one)
         yield Guess(f"motors {a} and {b} look swapped (q and tau)", (i, j), swap, swap)
+    yield from _other_orders(names)
     yield Guess("all torques look as if their signs were wrong (-tau)", (), one, -one)
     for said, factor in (("twice too fast", 2.0), ("twice too slowly", 0.5)):
         yield Guess(f"the time column looks as if it ran {said}", (), one, one, factor)
@@ -94,6 +95,18 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         mass = robot.model.inertias[joints[group[0]]].mass
         text = f"the body {group[0]!r} of the robot file, {mass:.4g} kg, looks {GRAMS:g} times too heavy (grams?)"
         yield Guess(text, (), one, one, body=k)
+
+
+def _other_orders(names: Sequence[str]) -> Iterator[Guess]:
+    """Columns counted from the wrong one, or from the last motor to the first."""
+    n, one = len(names), np.eye(len(names))
+    right = np.roll(np.arange(n), 1)
+    for order in [right, np.argsort(right)] * (n > 2) + [np.arange(n)[::-1]] * (n > 3):
+        said = f"look as if their columns were those of {', '.join(names[k] for k in order)}"
+        undo = one[:, order]
+        yield Guess(f"the torques {said}", (), one, undo)
+        yield Guess(f"the positions {said}", (), undo, one)
+        yield Guess(f"positions and torques {said}", (), undo, undo)
 
 
 def others(robot: Robot) -> Iterator[Guess]:

@@ -28,6 +28,7 @@ class Scored:
 
 
 MOST_WORSE = 1.5  # held-out error over fit error from which a result is over-fitted
+LITTLE_OF_IT = 0.25  # share of what is worse that parts of the fit data show: less is no over-fitting
 MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one norm"}
 MOST_UNEXPLAINED = 60.0  # [%] of the torque norm, mean over motors
 ENOUGH = (
@@ -85,9 +86,7 @@ def judge(
     unseen, each = scored.held_out.by(measure), found.rows / max(wls.base.size, 1)
     unknown = np.flatnonzero(relative_deviations(wls) > UNKNOWN)
     if ratio > MOST_WORSE:
-        reasons.append(
-            f"over-fitted: the error on held-out data is {ratio:.3g} times that on the fit data; give a longer or richer log"
-        )
+        reasons.append(worse_on_others(ratio, found.unseen))
     if each < ENOUGH:
         reasons.append(
             f"over-fitted: {found.seconds:.3g} s of log give {each:.3g} independent values for each of {wls.base.size} base "
@@ -101,6 +100,8 @@ def judge(
     if mistakes := [m.text for m in found.mistakes if m.of_log]:
         signs = found.signs(coordinates.names)
         reasons.append("; or ".join(mistakes) + (f"; signs of it: {signs}" if signs else ""))
+    elif found.outliers and reasons:
+        reasons.append(found.outliers)
     elif rates and reasons:
         reasons.append(rates)
     elif not found.mistakes and (not_explained or unseen > MOST_UNEXPLAINED):
@@ -109,6 +110,8 @@ def judge(
             "friction, and whether the log is of this robot"
         )
     minor += [m.text for m in found.mistakes if not m.of_log]
+    if found.outliers and found.outliers not in reasons:
+        minor.append(found.outliers)
     accepted = not reasons
     if accepted:
         reasons = [
@@ -117,6 +120,17 @@ def judge(
         ]
     cautions = (*minor, *noticed, *_cautions(wls, found, labels, coordinates.names, unknown))
     return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction, gravity)
+
+
+def worse_on_others(ratio: float, unseen: float) -> str:
+    """Why the error on held-out data is `ratio` times that on the fit data; `unseen`: that of parts of the fit data which a fit has not seen."""
+    worse = f"the error on held-out data is {ratio:.3g} times that on the fit data"
+    if unseen - 1 < LITTLE_OF_IT * (ratio - 1):
+        return (
+            f"the held-out data are unlike the fit data: {worse}, that on parts of the fit data which a fit has not seen only {unseen:.3g} "
+            "times; has something changed between them (warmth, load, friction), or does their motion go further? A longer or richer log covers more"
+        )
+    return f"over-fitted: {worse}; give a longer or richer log"
 
 
 def unexplained(held_out: Accuracy, coordinates: Coordinates) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 
 LOOKED_AT = 100_000  # samples at either end
 RESTING = 0.5  # [s] of standstill that are no pause of a motion
+MOTION, LEAST = 2.0, 0.1  # [s], and share of a log, that must be left: else it is one of standstill
 STILL = 2e-3  # of a motor's travel: who moves less stands
 
 
@@ -19,7 +20,7 @@ def motion_of(log: AnyLog) -> tuple[int, int, str]:
     least = np.minimum(head.min(axis=0), tail.min(axis=0))
     travel = np.maximum(head.max(axis=0), tail.max(axis=0)) - least
     (begin, first), (end, last) = (_not_moving(q, travel, log.rate) for q in (head, tail))
-    if begin + end > n / 2:
+    if n - begin - end < max(MOTION * log.rate, LEAST * n):
         return 0, n, ""
     ends = [
         f"{count} at its {where} ({why})"

@@ -5,6 +5,7 @@ import pytest
 from simulated import SHORT, SIGMA
 
 from robodyn_pin.dynamics.check import check
+from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.log_to_robot import rows
 from robodyn_pin.log_to_robot.instruments import MARGIN, band
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -23,7 +24,9 @@ RUN = RunFile.model_validate({
 def seen(noise: Noise, cutoff: float = 20.0) -> SeenAgain:
     robot, of_rates = load("irb360"), RUN.preparation.model_copy(update={"filter": Lowpass(order=4, cutoff=cutoff)})
     run = RUN.model_copy(update={"preparation": of_rates})
-    [found] = second_pass(robot, run, check(robot).base.columns, SIGMA, [simulate(robot, SHORT, noise)], [None]).logs
+    base = check(robot).base
+    fitted = BaseEstimate(base, np.zeros(base.size), np.eye(base.size), SIGMA)
+    [found] = second_pass(robot, run, fitted, [simulate(robot, SHORT, noise)], [None]).logs
     return found
 
 
