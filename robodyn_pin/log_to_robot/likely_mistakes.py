@@ -28,8 +28,8 @@ from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
 from robodyn_pin.log_to_robot.factors import gear_factors, torque_factors
-from robodyn_pin.log_to_robot.instruments import LOOKED_AT, band, fills_band
-from robodyn_pin.log_to_robot.no_torques import no_torques
+from robodyn_pin.log_to_robot.instruments import band, fills_band
+from robodyn_pin.log_to_robot.no_torques import no_torques, without_sign
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, others
@@ -85,15 +85,17 @@ def likely_mistakes(
         return ()
     if not samples.tau.any(axis=0).all():
         return ()  # a coordinate without torque is explained by bodies without mass, whatever the others show
-    if wrong := _no_torques(robot, samples, logs):
-        return wrong
+    if copied := _no_torques(robot, samples):
+        return copied
     plain = Explained(robot, samples, picked_rows(robot, samples))
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
     if badly and (slow := _too_slow(robot, logs, plain.asis)):
         return slow
+    if badly and (lost := _without_sign(robot, logs)):
+        return lost
     usual = [
         *guesses(robot, samples, logs[0].rate),
-        *constant_offsets(robot, plain),
+        *constant_offsets(robot, plain, run),
         *encoder_zeros(robot, samples, plain, run),
     ]
     if not badly:
@@ -193,13 +195,20 @@ def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[
     )
 
 
-def _no_torques(robot: Robot, samples: Picked, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
+def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
     names = robot.motors.names
-    efforts = np.concatenate([log.section(0, min(log.size, LOOKED_AT)).efforts for log in logs])
     return tuple(
-        Mistake(said, tuple(names[k] for k in motors), 1.0, 0.0, names[motors[0]], False, True, 0.0, True)
-        for said, motors in no_torques(names, samples, efforts)
+        Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in no_torques(names, samples)
     )
+
+
+def _without_sign(robot: Robot, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
+    names = tuple(robot.motors.names[k] for k in without_sign(logs))
+    if not names:
+        return ()
+    columns = ", ".join(f"tau_{name}" for name in names)
+    said = f"the torques in {columns} come near zero and never below it: they have lost their sign"
+    return (Mistake(said, names, 1.0, 0.0, names[0], False, True, 0.0, True),)
 
 
 def _try(trials: Trials, plain: Explained, guess: Guess) -> TriedErrors | None:

@@ -117,6 +117,8 @@ def without_far(fitted: Fitted, x: np.ndarray, held_out: Sequence[Selected]) -> 
 
 def outliers_seen(left: np.ndarray, which: str = "held-out samples", t: np.ndarray | None = None) -> str:
     """What few far residuals (n, d) of samples at t (n,) [s] are worth saying; empty: nothing."""
+    if not len(left):
+        return ""
     sizes = np.abs(left) / _scale([left])
     far = (sizes > FAR).any(axis=1)
     made, whole = (sizes[far] ** 2).sum(axis=0), (sizes**2).sum(axis=0)
