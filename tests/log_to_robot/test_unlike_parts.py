@@ -9,6 +9,7 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
+from robodyn_pin.log_to_robot.pieces import PIECES, PieceFolds, pieces_from
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import worse_on_others
 from robodyn_pin.logs.log import Log
@@ -92,6 +93,22 @@ def test_parts_of_the_fit_data_that_a_fit_has_not_seen_tell_over_fitting_from_ot
     assert worse_on_others(2.0, unseen).startswith(said)
 
 
+def test_the_error_on_pieces_that_an_estimate_has_not_seen_is_that_of_least_squares_without_each(delta):
+    rng, robot, motors = np.random.default_rng(6), delta[0], 4
+    piece, A = np.repeat(np.arange(PIECES), 3), rng.normal(size=(3 * PIECES, 20))
+    y = A @ rng.normal(size=20) + rng.normal(size=3 * PIECES)
+    folds = PieceFolds(robot, 20, 1.0)
+    folds.add(piece, np.column_stack([A, y])[:, None], np.zeros((len(y), motors)), np.zeros((len(y), motors), bool))
+    x = np.linalg.lstsq(A, y, rcond=None)[0]
+    unseen = [
+        y[piece == g] - A[piece == g] @ np.linalg.lstsq(A[piece != g], y[piece != g], rcond=None)[0]
+        for g in range(PIECES)
+    ]
+    expected = np.linalg.norm(np.concatenate(unseen)) / np.linalg.norm(y - A @ x)
+    assert expected > 1.3
+    assert pieces_from([folds], len(y), x).unseen == pytest.approx(expected, rel=1e-9)
+
+
 def test_standstill_of_two_thirds_of_a_log_is_left_out(delta):
     robot, log = delta
     still, noise = 2 * log.size, 0.03 * np.sqrt(np.mean(log.efforts**2, axis=0))
@@ -135,6 +152,12 @@ def test_torques_without_their_sign_are_named(delta):
     assert told(robot, replace(log, tau=one)) == [
         "the torques in tau_phi2 come near zero and never below it: they have lost their sign"
     ]
+
+
+def test_torques_that_nothing_explains_are_not_called_kilonewton_metres(delta):
+    """A hundredth of the torques of another time: a thousand times larger, they hide the bodies of the files, which then are as good as any."""
+    robot, log = delta
+    assert not any("kN m" in said for said in told(robot, replace(log, tau=0.01 * np.roll(log.efforts, 700, axis=0))))
 
 
 def test_a_torque_that_never_changes_its_sign_or_a_drive_that_was_off_is_none_without_a_sign(arm):
