@@ -1,6 +1,7 @@
 """Simulated logs of the catalogue, folded once with the torque noise of many seeds beside each other."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,16 @@ from robodyn_pin.identification.fold import Factor, absorb
 from robodyn_pin.log_to_robot.rows import filtered, observe
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.filters import Lowpass
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion, fourier
+from robodyn_pin.motions.motion_file import Motion, read_motion
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 
 SIGMA = np.array([1.5, 1.5, 1.6, 0.16])  # [N m] noise of the IRB 360's torques, as published
-MOTION = read_yaml(Path(__file__).parents[1] / "examples/irb360_motion.yaml", FourierMotion)
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MOTION = read_yaml(EXAMPLES / "irb360_motion.yaml", FourierMotion)
 CHUNK = 2000
 
 _names = ("phi1", "phi2", "phi3", "psi")
@@ -29,6 +34,14 @@ SHORT = FourierMotion(
 )  # fmt: skip
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # samples (n,), W (n, d, p), torques without noise (n, d)
+
+
+def noisy_log(robot: Robot, motion: Motion | str, share: float = 0.02, seed: int = 0, bits: int = 18) -> Log:
+    """A log of a motion, or of one of the examples, with white noise of a share of each torque's rms; limits may be passed."""
+    moved = read_motion(EXAMPLES / f"{motion}.yaml") if isinstance(motion, str) else motion
+    log = simulate(robot, moved, Noise(np.zeros(len(robot.motors.names)), bits), ignore_limits=True)
+    noise = share * np.sqrt(np.mean(log.efforts**2, axis=0)) * np.random.default_rng(seed).normal(size=log.q.shape)
+    return uniform(replace(log, tau=log.efforts + noise))
 
 
 def exact_rows(robot: Robot, motion: FourierMotion = MOTION, begin: float = 0.0, end: float = 1.0) -> Iterator[Rows]:

@@ -6,36 +6,27 @@ import numpy as np
 
 from robodyn_pin.log_to_robot.explained import Explained
 from robodyn_pin.log_to_robot.few_causes import fewest_causes
-from robodyn_pin.log_to_robot.usual_guesses import Guess
-from robodyn_pin.logs.units import LogKeys, in_si
+from robodyn_pin.log_to_robot.usual_guesses import Guess, off_all_the_time
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.robot.units import motor_units
 
 SEEN = 0.05  # share of a motor's constant torque that parameters must leave, else gravity and friction pass for it
 
 
 def constant_offsets(robot: Robot, plain: Explained, keys: LogKeys) -> list[Guess]:
     """The constant torques that leave least, of as few motors as do, as one guess; none where none is worth it."""
-    names, units = robot.motors.names, motor_units(robot)
     offered = [_least_offset(plain, left_of) for left_of in (plain.fits.free, plain.fits.own)]
     tried = [plain.without(offset) for offset in offered]
     offset = offered[int(np.argmin([x.free[-1].sum() + x.own[-1].sum() for x in tried]))]
-    motors = np.flatnonzero(offset).tolist()
+    motors, one = np.flatnonzero(offset).tolist(), np.eye(len(offset))
     if not motors:
         return []
-    each = (
-        f"tau_{names[k]} looks too {'large' if offset[k] > 0 else 'small'} by {abs(offset[k]):.3g} {units[names[k]]} all the time"
-        for k in motors
+    said, remedy = off_all_the_time(robot, keys, "torque", offset)
+    text = (
+        f"{said} (is the sensor's or the drive's zero off, or friction unlike in both directions? "
+        f"'efforts: [{{of: {robot.motors.names[motors[0]]}, model: offset}}]' in the robot file finds it, {remedy} takes it off)"
     )
-    si = in_si(robot, keys)
-    in_file = si.zero_torque + offset / si.torque
-    asked = ", ".join(f"{names[k]}: {in_file[k]:.4g}" for k in motors)
-    said = (
-        f"{', '.join(each)} (is the sensor's or the drive's zero off, or friction unlike in both directions? "
-        f"'efforts: [{{of: {names[motors[0]]}, model: offset}}]' in the robot file finds it, "
-        f"'zero: {{torque: {{{asked}}}}}' in the run file takes it off)"
-    )
-    return [Guess(said, tuple(motors), np.eye(len(names)), np.eye(len(names)), offset=offset)]
+    return [Guess(text, tuple(motors), one, one, offset=offset)]
 
 
 def _least_offset(plain: Explained, left_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

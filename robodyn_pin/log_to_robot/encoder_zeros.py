@@ -6,16 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.log_to_robot.explained import Explained, closed_with
-from robodyn_pin.log_to_robot.few_causes import fewest_causes, least_squares
+from robodyn_pin.log_to_robot.few_causes import best_sizes, fewest_causes
 from robodyn_pin.log_to_robot.picked_samples import Picked
-from robodyn_pin.log_to_robot.usual_guesses import Guess
-from robodyn_pin.logs.units import LogKeys, in_si
+from robodyn_pin.log_to_robot.usual_guesses import Guess, off_all_the_time
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.robot.units import POSITION_UNITS, motor_units
 
-STEP = (
-    0.01  # [rad] of the joint that it turns, or share of the travel of a motor that slides, by which slopes are found
-)
+STEP = 0.01  # [rad] of the joint that it turns, or share of the travel of a motor that slides, for slopes
 FAR = 1.0  # [rad], or share: zeros that are off by more are beyond what slopes tell
 CLOSER = 5  # steps of Gauss and Newton
 SMALL = 0.05  # share of the largest zero below which another one may have taken some of its part
@@ -57,17 +54,10 @@ def _turns(robot: Robot) -> np.ndarray:
 
 
 def _guess(robot: Robot, zeros: np.ndarray, keys: LogKeys) -> Guess:
-    names, units, si = robot.motors.names, motor_units(robot), in_si(robot, keys)
-    motors = np.flatnonzero(zeros).tolist()
-    in_file = si.zero_position + zeros / si.position
-    each = (
-        f"q_{names[k]} looks too {'large' if zeros[k] > 0 else 'small'} by {abs(zeros[k]):.3g} {POSITION_UNITS.get(units[names[k]], 'rad or m')} all the time"
-        for k in motors
-    )
-    asked = ", ".join(f"{names[k]}: {in_file[k]:.4g}" for k in motors)
-    said = f"{', '.join(each)} (is the encoder's zero off? 'zero: {{position: {{{asked}}}}}' in the run file takes that off)"
-    one = np.eye(len(names))
-    return Guess(said, tuple(motors), one, one, zeros=zeros)
+    said, remedy = off_all_the_time(robot, keys, "position", zeros)
+    one = np.eye(len(zeros))
+    text = f"{said} (is the encoder's zero off? {remedy} takes that off)"
+    return Guess(text, tuple(np.flatnonzero(zeros).tolist()), one, one, zeros=zeros)
 
 
 def _closer(
@@ -82,7 +72,7 @@ def _closer(
             return None
         left, size = _left(here, files)
         made = np.array([_left(s, files)[0] - left for s in beside if s is not None]) / size
-        by = least_squares(left / size, made)
+        by = best_sizes(left / size, made)
         zeros = zeros.copy()
         zeros[motors] += steps[motors] * by
         here = _shifted(robot, samples, -zeros)
@@ -97,5 +87,5 @@ def _shifted(robot: Robot, samples: Picked, by: np.ndarray) -> Explained | None:
 
 def _left(explained: Explained, files: bool) -> tuple[np.ndarray, np.ndarray]:
     """What any bodies, or those of the robot's files, leave (M, d) of the torques, and its rms (d,)."""
-    left = (explained.fits.own if files else explained.fits.free)(explained.tau)
+    left = explained.left[files]
     return left, np.maximum(np.sqrt(np.mean(left**2, axis=0)), np.finfo(float).tiny)

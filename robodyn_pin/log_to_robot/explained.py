@@ -17,8 +17,6 @@ NOTHING = 0.03  # share of what a body asks for, as the robot's files have it, b
 
 def undone(samples: Picked, guess: Guess) -> Picked:
     """The samples as they were without the mistake that is guessed."""
-    if guess.offset is not None:
-        return replace(samples, tau=samples.tau - guess.offset)
     if guess.zeros is not None:
         return replace(samples, q=samples.q - guess.zeros)
     if guess.delay is not None:
@@ -67,17 +65,20 @@ class Explained:
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.tau = samples.tau
-        self.asis = self.tried(samples.tau)
+        # What any bodies, and what those of the robot's files, leave (M, d).
+        self.left = self.fits.free(samples.tau), self.fits.own(samples.tau)
+        self.asis = self._errors(*self.left, samples.tau)
 
     def tried(self, tau: np.ndarray, values: np.ndarray | None = None) -> TriedErrors:
         """The errors for torques `tau`; other `values` (p,) of the bodies change nothing where all parameters are fitted."""
-        free = self._logs(self.fits.free(tau), tau) if values is None else self.asis.free
-        return TriedErrors(free, self._logs(self.fits.own(tau, values), tau))
+        if values is None:
+            return self._errors(self.fits.free(tau), self.fits.own(tau), tau)
+        return replace(self.asis, own=self._logs(self.fits.own(tau, values), tau))
 
     def without(self, offset: np.ndarray) -> TriedErrors:
         """The errors for the torques without constant ones (n,), relative to the torques of the log: the former may be smaller."""
         tau = self.tau - offset
-        return TriedErrors(*(self._logs(left, self.tau) for left in (self.fits.free(tau), self.fits.own(tau))))
+        return self._errors(self.fits.free(tau), self.fits.own(tau), self.tau)
 
     def one_body_explains(self, errors: np.ndarray) -> bool:
         """Whether the bodies of the robot's files, one of them replaced by any other, explain the torques about as well as `errors` say."""
@@ -99,6 +100,9 @@ class Explained:
         if np.mean(asked**2, axis=0).max() < 1:
             return False
         return bool(abs(np.vdot(asked, rest) / np.vdot(asked, asked)) < NOTHING)
+
+    def _errors(self, free: np.ndarray, own: np.ndarray, tau: np.ndarray) -> TriedErrors:
+        return TriedErrors(self._logs(free, tau), self._logs(own, tau))
 
     def _logs(self, left: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Errors as `TriedErrors` holds them. With more motors than coordinates, what the motors give a coordinate may cancel:

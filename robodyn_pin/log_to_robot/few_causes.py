@@ -27,11 +27,11 @@ def fewest_causes(left: np.ndarray, made: np.ndarray, offered: Sequence[int]) ->
 
 def _with_least(left: np.ndarray, made: np.ndarray) -> tuple[np.ndarray, float]:
     """Sizes (k,) of the columns `made` (k, M, d) that leave least of `left` (M, d), and the logarithm of the product of the errors."""
-    sizes = least_squares(left, made)
+    sizes = best_sizes(left, made)
     rest = left - np.tensordot(sizes, made, 1)
     return sizes, float(np.log(np.maximum(np.mean(rest**2, axis=0), np.finfo(float).tiny)).sum() / 2)
 
 
-def least_squares(left: np.ndarray, made: np.ndarray) -> np.ndarray:
+def best_sizes(left: np.ndarray, made: np.ndarray) -> np.ndarray:
     """Sizes (k,) of the columns `made` (k, M, d) that leave least of `left` (M, d)."""
     return np.asarray(np.linalg.lstsq(made.reshape(len(made), -1).T, left.ravel(), rcond=None)[0])

@@ -27,12 +27,12 @@ from robodyn_pin.log_to_robot.clear_gain import (
 from robodyn_pin.log_to_robot.constant_offsets import constant_offsets
 from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import Explained, Trials, closed_with, undone
-from robodyn_pin.log_to_robot.factors import gear_factors, torque_factors
 from robodyn_pin.log_to_robot.instruments import band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques, without_sign
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, others
+from robodyn_pin.log_to_robot.scales import gear_scales, torque_scales
+from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, other_orders, others
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
@@ -102,10 +102,10 @@ def likely_mistakes(
         found = _best(robot, samples, plain, usual, calm=True)
         if found or not suspicious:
             return found
-        return _best(robot, samples, plain, [*torque_factors(robot, samples, plain), *others(robot)])
-    usual += [*conventions(robot, run), *mountings(robot)]
-    found = _best(robot, samples, plain, [*usual, *torque_factors(robot, samples, plain), *others(robot)])
-    return found if found or not plain.open else _best(robot, samples, plain, list(gear_factors(robot, samples, badly)))
+        return _best(robot, samples, plain, [*torque_scales(robot, samples, plain), *others(robot)])
+    usual += [*other_orders(robot), *conventions(robot, run), *mountings(robot)]
+    found = _best(robot, samples, plain, [*usual, *torque_scales(robot, samples, plain), *others(robot)])
+    return found if found or not plain.open else _best(robot, samples, plain, list(gear_scales(robot, samples, badly)))
 
 
 def _best(
@@ -189,17 +189,12 @@ def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[
         f"the log is sampled too slowly for its motion: its positions change at up to {motion:.3g} Hz and have {rate:.4g} samples a "
         f"second, too few for accelerations; log at {ENOUGH * motion:.0f} Hz and more, or move more slowly"
     )
-    name = robot.motors.names[0]
-    return (
-        Mistake(said, tuple(robot.motors.names), 1.0, 0.0, name, False, typical_error(asis.free) > WELL, 0.0, True),
-    )
+    return (_by_itself(said, robot.motors.names, typical_error(asis.free) > WELL),)
 
 
 def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:
     names = robot.motors.names
-    return tuple(
-        Mistake(said, (names[k],), 1.0, 0.0, names[k], False, True, 0.0, True) for said, k in no_torques(names, samples)
-    )
+    return tuple(_by_itself(said, [names[k]]) for said, k in no_torques(names, samples))
 
 
 def _without_sign(robot: Robot, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
@@ -208,7 +203,12 @@ def _without_sign(robot: Robot, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
         return ()
     columns = ", ".join(f"tau_{name}" for name in names)
     said = f"the torques in {columns} come near zero and never below it: they have lost their sign"
-    return (Mistake(said, names, 1.0, 0.0, names[0], False, True, 0.0, True),)
+    return (_by_itself(said, names),)
+
+
+def _by_itself(said: str, names: Sequence[str], of_log: bool = True) -> Mistake:
+    """One that the log shows without a fit."""
+    return Mistake(said, tuple(names), 1.0, 0.0, names[0], False, of_log, 0.0, True)
 
 
 def _try(trials: Trials, plain: Explained, guess: Guess) -> TriedErrors | None:

@@ -7,7 +7,7 @@ from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import closed_with, undone
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, picked
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.usual_guesses import guesses
+from robodyn_pin.log_to_robot.usual_guesses import guesses, other_orders
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
@@ -24,7 +24,7 @@ def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
     first = samples.every(FEWEST_OF_THEM)
     zeros = [] if asis is None else encoder_zeros(robot, closed, asis, run)
     best, text = WELL, ""
-    for guess in [*guesses(robot, samples, logs[0].rate), *zeros, *conventions(robot, run)]:
+    for guess in [*guesses(robot, samples, logs[0].rate), *other_orders(robot), *zeros, *conventions(robot, run)]:
         if not guess.moves or guess.time != 1 or closed_with(robot, undone(first, guess)) is None:
             continue
         tried = closed_with(robot, undone(samples, guess))

@@ -115,8 +115,10 @@ def without_far(fitted: Fitted, x: np.ndarray, held_out: Sequence[Selected]) -> 
     return without, f"{text} and are left out of the error on held-out data"
 
 
-def outliers_seen(left: np.ndarray, which: str = "held-out samples", t: np.ndarray | None = None) -> str:
-    """What few far residuals (n, d) of samples at t (n,) [s] are worth saying; empty: nothing."""
+def outliers_seen(
+    left: np.ndarray, which: str = "held-out samples", log: AnyLog | None = None, index: np.ndarray | None = None
+) -> str:
+    """What few far residuals (n, d) of samples `index` (n,) of a log are worth saying; empty: nothing."""
     if not len(left):
         return ""
     sizes = np.abs(left) / _scale([left])
@@ -124,7 +126,7 @@ def outliers_seen(left: np.ndarray, which: str = "held-out samples", t: np.ndarr
     made, whole = (sizes[far] ** 2).sum(axis=0), (sizes**2).sum(axis=0)
     if not 0 < far.mean() <= SPORADIC or not (made > MOST * whole).any():
         return ""
-    said = _far_off(far, which) + ("" if t is None else _most_of_them(t, far))
+    said = _far_off(far, which) + ("" if log is None or index is None else _most_of_them(log, index, far))
     return f"{said} and make most of its error: are they outliers? With 'robust: student' they do not count"
 
 
@@ -132,9 +134,12 @@ def _far_off(far: np.ndarray, which: str = "held-out samples") -> str:
     return f"{far.sum()} of {len(far)} {which} looked at ({100 * far.mean():.2g} %) lie more than {FAR:g} standard deviations off the model"
 
 
-def _most_of_them(t: np.ndarray, far: np.ndarray) -> str:
-    begin, end = np.percentile(t[far], [5, 95])
-    return f", most of them from t = {begin:.4g} to {end:.4g} s," if end - begin < BRIEF * (t[-1] - t[0]) else ""
+def _most_of_them(log: AnyLog, index: np.ndarray, far: np.ndarray) -> str:
+    begin, end = np.percentile(index[far], [5, 95], method="nearest")
+    if end - begin >= BRIEF * (index[-1] - index[0]):
+        return ""
+    times = (log.section(i, i + 1).t[0] for i in (int(begin), int(end)))
+    return ", most of them from t = {:.4g} to {:.4g} s,".format(*times)
 
 
 def _estimate(fitted: Fitted, logs: Sequence[AnyLog]) -> tuple[np.ndarray, np.ndarray]:

@@ -83,6 +83,9 @@ def _seen_again(
         if instruments and block.begin < LOOKED_AT:
             rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
             beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
-    t = log.section(0, 1).t[0] + np.concatenate(at) / log.rate
-    far = "" if run.robust else outliers_seen(np.concatenate(left), f"fitted samples of {log.name}", t)
+    far = (
+        ""
+        if run.robust
+        else outliers_seen(np.concatenate(left), f"fitted samples of {log.name}", log, np.concatenate(at))
+    )
     return SeenAgain(pieces, beside, pace.found(log), far)

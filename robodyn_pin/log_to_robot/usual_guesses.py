@@ -1,16 +1,19 @@
 """The usual mistakes with a log or a robot file, as guesses that can be tried."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
 from robodyn_pin.log_to_robot.picked_samples import DELAYS, Picked
+from robodyn_pin.logs.units import LogKeys, in_si
 from robodyn_pin.robot.limits import torque_limit
 from robodyn_pin.robot.reading import describe
 from robodyn_pin.robot.robot import Robot, load
 from robodyn_pin.robot.sources import find
+from robodyn_pin.robot.units import POSITION_UNITS, motor_units
 from robodyn_pin.urdf import catalogue
 
 GRAMS = 1000.0
@@ -66,7 +69,6 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess(f"tau_{a} and tau_{b} look swapped", (i, j), one, swap)
         yield Guess(f"q_{a} and q_{b} look swapped", (i, j), swap, one)
         yield Guess(f"motors {a} and {b} look swapped (q and tau)", (i, j), swap, swap)
-    yield from _other_orders(names)
     yield Guess("all torques look as if their signs were wrong (-tau)", (), one, -one)
     for said, factor in (("twice too fast", 2.0), ("twice too slowly", 0.5)):
         yield Guess(f"the time column looks as if it ran {said}", (), one, one, factor)
@@ -97,8 +99,9 @@ def guesses(robot: Robot, samples: Picked, rate: float) -> Iterator[Guess]:
         yield Guess(text, (), one, one, body=k)
 
 
-def _other_orders(names: Sequence[str]) -> Iterator[Guess]:
+def other_orders(robot: Robot) -> Iterator[Guess]:
     """Columns counted from the wrong one, or from the last motor to the first."""
+    names = robot.motors.names
     n, one = len(names), np.eye(len(names))
     right = np.roll(np.arange(n), 1)
     for order in [right, np.argsort(right)] * (n > 2) + [np.arange(n)[::-1]] * (n > 3):
@@ -107,6 +110,24 @@ def _other_orders(names: Sequence[str]) -> Iterator[Guess]:
         yield Guess(f"the torques {said}", (), one, undo)
         yield Guess(f"the positions {said}", (), undo, one)
         yield Guess(f"positions and torques {said}", (), undo, undo)
+
+
+def off_all_the_time(
+    robot: Robot, keys: LogKeys, kind: Literal["torque", "position"], off: np.ndarray
+) -> tuple[str, str]:
+    """What is said of motors whose column has a constant `off` (n,) too much, and the key of the run file that takes it off."""
+    names, units, si = robot.motors.names, motor_units(robot), in_si(robot, keys)
+    column, zero, unit = (
+        ("tau", si.zero_torque, si.torque) if kind == "torque" else ("q", si.zero_position, si.position)
+    )
+    motors, in_file = np.flatnonzero(off).tolist(), zero + off / unit
+    said = ", ".join(
+        f"{column}_{names[k]} looks too {'large' if off[k] > 0 else 'small'} by {abs(off[k]):.3g} "
+        f"{units[names[k]] if kind == 'torque' else POSITION_UNITS.get(units[names[k]], 'rad or m')} all the time"
+        for k in motors
+    )
+    asked = ", ".join(f"{names[k]}: {in_file[k]:.4g}" for k in motors)
+    return said, f"'zero: {{{kind}: {{{asked}}}}}' in the run file"
 
 
 def others(robot: Robot) -> Iterator[Guess]:

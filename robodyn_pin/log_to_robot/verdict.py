@@ -27,7 +27,7 @@ class Scored:
     whole: Errors  # held-out samples, torques at full bandwidth; as held_out where none are filtered
 
 
-MOST_WORSE = 1.5  # held-out error over fit error from which a result is over-fitted
+MOST_WORSE = 1.5  # held-out error over fit error from which a result is refused
 LITTLE_OF_IT = 0.25  # share of what is worse that parts of the fit data show: less is no over-fitting
 MEASURES = {"mean": "mean over the coordinates", "pooled": "all torques in one norm"}
 MOST_UNEXPLAINED = 60.0  # [%] of the torque norm, mean over motors

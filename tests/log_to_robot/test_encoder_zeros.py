@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated import noisy_log
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
@@ -16,30 +17,21 @@ from robodyn_pin.logs.reading import LogSpec, read_as
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.motions.fourier import FourierMotion
-from robodyn_pin.motions.motion_file import read_motion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[2]
 ARMS = {"irb6660": "irb2400_motion", "irb2400": "irb2400_motion", "dualv": "dualv_motion"}
 SAID = r"q_(\w+) looks too (large|small) by ([\d.e-]+) rad all the time"
 ASKED = r"zero: \{position: \{(.*?)\}\}"
 
 
-def with_noise(robot: Robot, motion, noise: float = 0.02) -> Log:
-    log = simulate(robot, motion, Noise(np.zeros(len(robot.motors.names)), 17), ignore_limits=True)
-    rms = np.sqrt(np.mean(log.efforts**2, axis=0))
-    return uniform(replace(log, tau=log.efforts + noise * rms * np.random.default_rng(0).normal(size=log.q.shape)))
-
-
 def clean_log(name: str) -> tuple[Robot, Log]:
     robot = load(name)
     if name in ARMS:
-        return robot, with_noise(robot, read_motion(ROOT / f"examples/{ARMS[name]}.yaml"))
+        return robot, noisy_log(robot, ARMS[name])
     names, rng = robot.motors.names, np.random.default_rng(3)
     terms = {part: {m: (0.1 * rng.normal(size=5)).tolist() for m in names} for part in ("sin", "cos")}
     motion = FourierMotion(rate=200, duration=20, period=10, centre=dict.fromkeys(names, 0.3), **terms)
-    return robot, with_noise(robot, motion)
+    return robot, noisy_log(robot, motion)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +130,7 @@ def test_a_body_that_is_turned_in_the_file_is_no_reason_against_a_result(tmp_pat
     real, files = robots
     rng = np.random.default_rng(2)
     terms = {part: {m: (0.2 * rng.normal(size=5)).tolist() for m in ("j1", "j2")} for part in ("sin", "cos")}
-    log = with_noise(real, FourierMotion(rate=200, duration=20, period=10, centre={"j1": 0.2, "j2": 0.1}, **terms))
+    log = noisy_log(real, FourierMotion(rate=200, duration=20, period=10, centre={"j1": 0.2, "j2": 0.1}, **terms))
     mistakes = told(files, off(log, files, {"j2": by_zero}))
     [zero] = [m for m in mistakes if "q_" in m.said]
     assert zeros_said(zero.said) == pytest.approx({"j2": by_zero or -turned}, rel=0.1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from simulated import SHORT, SIGMA
+from simulated import SHORT, SIGMA, noisy_log
 
 from robodyn_pin.files import read_yaml
 from robodyn_pin.log_to_robot.from_memory import identify
@@ -28,13 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 def simulated(name: str, motion: str, noise: float = 0.02) -> tuple[Robot, Log]:
     robot = load(name)
-    moved = read_motion(ROOT / f"examples/{motion}.yaml")
-    # Axis 3 of the IRB 6660 would not bend back as far as the motion of the IRB 2400 does; its log is only another robot's.
-    log = simulate(robot, moved, Noise(np.zeros(len(robot.motors.names)), 17), ignore_limits=name == "irb6660")
-    rms = np.sqrt(np.mean(log.efforts**2, axis=0))
-    return robot, uniform(
-        replace(log, tau=log.efforts + noise * rms * np.random.default_rng(0).normal(size=log.q.shape))
-    )
+    return robot, noisy_log(robot, motion, noise, bits=17)
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """Robots that hang or stand on a wall, and torques without gravity: named by their logs, and identified by what is said."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadFile
@@ -16,25 +16,16 @@ from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec
-from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.writing import write_log
-from robodyn_pin.motions.motion_file import read_motion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[2]
 MOTIONS = {"irb6660": "irb2400_motion", "irb2400": "irb2400_motion", "delta3": "delta3_sine"}
 
 
-def mounted(name: str, gravity: tuple[float, float, float], noise: float = 0.02) -> tuple[Robot, Log]:
+def mounted(name: str, gravity: tuple[float, float, float]) -> tuple[Robot, Log]:
     """SIMULATED: a robot of the catalogue as it is drawn, and a log of one that is mounted otherwise."""
     robot = load(name)
-    motion = read_motion(ROOT / f"examples/{MOTIONS[name]}.yaml")
-    log = simulate(leaning(robot, gravity), motion, Noise(np.zeros(len(robot.motors.names)), 18), ignore_limits=True)
-    rms = np.sqrt(np.mean(log.efforts**2, axis=0))
-    return robot, uniform(
-        replace(log, tau=log.efforts + noise * rms * np.random.default_rng(1).normal(size=log.q.shape))
-    )
+    return robot, noisy_log(leaning(robot, gravity), MOTIONS[name], seed=1)
 
 
 @pytest.mark.parametrize("name", MOTIONS)

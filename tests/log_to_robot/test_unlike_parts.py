@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
@@ -15,24 +16,14 @@ from robodyn_pin.log_to_robot.verdict import worse_on_others
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.uniform import uniform
-from robodyn_pin.motions.motion_file import read_motion
 from robodyn_pin.robot.robot import Robot, load
-from robodyn_pin.simulation.simulated_log import Noise, simulate
 
-ROOT = Path(__file__).parents[2]
 QUICK = {"instruments": False}
 
 
 def simulated(name: str, motion: str) -> tuple[Robot, Log]:
     robot = load(name)
-    motors = len(robot.motors.names)
-    log = simulate(
-        robot, read_motion(ROOT / f"examples/{motion}.yaml"), Noise(np.zeros(motors), 18), ignore_limits=True
-    )
-    rms = np.sqrt(np.mean(log.efforts**2, axis=0))
-    return robot, uniform(
-        replace(log, tau=log.efforts + 0.03 * rms * np.random.default_rng(4).normal(size=log.q.shape))
-    )
+    return robot, noisy_log(robot, motion, 0.03, 4)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Factors on single torques, or on gears, with which a log is explained best: another unit, a gear that is wrong."""
+"""Scales of single torques, or of gears, with which a log is explained best: another unit, a gear that is wrong."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -9,37 +9,37 @@ from robodyn_pin.log_to_robot.picked_samples import Picked
 from robodyn_pin.log_to_robot.usual_guesses import Guess
 from robodyn_pin.robot.robot import Robot
 
-SCALES = 1.5  # a factor nearer to one than this may come from bodies that the robot's files have wrong
-GEARS = np.geomspace(0.25, 4, 7)  # factors that are tried first
-GEAR_OFF = 1.2  # a factor on a gear nearer to one than this may come from the bodies, too
+FARTHER = 1.5  # a scale nearer to one than this may come from bodies that the robot's files have wrong
+GEARS = np.geomspace(0.25, 4, 7)  # scales that are tried first
+GEAR_OFF = 1.2  # a scale of a gear nearer to one than this may come from the bodies, too
 GEAR_EVERY = 3  # one of so many samples suffices to find gears
 OUT_OF_REACH = 1e3  # error of a gear with which the loops do not close
 
 
-def torque_factors(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
-    """For each motor the factor on its torque that leaves least, named by what makes such a factor."""
+def torque_scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[Guess]:
+    """For each motor the scale of its torque that leaves least, named by what makes such a scale."""
     from scipy.optimize import minimize_scalar
 
     names = robot.motors.names
     for k, m in enumerate(names):
 
         def scaled(log: float, k: int = k) -> np.ndarray:
-            factor = np.eye(len(names))
-            factor[k, k] = np.exp(log)
-            return factor
+            scale = np.eye(len(names))
+            scale[k, k] = np.exp(log)
+            return scale
 
         def left(log: float) -> float:
             tried = plain.tried(samples.tau @ scaled(log).T)
             return float(tried.free[-1].sum() + tried.own[-1].sum())
 
         best = minimize_scalar(left, bounds=np.log([1e-4, 1e4]), method="bounded", options={"xatol": 0.02}).x
-        if abs(best) > np.log(SCALES):
+        if abs(best) > np.log(FARTHER):
             gear = robot.file.gear.get(m)
             yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
 
 
-def gear_factors(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
-    """For each motor that is explained badly the factor on its gear, which its position is divided by and its torque multiplied, that leaves least."""
+def gear_scales(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
+    """For each motor that is explained badly the scale of its gear, which its position is divided by and its torque multiplied, that leaves least."""
     from scipy.optimize import minimize_scalar
 
     few = samples.every(GEAR_EVERY)
@@ -65,8 +65,8 @@ def gear_factors(robot: Robot, samples: Picked, badly: Collection[int]) -> Itera
             yield guess(best)
 
 
-def _times(factor: float, gear: float | None) -> str:
-    size = f"{1 / factor:.3g} times too large" if factor < 1 else f"{factor:.3g} times too small"
-    if gear and abs(np.log(factor / gear)) < np.log(SCALES):
+def _times(scale: float, gear: float | None) -> str:
+    size = f"{1 / scale:.3g} times too large" if scale < 1 else f"{scale:.3g} times too small"
+    if gear and abs(np.log(scale / gear)) < np.log(FARTHER):
         return f"{size}, about the gear ratio {gear:g}: is it the torque before the gear?"
     return f"{size}: is it in another unit, or the gear wrong?"
