@@ -35,9 +35,18 @@ class BaseEstimate:
 
 
 def ordinary(groups: Sequence[Factor], base: BaseSet | None = None) -> BaseEstimate:
-    """Ordinary least squares: all rows alike."""
+    """Ordinary least squares: all rows alike.
+
+    Raises:
+        RobodynError: the rows show no parameter.
+    """
     R = weighted(groups, np.ones(len(groups)))
     base = base or base_set(R[:, :-1])
+    if not base.size:
+        raise RobodynError(
+            "the logs show none of the parameters: their positions, rates and accelerations need no torque; does the robot move in "
+            "them, and are measured rates more than zeros?"
+        )
     values, unit = _solve(R, base)
     spread = _residual_deviations(groups, base, values, pooled=True)
     return BaseEstimate(base, values, unit * spread[0] ** 2, spread)

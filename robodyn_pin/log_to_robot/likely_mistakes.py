@@ -33,6 +33,7 @@ from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, p
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.scales import gear_scales, torque_scales
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, other_orders, others
+from robodyn_pin.log_to_robot.wrong_rates import REMEDY, wrong_rates
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.robot import Robot
@@ -80,6 +81,14 @@ def likely_mistakes(
     Raises:
         BadLog, ClosureFailed: as reading and closing the logs.
     """
+    rates = _wrong_rates(robot, logs) if run.preparation.rates == "measured" else ()
+    if any(m.of_log for m in rates):
+        return rates
+    return (*rates, *_guessed(robot, logs, run, suspicious, delays=not rates))
+
+
+def _guessed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool, delays: bool) -> tuple[Mistake, ...]:
+    """The same but for measured rates. `delays`: of torques, for which late rates would pass."""
     samples = picked(robot, logs, run)
     if len(samples.q) < FEWEST:
         return ()
@@ -94,7 +103,7 @@ def likely_mistakes(
     if badly and (lost := _without_sign(robot, logs)):
         return lost
     usual = [
-        *guesses(robot, samples, logs[0].rate),
+        *(g for g in guesses(robot, samples, logs[0].rate) if delays or g.delay is None),
         *constant_offsets(robot, plain, run),
         *encoder_zeros(robot, samples, plain, run),
     ]
@@ -190,6 +199,17 @@ def _too_slow(robot: Robot, logs: Sequence[AnyLog], asis: TriedErrors) -> tuple[
         f"second, too few for accelerations; log at {ENOUGH * motion:.0f} Hz and more, or move more slowly"
     )
     return (_by_itself(said, robot.motors.names, typical_error(asis.free) > WELL),)
+
+
+def _wrong_rates(robot: Robot, logs: Sequence[AnyLog]) -> tuple[Mistake, ...]:
+    """Measured rates that contradict the positions: with the first log that has such, a reason if results are wrong by it."""
+    names, late = robot.motors.names, list[str]()
+    for log in logs:
+        found = wrong_rates(log, names)
+        late = late or [f"{log.name}: {text}" for text in found.late]
+        if found.wrong:
+            return (_by_itself("; ".join([*(f"{log.name}: {text}" for text in found.wrong), REMEDY]), names),)
+    return (_by_itself("; ".join([*late, REMEDY]), names, of_log=False),) if late else ()
 
 
 def _no_torques(robot: Robot, samples: Picked) -> tuple[Mistake, ...]:

@@ -10,6 +10,7 @@ GAP = 1.5  # steps longer than this times the mean step are gaps
 SPAN = 0.05  # [s] over which measured rates are compared with positions, so that encoder steps do not count
 LITTLE = 1e-3  # [rad or m] a motor that moves less tells nothing of its friction and inertia
 WRONG = 1.1  # factor between measured rates and the derivative of the positions that filters do not explain
+GRAVE = 1.5  # the same from which they are no rates of these positions at all
 UNLIKE = 0.5  # correlation of measured rates with that derivative, below which they have little to do with each other
 FLAT = 5  # times as many repetitions of the greatest torque as of the next: a rounded peak has 2.4 at most
 FEWEST = 2  # repetitions of the next one that chance may have hidden
@@ -85,14 +86,7 @@ class Quality:
             f"motor {m} moves by {x:.2g} rad (or m) only: its own friction and inertia cannot be identified"
             for m, x in self.still.items()
         ]
-        remarks += [f"dq_{m} is {x:.3g} in all rows although the motor moves" for m, x in self.constant.items()]
-        for m, (low, high) in self.factors.items():
-            size = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g} to {high:.3g}"
-            remarks.append(f"dq_{m} is {size} times the derivative of q_{m}: a wrong unit, sign or filter")
-        remarks += [
-            f"dq_{m} hardly correlates with the derivative of q_{m} (correlation {r:.2f}): is it another column?"
-            for m, r in self.unlike.items()
-        ]
+        remarks += self.of_rates([*self.constant, *self.factors, *self.unlike])
         for m, count in self.saturated.items():
             level = " or ".join(f"{x:.4g}" for x in self.ends[m] if x is not None)
             remarks.append(
@@ -100,6 +94,38 @@ class Quality:
                 "motor gave another torque than the log says, leave them out with 'rows: {saturated: drop}'"
             )
         return remarks
+
+    @property
+    def contrary(self) -> list[str]:
+        """Motors whose measured rates are no rates of their positions at all."""
+        grave = [m for m, (low, high) in self.factors.items() if low < 0 or low > GRAVE or high < 1 / GRAVE]
+        return [*self.constant, *grave, *self.unlike]
+
+    def of_rates(self, wrong: Sequence[str]) -> list[str]:
+        """What is wrong with the measured rates of these motors, one sentence for all alike."""
+        alike: dict[tuple[str, str], list[str]] = {}
+        for m in wrong:
+            alike.setdefault(self._rate(m), []).append(m)
+        found = []
+        for (size, meant), motors in alike.items():
+            rates, positions = (", ".join(f"{x}_{m}" for m in motors) for x in ("dq", "q"))
+            verb, many = ("is", "") if len(motors) == 1 else ("are", "s")
+            said = {
+                "constant": f"{verb} {size} in all rows although the motor{many} move{'' if many else 's'}",
+                "factor": f"{verb} {size} times the derivative{many} of {positions}: a wrong unit, sign or filter",
+                "unlike": f"hardly correlate{'' if many else 's'} with the derivative{many} of {positions} (correlation {size}): is it another column?",
+            }
+            found.append(f"{rates} {said[meant]}")
+        return found
+
+    def _rate(self, m: str) -> tuple[str, str]:
+        """The size of what is wrong with a motor's rates, and its kind."""
+        if m in self.constant:
+            return f"{self.constant[m] + 0.0:.3g}", "constant"
+        if m in self.unlike:
+            return f"{self.unlike[m]:.2f}", "unlike"
+        low, high = (f"{x:.3g}" for x in self.factors[m])
+        return low if low == high else f"{low} to {high}", "factor"
 
 
 UNSEEN = Quality(0, 0.0, 0.0, 0, 0)  # of a log whose samples nobody has counted
