@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import cross_validated, pooled
@@ -38,6 +40,7 @@ from robodyn_pin.robot.offered_friction import offered
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.telling import Milestone
 
+ALONE = 50  # samples, apart from each other, that tell whether a log's positions close
 CLEARLY = 0.5  # of the error: to so much other rates must lower it to be called the cause
 
 
@@ -124,7 +127,15 @@ def _choose_rates(
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
         return _least_squares_error(fold_logs(robot, candidate, parts, rates))
 
-    return rates_by_torques(run, logs, error, progress)
+    return rates_by_torques(run, logs, error, progress, partial(_check_closing, robot))
+
+
+def _check_closing(robot: Robot, logs: Sequence[AnyLog]) -> None:
+    """Raise ClosureFailed where positions of the logs do not close as they are, whatever the rates."""
+    for log in logs:
+        index = np.unique(np.linspace(0, log.size - 1, ALONE).astype(int)).tolist()
+        q = log.section(0, log.size).q[index]
+        close_motors(robot, q, 0 * q, 0 * q, [log.row(i) for i in index].__getitem__)
 
 
 def other_rates(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Callable[[str], None]) -> str:

@@ -1,6 +1,6 @@
 """The quality of an identification: uncertainty and identifiability of each parameter, bias by noise in the motion, residuals."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,13 +108,13 @@ class Diagnosis:
 
 def diagnose(
     fitted: Fitted, logs: Sequence[AnyLog], again: SecondPass, left: np.ndarray, seen: AnyLog, groups: Sequence[Factor],
-    found: Estimates,
+    found: Estimates, unlike: Collection[int] = (),
 ) -> Diagnosis:  # fmt: skip
     """Examine a fit.
 
     Args:
         again: what the fit logs showed in the second pass. left: (n, d) residual over consecutive samples of the held-out log
-            `seen`. groups: the fitted rows of each coordinate.
+            `seen`. groups: the fitted rows of each coordinate. unlike: numbers of logs whose mistakes are looked for by themselves.
     """
     settings, share, wls, feasible = fitted.settings, fitted.independent, found.wls, found.feasible
     robot, run, layout = settings.robot, settings.run, settings.layout
@@ -135,13 +135,14 @@ def diagnose(
     residuals = _residuals(fitted, left, seen, again.motion)
     stopped = tuple(against_bounds(layout, feasible.values, wls, found.bounds))
     suspicious = bool(stopped) or bool(residuals.widening.max(initial=0.0) > FAR_ABOVE)
+    usual = [log for k, log in enumerate(logs) if k not in unlike]
     paces = [each.pace for each in again.logs]
     fastest, sharpest = (np.max(of_logs, axis=0) for of_logs in ([p.fast for p in paces], [p.sharp for p in paces]))
     return Diagnosis(
         share * rows, many, intervals(wls, many), over_base, over_all,
         known(robot, paces[0], logs[0].loaded, groups, wls, share, motor_noise(run, robot)), beside, again.cutoff, residuals,
         sum(log.size / log.rate for log in logs), fastest, sharpest, overconstraint(robot, logs, run.preparation),
-        likely_mistakes(robot, logs, run, suspicious), stopped,
+        likely_mistakes(robot, usual or logs, run, suspicious), stopped,
         tuple(text for pace in paces for text in pace.beyond), again.outliers, found.pieces.unseen,
     )  # fmt: skip
 

@@ -31,7 +31,7 @@ from robodyn_pin.log_to_robot.instruments import band, fills_band
 from robodyn_pin.log_to_robot.no_torques import no_torques, without_sign
 from robodyn_pin.log_to_robot.picked_samples import STRETCHES, Picked, picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
-from robodyn_pin.log_to_robot.scales import gear_scales, torque_scales
+from robodyn_pin.log_to_robot.scales import common_scale, gear_scales, torque_scales
 from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mountings, other_orders, others
 from robodyn_pin.log_to_robot.wrong_rates import REMEDY, wrong_rates
 from robodyn_pin.logs.stored_log import AnyLog
@@ -111,9 +111,16 @@ def _guessed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: boo
         found = _best(robot, samples, plain, usual, calm=True)
         if found or not suspicious:
             return found
-        return _best(robot, samples, plain, [*torque_scales(robot, samples, plain), *others(robot)])
+        return _best(
+            robot, samples, plain, [*common_scale(robot, plain), *torque_scales(robot, samples, plain), *others(robot)]
+        )
     usual += [*other_orders(robot), *conventions(robot, run), *mountings(robot)]
-    found = _best(robot, samples, plain, [*usual, *torque_scales(robot, samples, plain), *others(robot)])
+    found = _best(
+        robot,
+        samples,
+        plain,
+        [*usual, *common_scale(robot, plain), *torque_scales(robot, samples, plain), *others(robot)],
+    )
     return found if found or not plain.open else _best(robot, samples, plain, list(gear_scales(robot, samples, badly)))
 
 

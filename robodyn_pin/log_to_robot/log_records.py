@@ -1,6 +1,6 @@
 """Which rows of which log an identification used, and how well it explains each log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,16 +63,14 @@ def remarks_on_motors(records: Sequence[LogRecord]) -> list[str]:
     return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]
 
 
-def unlike_the_others(records: Sequence[LogRecord]) -> list[str]:
-    """Sentences about logs that are explained far worse than the others that were used for the same, one for each file."""
-    said: dict[tuple[str, str], str] = {}
-    for use in ("fit", "held out"):
-        used = [r for r in records if r.use == use]
-        worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])
-        for k in strange(worse)[0]:
-            said.setdefault(
-                (used[k].name, used[k].sha256),
-                f"{used[k].stretch}: the parameters explain its torques {worse[0][k]:.2g} times worse than those of the other logs; is it of "
-                "another robot, with another load, or has something broken? Leave it out, and see what changes",
-            )
-    return list(said.values())
+def unlike_the_others(records: Sequence[LogRecord], told: Collection[int]) -> list[str]:
+    """Sentences about held-out logs that are explained far worse than the others; `told`: numbers of fit logs of which that is said already."""
+    files = {(r.name, r.sha256) for k, r in enumerate(records) if k in told}
+    used = [r for r in records if r.use == "held out"]
+    worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])
+    return [
+        f"{used[k].stretch}: the parameters explain its torques {worse[0][k]:.2g} times worse than those of the other logs; leave it "
+        "out, and see what changes: is it of another robot, with another load, or has something broken?"
+        for k in strange(worse)[0]
+        if (used[k].name, used[k].sha256) not in files
+    ]

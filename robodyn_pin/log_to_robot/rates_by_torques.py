@@ -26,11 +26,15 @@ def rates_by_torques(
     logs: Sequence[AnyLog],
     error: Callable[[RunFile, Sequence[AnyLog]], float],
     progress: Callable[[str], None],
+    closing: Callable[[Sequence[AnyLog]], None] = lambda logs: None,
 ) -> tuple[RunFile, str]:
     """The run file with the rates that predict the torques of the fit logs best, and what was compared; empty if nothing was.
 
     Args:
-        error: cross-validated percentage error of a run file on logs.
+        error: cross-validated percentage error of a run file on logs. closing: raises where positions of logs do not close as they are.
+
+    Raises:
+        ClosureFailed: as `closing`, where a first cut-off fails to close: no other would.
     """
     said = run.preparation
     if said.way != "auto" or said.cutoff or said.filter or said.period or run.choose.cutoff:
@@ -48,7 +52,9 @@ def rates_by_torques(
             progress(f"rates by torques: {preparation.rates}, {_hertz(preparation)} Hz")
             try:
                 known[preparation] = error(thin.model_copy(update={"preparation": preparation}), logs)
-            except (BadLog, ClosureFailed):
+            except (BadLog, ClosureFailed) as error_there:
+                if isinstance(error_there, ClosureFailed) and not np.isfinite([*known.values()]).any():
+                    closing(logs)
                 known[preparation] = np.inf
         return known[preparation]
 

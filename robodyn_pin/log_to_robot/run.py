@@ -50,6 +50,7 @@ from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.second_pass import second_pass
 from robodyn_pin.log_to_robot.standing_still import more_standstill
+from robodyn_pin.log_to_robot.unlike_logs import mistakes_of, unlike_logs, what_is_unlike
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
@@ -174,7 +175,9 @@ def estimate(
             logs, robust = tempered(fitted, logs, run.robust, progress)
             fitted = choose_all(robot, run, logs, progress)
     except ClosureFailed as error:
-        hint = why_not_closed(robot, windows(fit), run)
+        logs = windows(fit)
+        told = [log for log in logs if f" of {log.name} (t" in str(error)]  # the others may be as they should
+        hint = why_not_closed(robot, told or logs, run)
         raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
     groups = pooled(fitted.rows)
     robot, run, layout = fitted.settings.robot, fitted.settings.run, fitted.settings.layout
@@ -215,13 +218,16 @@ def estimate(
     left = left_of(fitted, held_out[0], feasible.values)
     if not run.robust:
         far = outliers_seen(left)
-    diagnosis = diagnose(fitted, logs, again, left, held_out[0].log, groups, found)
+    unlike = unlike_logs(fitted.scored_by_log, wls, fitted.independent)
+    diagnosis = diagnose(fitted, logs, again, left, held_out[0].log, groups, found, unlike.logs)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
     rates = other_rates(robot, run, logs, progress) if bad else ""
     by_log = [*fitted.scored_by_log, *(pooled(x.scored) for x in looked)]
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
+    names = [record.stretch for record in records[: len(fit)]]
+    contradiction, cautions = what_is_unlike(unlike, names, mistakes_of(fitted, logs, unlike))
     beside = (
         robust, far, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
         pulled,
@@ -229,7 +235,8 @@ def estimate(
     noticed = [
         *unused,
         *remarks_on_motors(records),
-        *unlike_the_others(records),
+        *cautions,
+        *unlike_the_others(records, unlike.logs),
         *filter(None, beside),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
@@ -240,7 +247,8 @@ def estimate(
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     friction = worth_it(settings.friction)
     verdict = judge(
-        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction, settings.gravity
+        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction, settings.gravity,
+        contradiction,
     )  # fmt: skip
     return Result(
         settings,

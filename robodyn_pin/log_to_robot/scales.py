@@ -38,6 +38,20 @@ def torque_scales(robot: Robot, samples: Picked, plain: Explained) -> Iterator[G
             yield Guess(f"tau_{m} looks {_times(np.exp(best), gear)}", (k,), np.eye(len(names)), scaled(best))
 
 
+def common_scale(robot: Robot, plain: Explained) -> Iterator[Guess]:
+    """The scale of all torques together that leaves least; only the bodies of the robot's files can tell."""
+    from scipy.optimize import minimize_scalar
+
+    one = np.eye(len(robot.motors.names))
+
+    def left(log: float) -> float:
+        return float(plain.tried(plain.tau * np.exp(log)).own[-1].sum())
+
+    best = np.exp(minimize_scalar(left, bounds=np.log([1e-2, 1e2]), method="bounded", options={"xatol": 0.02}).x)
+    if abs(np.log(best)) > np.log(FARTHER):
+        yield Guess(f"all torques look {_times(best, None)}", (), one, one * best)
+
+
 def gear_scales(robot: Robot, samples: Picked, badly: Collection[int]) -> Iterator[Guess]:
     """For each motor that is explained badly the scale of its gear, which its position is divided by and its torque multiplied, that leaves least."""
     from scipy.optimize import minimize_scalar

@@ -69,7 +69,7 @@ class Coordinates:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "",
+    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "", contradiction: str = "",
 ) -> Verdict:  # fmt: skip
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
@@ -79,8 +79,9 @@ def judge(
     Args:
         labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
             settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction, gravity: on their choice.
+        contradiction: of the fit logs; empty where they agree.
     """
-    reasons = []
+    reasons = [contradiction] if contradiction else []
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
     ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
     unseen, each = scored.held_out.by(measure), found.rows / max(wls.base.size, 1)
