@@ -72,11 +72,12 @@ class Mistake:
 
 
 def likely_mistakes(
-    robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool = False
+    robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool = False, known: bool = False
 ) -> tuple[Mistake, ...]:
     """Guesses that explain the fit logs clearly better than they are, the best and those that are as good; none for good logs.
 
     `suspicious`: a fit shows signs of a mistake, so that scales and other robots are tried although the log is explained well.
+    `known`: the robot's bodies are those that other logs show, so that they tell a scale of all torques.
 
     Raises:
         BadLog, ClosureFailed: as reading and closing the logs.
@@ -84,10 +85,12 @@ def likely_mistakes(
     rates = _wrong_rates(robot, logs) if run.preparation.rates == "measured" else ()
     if any(m.of_log for m in rates):
         return rates
-    return (*rates, *_guessed(robot, logs, run, suspicious, delays=not rates))
+    return (*rates, *_guessed(robot, logs, run, suspicious, known, delays=not rates))
 
 
-def _guessed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool, delays: bool) -> tuple[Mistake, ...]:
+def _guessed(
+    robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: bool, known: bool, delays: bool
+) -> tuple[Mistake, ...]:
     """The same but for measured rates. `delays`: of torques, for which late rates would pass."""
     samples = picked(robot, logs, run)
     if len(samples.q) < FEWEST:
@@ -107,20 +110,16 @@ def _guessed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, suspicious: boo
         *constant_offsets(robot, plain, run),
         *encoder_zeros(robot, samples, plain, run),
     ]
+
+    def further() -> list[Guess]:
+        common = common_scale(robot, plain) if known else ()
+        return [*common, *torque_scales(robot, samples, plain), *others(robot)]
+
     if not badly:
         found = _best(robot, samples, plain, usual, calm=True)
-        if found or not suspicious:
-            return found
-        return _best(
-            robot, samples, plain, [*common_scale(robot, plain), *torque_scales(robot, samples, plain), *others(robot)]
-        )
+        return found if found or not suspicious else _best(robot, samples, plain, further())
     usual += [*other_orders(robot), *conventions(robot, run), *mountings(robot)]
-    found = _best(
-        robot,
-        samples,
-        plain,
-        [*usual, *common_scale(robot, plain), *torque_scales(robot, samples, plain), *others(robot)],
-    )
+    found = _best(robot, samples, plain, [*usual, *further()])
     return found if found or not plain.open else _best(robot, samples, plain, list(gear_scales(robot, samples, badly)))
 
 

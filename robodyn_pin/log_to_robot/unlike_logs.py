@@ -118,7 +118,7 @@ def mistakes_of(fitted: Fitted, logs: Sequence[AnyLog], unlike: UnlikeLogs) -> d
     except RobodynError:
         pass  # the bodies of the robot's files will do
     for k in unlike.logs[:TOLD]:
-        if told := likely_mistakes(robot, [logs[k]], settings.run, suspicious=True):
+        if told := likely_mistakes(robot, [logs[k]], settings.run, suspicious=True, known=bool(others)):
             found[k] = "; or ".join(m.said for m in told)
     return found
 
