@@ -9,6 +9,9 @@ from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.identification.fold import Factor, merge_factors
+from robodyn_pin.identification.least_squares import weighted_least_squares
+from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, unlike_logs, what_is_unlike
 from robodyn_pin.logs.log import Log
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
@@ -74,6 +77,37 @@ def test_two_logs_that_contradict_each_other_are_refused_and_the_mistake_is_foun
     assert re.match(r"log0, samples \S+ to \d+ and log1, samples \S+ to \d+ contradict each other", reason)
     assert re.search(r"; log1, samples \S+ to \d+: tau_phi1 and tau_phi2 look swapped", reason)
     assert not re.search(r"; log0, ", reason)
+
+
+@pytest.mark.parametrize(
+    ("logs", "harm", "mistakes", "refused"),
+    [
+        ((1,), 1.4, {1: "swapped"}, False),
+        ((1,), 1.6, {1: "swapped"}, True),
+        ((1,), 1.6, {}, False),
+        ((1,), 2.1, {}, True),
+        ((0, 1), 1.6, {}, False),
+        ((0, 1), 1.6, {1: "swapped"}, True),
+    ],
+)
+def test_without_a_mistake_found_it_takes_more_to_refuse(logs, harm, mistakes, refused):
+    names = ["one", "two"] if logs == (0, 1) else ["one", "two", "three"]
+    reason, cautions = what_is_unlike(UnlikeLogs(logs, (5.0,) * len(logs), harm), names, mistakes)
+    assert (bool(reason), len(cautions)) == (refused, not refused)
+    assert ("swapped" in reason + "".join(cautions)) == bool(mistakes)
+
+
+def test_parameters_follow_the_majority_of_logs():
+    """Logs of 100 samples about a constant each, with noise of 0.05: the parameter of all is the mean of the constants."""
+    values, noise = np.array([1.0, 1.01, 0.99, 1.005, 9.0]), 0.05
+    by_log = [[Factor(np.array([[10, 10 * v], [0, 10 * noise]]), 100, 100 * (v**2 + noise**2))] for v in values]
+    everything = weighted_least_squares([merge_factors([factors[0] for factors in by_log])])
+    found = unlike_logs(by_log, everything, 1.0)
+    assert everything.values[0] == pytest.approx(values.mean())
+    assert found.logs == (4,)
+    others = values[:4]
+    errors = [np.sqrt(np.mean((others - x) ** 2) + noise**2) for x in (values.mean(), others.mean())]
+    assert found.harm == pytest.approx(errors[0] / errors[1], rel=1e-9)
 
 
 def test_a_log_that_spoils_nothing_is_a_caution(delta):
