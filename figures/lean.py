@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.loads import loads
 from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.log_to_robot.held_out import Selected, split_last, windows
 from robodyn_pin.log_to_robot.lean import Lean, leaning, leant
-from robodyn_pin.log_to_robot.run import choose_all
+from robodyn_pin.log_to_robot.open_settings import choose_all
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import quality_of, uniform

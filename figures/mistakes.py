@@ -138,8 +138,8 @@ def faster(log: Log) -> Log:
 def told(robot: Robot, run: RunFile, log: Log) -> list[str]:
     try:
         return [m.said for m in likely_mistakes(robot, [log], run) if m.of_log]
-    except ClosureFailed:
-        return [why_not_closed(robot, [log], run)]
+    except ClosureFailed as failed:
+        return [why_not_closed(robot, [log], run, failed)]
 
 
 def cases() -> Iterator[tuple[str, Robot, RunFile, Log]]:

@@ -1,11 +1,8 @@
 """Which rows of which log an identification used, and how well it explains each log."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from robodyn_pin.identification.strange_logs import strange, times_worse
 from robodyn_pin.identification.validation import Errors
 from robodyn_pin.log_to_robot.held_out import Selected, stretch_of
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -61,16 +58,3 @@ def remarks_on_motors(records: Sequence[LogRecord]) -> list[str]:
     """Remarks about the motors of a log, once for each file."""
     files = {(r.name, r.sha256): r for r in records}
     return [f"{r.name}: {text}" for r in files.values() for text in r.quality.remarks]
-
-
-def unlike_the_others(records: Sequence[LogRecord], told: Collection[int]) -> list[str]:
-    """Sentences about held-out logs that are explained far worse than the others; `told`: numbers of fit logs of which that is said already."""
-    files = {(r.name, r.sha256) for k, r in enumerate(records) if k in told}
-    used = [r for r in records if r.use == "held out"]
-    worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])
-    return [
-        f"{used[k].stretch}: the parameters explain its torques {worse[0][k]:.2g} times worse than those of the other logs; leave it "
-        "out, and see what changes: is it of another robot, with another load, or has something broken?"
-        for k in strange(worse)[0]
-        if (used[k].name, used[k].sha256) not in files
-    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import CLEARLY, WELL, gain_of, typical_error
 from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import closed_with, undone
@@ -15,10 +16,11 @@ FEWER = 10  # one of so many samples suffices to see whether loops close,
 FEWEST_OF_THEM = 5  # and one of so many of these to see that they do not
 
 
-def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> str:
+def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, failed: ClosureFailed) -> str:
     """The guess about positions with which the loops close and the bodies of the robot's files fit clearly better than on the
-    stretches that close as they are; else where to look."""
-    samples = picked(robot, logs, run).every(FEWER)
+    stretches that close as they are; else where to look. A log that `failed` names is looked at alone: the others may be as they should."""
+    named = [log for log in logs if f" of {log.name} (t" in str(failed)]
+    samples = picked(robot, named or logs, run).every(FEWER)
     closed = samples.of([s for s in range(STRETCHES) if closed_with(robot, samples.of([s])) is not None])
     asis = closed_with(robot, closed)
     first = samples.every(FEWEST_OF_THEM)

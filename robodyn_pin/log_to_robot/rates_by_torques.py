@@ -26,7 +26,7 @@ def rates_by_torques(
     logs: Sequence[AnyLog],
     error: Callable[[RunFile, Sequence[AnyLog]], float],
     progress: Callable[[str], None],
-    closing: Callable[[Sequence[AnyLog]], None] = lambda logs: None,
+    closing: Callable[[Sequence[AnyLog]], None],
 ) -> tuple[RunFile, str]:
     """The run file with the rates that predict the torques of the fit logs best, and what was compared; empty if nothing was.
 
@@ -52,8 +52,10 @@ def rates_by_torques(
             progress(f"rates by torques: {preparation.rates}, {_hertz(preparation)} Hz")
             try:
                 known[preparation] = error(thin.model_copy(update={"preparation": preparation}), logs)
-            except (BadLog, ClosureFailed) as error_there:
-                if isinstance(error_there, ClosureFailed) and not np.isfinite([*known.values()]).any():
+            except BadLog:
+                known[preparation] = np.inf
+            except ClosureFailed:
+                if not np.isfinite([*known.values()]).any():
                     closing(logs)
                 known[preparation] = np.inf
         return known[preparation]

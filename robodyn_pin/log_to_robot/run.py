@@ -1,24 +1,21 @@
 """An identification from run file to result: prepare, choose inside the fit data, estimate, score once on held-out data."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 
-import numpy as np
-
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
-from robodyn_pin.errors import BadLog, ClosureFailed, SolverFailed, WrongMobility
+from robodyn_pin.errors import ClosureFailed, WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.cross_validation import choose, other_rates, with_settled_loads
+from robodyn_pin.log_to_robot.cross_validation import other_rates
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
 from robodyn_pin.log_to_robot.drive_gains import amplified, check_gains, fit_gains, with_gains
-from robodyn_pin.log_to_robot.fit_data import Fitted, fold_logs
 from robodyn_pin.log_to_robot.fitted_delay import in_time
 from robodyn_pin.log_to_robot.found_logs import read_found
 from robodyn_pin.log_to_robot.friction_choice import worth_it
@@ -35,11 +32,11 @@ from robodyn_pin.log_to_robot.held_out import (
     within_torques,
 )
 from robodyn_pin.log_to_robot.lean import leaning
-from robodyn_pin.log_to_robot.leaning_gravity import LeaningGravity
-from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors, unlike_the_others
+from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
 from robodyn_pin.log_to_robot.not_closed import why_not_closed
 from robodyn_pin.log_to_robot.not_shown import not_shown
+from robodyn_pin.log_to_robot.open_settings import Progress, choose_all
 from robodyn_pin.log_to_robot.outliers import outliers_seen, tempered, without_far
 from robodyn_pin.log_to_robot.payload import check_sign
 from robodyn_pin.log_to_robot.pieces import pieces_from
@@ -50,11 +47,11 @@ from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.second_pass import second_pass
 from robodyn_pin.log_to_robot.standing_still import more_standstill
-from robodyn_pin.log_to_robot.unlike_logs import mistakes_of, unlike_logs, what_is_unlike
+from robodyn_pin.log_to_robot.unlike_logs import mistakes_of, unlike_held_out, unlike_logs, what_is_unlike
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
-from robodyn_pin.logs.stored_log import AnyLog, open_log
+from robodyn_pin.logs.stored_log import open_log
 from robodyn_pin.logs.table import content_hash
 from robodyn_pin.logs.uniform import check_rates
 from robodyn_pin.robot.payload import carrying
@@ -64,8 +61,6 @@ from robodyn_pin.telling import tell
 from robodyn_pin.workers import each
 
 BAD = 30.0  # [%] held-out error from which other rates are tried
-
-Progress = Callable[[str], None]
 
 
 def read_run(path: Path) -> RunFile:
@@ -174,11 +169,9 @@ def estimate(
         if run.robust:
             logs, robust = tempered(fitted, logs, run.robust, progress)
             fitted = choose_all(robot, run, logs, progress)
-    except ClosureFailed as error:
-        logs = windows(fit)
-        told = [log for log in logs if f" of {log.name} (t" in str(error)]  # the others may be as they should
-        hint = why_not_closed(robot, told or logs, run)
-        raise ClosureFailed(f"{error}; {hint}", error.sample, error.closure, error.residual) from None
+    except ClosureFailed as failed:
+        hint = why_not_closed(robot, windows(fit), run, failed)
+        raise ClosureFailed(f"{failed}; {hint}", failed.sample, failed.closure, failed.residual) from None
     groups = pooled(fitted.rows)
     robot, run, layout = fitted.settings.robot, fitted.settings.run, fitted.settings.layout
     progress("least squares")
@@ -236,7 +229,7 @@ def estimate(
         *unused,
         *remarks_on_motors(records),
         *cautions,
-        *unlike_the_others(records, unlike.logs),
+        *unlike_held_out(records, unlike.logs),
         *filter(None, beside),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
@@ -257,45 +250,3 @@ def estimate(
         found,
         Check(scored, looked_at, tuple(x.sample for x in [looked[0], *otherwise[:1]]), diagnosis, verdict),
     )
-
-
-def choose_all(robot: Robot, run: RunFile, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
-    """The fit data with the settings that the run file leaves open, gravity's direction among them; raises as its parts.
-
-    Where the direction is to be fitted, it is found with the friction and the filters that the files name, the other settings are chosen with
-    it, and it is found again with these. Where it is to be chosen, it comes last, on top of all other settings, as a richer friction does.
-    """
-    if run.gravity not in ("fit", "choose"):
-        return choose(robot, run, logs, progress)
-    if run.gravity == "choose":
-        return _choose_gravity(choose(robot, run, logs, progress), robot, logs, progress)
-    named = run.choose.model_copy(update={"friction": [], "cutoff": [], "coulomb_width": [], "prior_weight": []})
-    first = choose(robot, run.model_copy(update={"choose": named}), logs, progress)
-    lean = LeaningGravity(first, robot.file.gravity, logs, progress).lean
-    fitted = choose(leaning(robot, lean.gravity), run, logs, progress)
-    return _with_gravity(fitted, LeaningGravity(fitted, robot.file.gravity, logs, progress), logs, progress)
-
-
-def _choose_gravity(fitted: Fitted, robot: Robot, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
-    """The fit data with gravity's direction as the robot file says or from the logs, whichever is worth it, and why."""
-    try:
-        gravity = LeaningGravity(fitted, robot.file.gravity, logs, progress)
-        progress("gravity: is the lean worth it")
-        choice = gravity.chosen()
-        why, taken = str(choice), choice.taken
-    except (BadLog, SolverFailed) as unseen:
-        why, taken = f"gravity stays as the robot file says: {unseen}", False
-    if taken:
-        fitted = _with_gravity(fitted, gravity, logs, progress)
-    return replace(fitted, settings=replace(fitted.settings, gravity=why))
-
-
-def _with_gravity(fitted: Fitted, gravity: LeaningGravity, logs: Sequence[AnyLog], progress: Progress) -> Fitted:
-    """The fit data with the direction found; what else was chosen stays."""
-    settings, widen, shaped = fitted.settings, gravity.widen, fitted.widen
-    robot = leaning(settings.robot, gravity.lean.gravity)
-    turned = fold_logs(robot, settings.run, logs, np.ones(len(robot.efforts)))
-    turned, unsettled = with_settled_loads(turned, logs, progress)
-    noticed = (*settings.noticed, *unsettled)
-    settings = replace(settings, robot=turned.settings.robot, lean=gravity.lean, noticed=noticed)
-    return replace(turned, settings=settings, widen=lambda estimate: widen(shaped(estimate)))

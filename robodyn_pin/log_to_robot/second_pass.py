@@ -83,9 +83,6 @@ def _seen_again(
         if instruments and block.begin < LOOKED_AT:
             rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
             beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
-    far = (
-        ""
-        if run.robust
-        else outliers_seen(np.concatenate(left), f"fitted samples of {log.name}", log, np.concatenate(at))
-    )
+    which = f"fitted samples of {log.name}"
+    far = "" if run.robust else outliers_seen(np.concatenate(left), which, log, np.concatenate(at))
     return SeenAgain(pieces, beside, pace.found(log), far)

@@ -1,10 +1,10 @@
-"""Fit logs that contradict the others, as one with a mistake does, and what mistake it is.
+"""Logs that contradict the others, as one with a mistake does, and what mistake it is.
 
 The parameters of all logs give way to such a log, so that none may stand out. Those with the least sum of the logs' rms errors, not of
 their squares, follow the majority: least absolute deviations, with one deviation a log, by reweighting.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -18,6 +18,7 @@ from robodyn_pin.identification.strange_logs import FEWEST, WELL, strange, times
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
+from robodyn_pin.log_to_robot.log_records import LogRecord
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.export import identified_robot
@@ -140,7 +141,6 @@ def what_is_unlike(unlike: UnlikeLogs, names: Sequence[str], mistakes: dict[int,
     """A reason against the result, empty where there is none, and cautions; `names`: of the logs' stretches."""
     if not unlike.logs:
         return "", []
-    perhaps = "is it of another robot, with another load, or has something broken?"
     if len(names) == 2:
         causes = "; ".join(f"{names[k]}: {text}" for k, text in mistakes.items())
         said = [
@@ -149,9 +149,7 @@ def what_is_unlike(unlike: UnlikeLogs, names: Sequence[str], mistakes: dict[int,
         ]
     else:
         said = [
-            f"{names[k]}: the parameters explain its torques {worse:.2g} times worse than those of the other logs; leave it out"
-            f"{' or put it right' if k in mistakes else ''}, and see what changes: {mistakes.get(k, perhaps)}"
-            for k, worse in zip(unlike.logs, unlike.worse, strict=True)
+            _worse(names[k], worse, mistakes.get(k, "")) for k, worse in zip(unlike.logs, unlike.worse, strict=True)
         ]
     if unlike.harm <= (HARM if mistakes else UNEXPLAINED):
         return "", said
@@ -160,4 +158,23 @@ def what_is_unlike(unlike: UnlikeLogs, names: Sequence[str], mistakes: dict[int,
     return (
         f"fit logs contradict the others, whose error is {unlike.harm:.2g} times as large for them: {'; '.join(said)}",
         [],
+    )
+
+
+def unlike_held_out(records: Sequence[LogRecord], told: Collection[int]) -> list[str]:
+    """Sentences about held-out logs that are explained far worse than the others; `told`: numbers of fit logs of which that is said already."""
+    files = {(r.name, r.sha256) for k, r in enumerate(records) if k in told}
+    used = [r for r in records if r.use == "held out"]
+    worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])
+    return [
+        _worse(used[k].stretch, worse[0][k]) for k in strange(worse)[0] if (used[k].name, used[k].sha256) not in files
+    ]
+
+
+def _worse(name: str, times: float, mistake: str = "") -> str:
+    """What is said of a log that is explained so many times worse than the others."""
+    cause = mistake or "is it of another robot, with another load, or has something broken?"
+    return (
+        f"{name}: the parameters explain its torques {times:.2g} times worse than those of the other logs; leave it out"
+        f"{' or put it right' if mistake else ''}, and see what changes: {cause}"
     )

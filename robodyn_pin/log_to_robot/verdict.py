@@ -119,7 +119,8 @@ def judge(
             f"the error on held-out data is {unseen:.3g} % (rms error over rms torque, {MEASURES[measure]}), {ratio:.2f} times that on the fit data",
             "every body can exist: its pseudo-inertia is positive definite and its mass within its bounds; no friction is negative",
         ]
-    told = [text for text in noticed if not any(text in m.said for m in found.mistakes)]
+    causes = [contradiction, *(m.said for m in found.mistakes)]
+    told = [text for text in noticed if not any(text in cause for cause in causes)]
     cautions = (*minor, *told, *_cautions(wls, found, labels, coordinates.names, unknown))
     return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction, gravity)
 

@@ -89,9 +89,9 @@ def test_where_zero_is_about_a_vertical_axis_makes_no_difference(logs):
 def test_loops_that_do_not_close_for_a_zero_name_it(logs):
     robot, log = logs["delta3"]
     wrong = off(log, robot, {"phi1": np.pi})
-    with pytest.raises(ClosureFailed):
+    with pytest.raises(ClosureFailed) as failed:
         told(robot, wrong)
-    said = why_not_closed(robot, [wrong], run_of(robot))
+    said = why_not_closed(robot, [wrong], run_of(robot), failed.value)
     assert zeros_said(said) == pytest.approx({"phi1": np.pi}, rel=1e-3)
     assert "then the loops close" in said
 

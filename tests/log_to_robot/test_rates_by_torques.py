@@ -1,6 +1,7 @@
 """Which rates are taken, asked with errors that are made up; and on a simulated log with a clock like those of controllers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import robodyn_pin as rp
+from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.run import execute
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -49,7 +51,7 @@ def valley(best: float | tuple[float, ...], least: float, rates: str = "position
 
 
 def chosen(error: Error, of: Log) -> tuple[RunFile, str]:
-    return rates_by_torques(run(), [of], error, lambda stage: None)
+    return rates_by_torques(run(), [of], error, lambda stage: None, lambda logs: None)
 
 
 @pytest.mark.parametrize("best", [3.0, 12.0, 30.0])
@@ -93,7 +95,27 @@ def test_what_the_run_file_asks_for_is_not_changed(asked):
 
     tried = {"choose": {"cutoff": asked["choose"]}} if "choose" in asked else {"preparation": asked}
     given = run().model_validate({**run().model_dump(), **tried})
-    assert rates_by_torques(given, [log()], never, lambda stage: None) == (given, "")
+    assert rates_by_torques(given, [log()], never, lambda stage: None, lambda logs: None) == (given, "")
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_positions_that_do_not_close_at_the_first_cutoff_are_looked_at_as_they_are(always):
+    failures, least = [], valley(12.0, 2.0)
+
+    def error(candidate: RunFile, logs: Sequence[AnyLog]) -> float:
+        if always or not failures:
+            failures.append(candidate)
+            raise ClosureFailed("the loop is open", 0, "loop", 1.0)
+        return least(candidate, logs)
+
+    def closing(logs: Sequence[AnyLog]) -> None:
+        if always:
+            raise ClosureFailed("as they are, too", 0, "loop", 1.0)
+
+    with pytest.raises(ClosureFailed, match="as they are") if always else nullcontext():
+        found, _ = rates_by_torques(run(), [log(measured=False)], error, lambda stage: None, closing)
+        assert found.preparation.cutoff == pytest.approx(12.0, rel=0.5)
+    assert len(failures) == 1
 
 
 def simulated(robot: Robot, seed: int, jitter: float, share: float) -> Log:

@@ -13,6 +13,7 @@ from robodyn_pin.identification.fold import Factor, merge_factors
 from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, unlike_logs, what_is_unlike
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 
@@ -52,6 +53,16 @@ def test_a_log_with_a_mistake_is_named_with_it_and_refused(delta, said):
     [reason] = [text for text in verdict.reasons if text.startswith("fit logs contradict the others")]
     assert re.search(f"log2, .*: {OTHERS} .* times worse .* and see what changes: .*{said}", reason)
     assert reason.count(OTHERS) == 1
+    assert not any("look" in text for text in verdict.reasons if text != reason)
+
+
+def test_wrong_rates_of_one_log_are_told_once(delta):
+    robot, logs = delta
+    mixed = [replace(log, dq=(-1 if k == 1 else 1) * np.gradient(log.q, log.t, axis=0)) for k, log in enumerate(logs)]
+    preparation = {"rates": "measured", "filter": {"order": 4, "cutoff": 20}}
+    verdict = verdict_of(robot, [uniform(log) for log in mixed[:3]], preparation=preparation)
+    assert not verdict.accepted
+    assert sum("-1 times the derivative" in text for text in [*verdict.reasons, *verdict.cautions]) == 1
 
 
 def test_logs_that_agree_are_not_called_unlike(delta):
