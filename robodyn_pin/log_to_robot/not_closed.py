@@ -1,6 +1,7 @@
 """Why loops do not close at the positions of a log."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import CLEARLY, WELL, gain_of, typical_error
@@ -14,6 +15,16 @@ from robodyn_pin.robot.robot import Robot
 
 FEWER = 10  # one of so many samples suffices to see whether loops close,
 FEWEST_OF_THEM = 5  # and one of so many of these to see that they do not
+
+
+@contextmanager
+def telling_why(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> Iterator[None]:
+    """Where loops do not close at positions of the logs, say why as well."""
+    try:
+        yield
+    except ClosureFailed as failed:
+        hint = why_not_closed(robot, logs, run, failed)
+        raise ClosureFailed(f"{failed}; {hint}", failed.sample, failed.closure, failed.residual) from None
 
 
 def why_not_closed(robot: Robot, logs: Sequence[AnyLog], run: RunFile, failed: ClosureFailed) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
-from robodyn_pin.errors import ClosureFailed, WrongMobility
+from robodyn_pin.errors import WrongMobility
 from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.least_squares import ordinary
@@ -34,7 +34,7 @@ from robodyn_pin.log_to_robot.held_out import (
 from robodyn_pin.log_to_robot.lean import leaning
 from robodyn_pin.log_to_robot.log_records import log_records, remarks_on_motors
 from robodyn_pin.log_to_robot.noise_of_poses import noise_along, read_poses
-from robodyn_pin.log_to_robot.not_closed import why_not_closed
+from robodyn_pin.log_to_robot.not_closed import telling_why
 from robodyn_pin.log_to_robot.not_shown import not_shown
 from robodyn_pin.log_to_robot.open_settings import Progress, choose_all
 from robodyn_pin.log_to_robot.outliers import outliers_seen, tempered, without_far
@@ -47,7 +47,13 @@ from robodyn_pin.log_to_robot.rows import STILL, add
 from robodyn_pin.log_to_robot.run_file import ChooseSpec, PosesSpec, RunFile
 from robodyn_pin.log_to_robot.second_pass import second_pass
 from robodyn_pin.log_to_robot.standing_still import more_standstill
-from robodyn_pin.log_to_robot.unlike_logs import mistakes_of, unlike_held_out, unlike_logs, what_is_unlike
+from robodyn_pin.log_to_robot.unlike_logs import (
+    mistakes_of,
+    mistakes_of_held_out,
+    unlike_held_out,
+    unlike_logs,
+    what_is_unlike,
+)
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.reading import LogSpec, rows_of
@@ -150,7 +156,7 @@ def estimate(
         robot = carrying(robot, run.payload.name, run.payload.link)
     robust = ""
     delays: tuple[Delay, ...] = ()
-    try:
+    with telling_why(robot, windows(fit), run):
         if run.delay == "fit":
             run, fit, held_out, delays = in_time(run, fit, held_out, partial(choose_all, robot), progress)
         gains: tuple[DriveGain, ...] = ()
@@ -169,9 +175,6 @@ def estimate(
         if run.robust:
             logs, robust = tempered(fitted, logs, run.robust, progress)
             fitted = choose_all(robot, run, logs, progress)
-    except ClosureFailed as failed:
-        hint = why_not_closed(robot, windows(fit), run, failed)
-        raise ClosureFailed(f"{failed}; {hint}", failed.sample, failed.closure, failed.residual) from None
     groups = pooled(fitted.rows)
     robot, run, layout = fitted.settings.robot, fitted.settings.run, fitted.settings.layout
     progress("least squares")
@@ -196,7 +199,8 @@ def estimate(
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
     seen = pooled(fitted.scored)
-    looked = each(partial(look_at, fitted.settings, vectors, wls, errors(seen, vectors["WLS"]).rmse), held_out)
+    with telling_why(robot, windows(held_out), run):
+        looked = each(partial(look_at, fitted.settings, vectors, wls, errors(seen, vectors["WLS"]).rmse), held_out)
     unseen, whole = (reduce(add, rows) for rows in ([x.scored for x in looked], [x.whole for x in looked]))
     scored = {
         name: Scored(
@@ -219,8 +223,14 @@ def estimate(
     by_log = [*fitted.scored_by_log, *(pooled(x.scored) for x in looked)]
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
-    names = [record.stretch for record in records[: len(fit)]]
-    contradiction, cautions = what_is_unlike(unlike, names, mistakes_of(fitted, logs, unlike))
+    names = [record.stretch for record in records]
+    alone = not unlike.logs and not diagnosis.mistakes
+    mistaken = (
+        mistakes_of_held_out(fitted, feasible.values, windows(held_out), by_log[len(fit) :], names[len(fit) :])
+        if alone
+        else {}
+    )
+    contradiction, cautions = what_is_unlike(unlike, names[: len(fit)], mistakes_of(fitted, logs, unlike))
     beside = (
         robust, far, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),
         pulled,
@@ -229,7 +239,7 @@ def estimate(
         *unused,
         *remarks_on_motors(records),
         *cautions,
-        *unlike_held_out(records, unlike.logs),
+        *unlike_held_out(records, [*unlike.logs, *(len(fit) + k for k in mistaken)]),
         *filter(None, beside),
         *settings.noticed,
         *(text for choice in settings.choices if (text := choice.remark)),
@@ -241,7 +251,7 @@ def estimate(
     friction = worth_it(settings.friction)
     verdict = judge(
         scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction, settings.gravity,
-        contradiction,
+        contradiction, tuple(mistaken.values()),
     )  # fmt: skip
     return Result(
         settings,

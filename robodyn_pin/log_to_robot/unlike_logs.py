@@ -15,11 +15,12 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
 from robodyn_pin.identification.strange_logs import FEWEST, WELL, strange, times_worse
-from robodyn_pin.identification.validation import pooled
-from robodyn_pin.log_to_robot.fit_data import Fitted
+from robodyn_pin.identification.validation import errors, pooled
+from robodyn_pin.log_to_robot.fit_data import Fitted, Settings
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
 from robodyn_pin.log_to_robot.log_records import LogRecord
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
+from robodyn_pin.log_to_robot.verdict import MOST_WORSE, ratio_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.export import identified_robot
 from robodyn_pin.robot.robot import Robot
@@ -120,20 +121,48 @@ def mistakes_of(fitted: Fitted, logs: Sequence[AnyLog], unlike: UnlikeLogs) -> d
     others = [factors for k, factors in enumerate(fitted.scored_by_log) if k not in unlike.logs]
     if unlike.logs and others:
         with suppress(RobodynError):  # else the bodies of the robot's files will do
-            robot = _identified_by(fitted, pooled(others))
+            robot = _with_parameters(settings, _fitted_to(settings, pooled(others)))
     for k in unlike.logs[:TOLD]:
         if told := likely_mistakes(robot, [logs[k]], settings.run, True, known=robot is not settings.robot):
             found[k] = "; or ".join(m.said for m in told)
     return found
 
 
-def _identified_by(fitted: Fitted, groups: Sequence[Factor]) -> Robot:
-    """The robot with bodies that can exist, fitted to rows along each coordinate; raises as the fit."""
-    settings = fitted.settings
-    robot, layout = settings.robot, settings.layout
-    bounds, prior = bounds_of(settings.run, robot), prior_of(settings.run, robot)
-    values = fit_feasible(groups, weighted_least_squares(groups).sigma, layout, bounds, prior).values
-    found = identified_robot(robot, layout, values, bounds.eigenvalue, False)
+def mistakes_of_held_out(
+    fitted: Fitted, values: np.ndarray, logs: Sequence[AnyLog], seen: Sequence[Sequence[Factor]], names: Sequence[str]
+) -> dict[int, str]:
+    """What mistakes the first held-out logs look like having that contradict the fit data, each with its name.
+
+    Args:
+        values: (p,) parameters of the fit. seen: of each log, its rows along each coordinate. names: of the logs' stretches.
+    """
+    settings, rows, found = fitted.settings, pooled(fitted.scored), dict[int, str]()
+    robot, usual = _with_parameters(settings, values), errors(rows, values).rmse
+    for k in [k for k, held_out in enumerate(seen) if _contradict(rows, held_out, values, usual)][:TOLD]:
+        if told := likely_mistakes(robot, [logs[k]], settings.run, True, known=True):
+            found[k] = f"{names[k]}: {'; or '.join(m.said for m in told)}"
+    return found
+
+
+def _contradict(fit: Sequence[Factor], held_out: Sequence[Factor], values: np.ndarray, usual: np.ndarray) -> bool:
+    """Whether neither parameters `values` (p,) of the fit nor any others explain both about as well as usual (d,)."""
+    if ratio_of(errors(held_out, values).rmse, usual) <= MOST_WORSE:
+        return False
+    both = [fit, held_out]
+    errors_of_both = _rmse(both, _least(both, np.ones(2), usual))  # where the fit shows too little, these explain both
+    return max(ratio_of(each, usual) for each in errors_of_both) > MOST_WORSE
+
+
+def _fitted_to(settings: Settings, groups: Sequence[Factor]) -> np.ndarray:
+    """Parameters (p,) of bodies that can exist, fitted to rows along each coordinate; raises as the fit."""
+    bounds, prior = bounds_of(settings.run, settings.robot), prior_of(settings.run, settings.robot)
+    return fit_feasible(groups, weighted_least_squares(groups).sigma, settings.layout, bounds, prior).values
+
+
+def _with_parameters(settings: Settings, values: np.ndarray) -> Robot:
+    """The robot with parameters (p,), under the name and the folder of its files."""
+    robot, bounds = settings.robot, bounds_of(settings.run, settings.robot)
+    found = identified_robot(robot, settings.layout, values, bounds.eigenvalue, False)
     return replace(found, name=robot.name, urdf_path=robot.urdf_path)
 
 
@@ -162,7 +191,7 @@ def what_is_unlike(unlike: UnlikeLogs, names: Sequence[str], mistakes: dict[int,
 
 
 def unlike_held_out(records: Sequence[LogRecord], told: Collection[int]) -> list[str]:
-    """Sentences about held-out logs that are explained far worse than the others; `told`: numbers of fit logs of which that is said already."""
+    """Sentences about held-out logs that are explained far worse than the others; `told`: numbers of records of which that is said already."""
     files = {(r.name, r.sha256) for k, r in enumerate(records) if k in told}
     used = [r for r in records if r.use == "held out"]
     worse = times_worse([np.array([(r.errors.rmse_all, r.errors.percent_all) for r in used])])

@@ -38,6 +38,7 @@ UNKNOWN = 1.0  # relative standard deviation from which a parameter's sign is no
 NEARLY_CONSTANT = (
     0.1  # error over the torque's rms below which a torque that is not explained is hardly more than its mean
 )
+CONTRARY = "the held-out data contradict the fit data"
 COLOURED = 1.5  # factor on standard deviations by coloured residuals from which a caution is given
 
 
@@ -69,7 +70,8 @@ class Coordinates:
 
 def judge(
     scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "", contradiction: str = "",
+    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "",
+    contradiction: str = "", mistaken: Sequence[str] = (),
 ) -> Verdict:  # fmt: skip
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
@@ -79,15 +81,18 @@ def judge(
     Args:
         labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
             settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction, gravity: on their choice.
-        contradiction: of the fit logs; empty where they agree.
+        contradiction: of the fit logs; empty where they agree. mistaken: held-out logs and the mistakes that they alone look like having.
     """
     reasons = [contradiction] if contradiction else []
+    not_explained, minor = unexplained(held_out, coordinates)
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
-    ratio = float(np.mean(scored.held_out.rmse / np.maximum(scored.fit.rmse, 1e-12)))
+    ratio = ratio_of(scored.held_out.rmse, scored.fit.rmse)
     unseen, each = scored.held_out.by(measure), found.rows / max(wls.base.size, 1)
     unknown = np.flatnonzero(relative_deviations(wls) > UNKNOWN)
     if ratio > MOST_WORSE:
-        reasons.append(worse_on_others(ratio, found.unseen))
+        reasons.append(worse_on_others(ratio, found.unseen, mistaken))
+    elif mistaken:
+        minor.append(f"{CONTRARY}: {'; '.join(mistaken)}")
     if each < ENOUGH:
         reasons.append(
             f"over-fitted: {found.seconds:.3g} s of log give {each:.3g} independent values for each of {wls.base.size} base "
@@ -96,7 +101,6 @@ def judge(
         )
     if unseen > MOST_UNEXPLAINED:
         reasons.append(f"the model leaves {unseen:.3g} % of the held-out torque unexplained")
-    not_explained, minor = unexplained(held_out, coordinates)
     reasons += not_explained
     if mistakes := [m.text for m in found.mistakes if m.of_log]:
         signs = found.signs(coordinates.names)
@@ -105,7 +109,11 @@ def judge(
         reasons.append(found.outliers)
     elif rates and reasons:
         reasons.append(rates)
-    elif not found.mistakes and (not_explained or unseen > MOST_UNEXPLAINED):
+    elif (
+        not found.mistakes
+        and (ratio <= MOST_WORSE or scored.fit.by(measure) > MOST_UNEXPLAINED)
+        and (not_explained or unseen > MOST_UNEXPLAINED)
+    ):
         reasons.append(
             "none of the usual mistakes of columns, signs and units explains it: check the lengths and axes in the robot file, its "
             "friction, and whether the log is of this robot"
@@ -125,9 +133,20 @@ def judge(
     return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction, gravity)
 
 
-def worse_on_others(ratio: float, unseen: float) -> str:
-    """Why the error on held-out data is `ratio` times that on the fit data; `unseen`: that of parts of the fit data which a fit has not seen."""
+def ratio_of(error: np.ndarray, usual: np.ndarray) -> float:
+    """How many times as large errors (d,) are as the usual ones (d,), mean over the coordinates."""
+    return float(np.mean(error / np.maximum(usual, 1e-12)))
+
+
+def worse_on_others(ratio: float, unseen: float, mistaken: Sequence[str] = ()) -> str:
+    """Why the error on held-out data is `ratio` times that on the fit data.
+
+    Args:
+        unseen: the same of parts of the fit data which a fit has not seen. mistaken: as of `judge`.
+    """
     worse = f"the error on held-out data is {ratio:.3g} times that on the fit data"
+    if mistaken:
+        return f"{CONTRARY}: {worse}; {'; '.join(mistaken)}"
     if unseen - 1 < LITTLE_OF_IT * (ratio - 1):
         return (
             f"the held-out data are unlike the fit data: {worse}, that on parts of the fit data which a fit has not seen only {unseen:.3g} "
