@@ -54,6 +54,7 @@ def predict_command(
     """Predict the motor torques of a motion. Columns, units and filter are those of the result's run.yaml.
 
     If the log has torques, they are compared: MAE, RMSE, mean torque and RMSE over mean of each motor, with figures.
+    Ends with exit code 3 where the prediction does not explain them, and says what is likely wrong with the log.
 
     Example: robodyn predict irb360 log.csv --params results/irb360 --out torques.csv
     """
@@ -61,7 +62,9 @@ def predict_command(
 
     from robodyn_pin.forces.calmer_rates import why_far_off
     from robodyn_pin.forces.motor_torques import predicted
+    from robodyn_pin.log_to_robot.mispredicted import what_is_wrong
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
+    from robodyn_pin.logs.torque_errors import torque_errors
     from robodyn_pin.logs.uniform import uniform
     from robodyn_pin.logs.writing import write_torques
     from robodyn_pin.output.torques import verify
@@ -80,12 +83,15 @@ def predict_command(
     summary |= {"beyond limits": beyond, "clock": data.quality.clock}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
-        summary["far off"] = why_far_off(model, data, tau, preparation, run.score.filter if run else None)
+        lowpass = run.score.filter if run else None
+        summary["far off"] = why_far_off(model, data, tau, preparation, lowpass)
+        errors = torque_errors(data, tau, edge, lowpass)
+        summary["not explained"] = [] if short else what_is_wrong(model, data, run, errors)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     write_torques(out, data, tau, model)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
-    verdict(not summary.get("far off"))
+    verdict(not summary.get("far off") and not summary.get("not explained"))
 
 
 def _robot_and_log(
@@ -124,8 +130,8 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
             "note: the robot has more motors than degrees of freedom; without --internal the log's internal torque counts as error"
         )
     print(f"{', '.join(summary['files'])} beside it")
-    if summary["far off"]:
-        print(f"NOT GOOD: {summary['far off']}")
+    for text in filter(None, [summary["far off"], *summary["not explained"]]):
+        print(f"NOT GOOD: {text}")
 
 
 def forces_command(

@@ -8,8 +8,9 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.forces.motor_torques import predict
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows
-from robodyn_pin.logs.filters import SETTLED, Lowpass
+from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.torque_errors import relative_error, torque_errors
 from robodyn_pin.robot.robot import Robot
 
 USELESS = 1.0  # error over the torques' rms, of all motors: no torque at all would be as good a prediction
@@ -27,13 +28,13 @@ def why_far_off(
         lowpass: on the torques before they are compared, as the identification scored them.
     """
     edge = edge_rows(log, preparation)
-    now = _error(log, tau, edge, lowpass)
+    now = relative_error(torque_errors(log, tau, edge, lowpass))
     if now <= USELESS or log.size < 4 * edge + 10:
         return ""
     part, tried = log.section(0, min(log.size, MOST)), list[tuple[float, str]]()
     for other in _others(part):
         try:
-            error = _error(part, predict(robot, part, other), edge_rows(part, other), lowpass)
+            error = relative_error(torque_errors(part, predict(robot, part, other), edge_rows(part, other), lowpass))
         except RobodynError:
             continue
         kind = "measured rates" if other.rates == "measured" else "positions"
@@ -50,7 +51,7 @@ def why_far_off(
         )
     return (
         f"{found}, and other rates do not explain it: the parameters are not those of this robot, or columns, units or signs of the "
-        "log are wrong; `robodyn identify` on this log tries the usual mistakes"
+        "log are wrong"
     )
 
 
@@ -58,15 +59,3 @@ def _others(log: Log) -> Iterator[Preparation]:
     for rates in ("positions", "measured") if log.dq is not None else ("positions",):
         for cutoff in CUTOFFS:
             yield Preparation.model_validate({"rates": rates, "differentiation": "spline", "cutoff": cutoff})
-
-
-def _error(log: Log, tau: np.ndarray, edge: int, lowpass: Lowpass | None) -> float:
-    """Rms error of torques (N, n) over the rms of those of the log, all motors weighed alike, the edges aside."""
-    measured = log.efforts
-    if lowpass:
-        edge = min(edge + lowpass.reach(log.rate, log.name, SETTLED), len(tau) // 4)
-        measured, tau = (lowpass.apply(x, log.rate, log.name) for x in (measured, tau))
-    kept = slice(edge, len(tau) - edge)
-    scale = np.sqrt(np.mean(measured[kept] ** 2, axis=0))
-    off = np.sqrt(np.mean((tau - measured)[kept] ** 2, axis=0))
-    return float(np.mean(off[scale > 0] / scale[scale > 0])) if (scale > 0).any() else 0.0

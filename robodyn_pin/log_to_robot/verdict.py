@@ -155,20 +155,22 @@ def worse_on_others(ratio: float, unseen: float, mistaken: Sequence[str] = ()) -
     return f"over-fitted: {worse}; give a longer or richer log"
 
 
-def unexplained(held_out: Accuracy, coordinates: Coordinates) -> tuple[list[str], list[str]]:
-    """Reasons against the result, and cautions: coordinates whose mean torque predicts as well as the model does."""
+def unexplained(
+    held_out: Accuracy, coordinates: Coordinates, model: str = "the model", which: str = "held-out "
+) -> tuple[list[str], list[str]]:
+    """Reasons against the result, and cautions: coordinates whose mean torque predicts as well as the model does; in the words given."""
     reasons, cautions = [], []
     rms = np.sqrt(held_out.energy / max(held_out.samples, 1))
     for j in np.flatnonzero(held_out.rmse >= held_out.spread).tolist():
         name, unit, error, spread = coordinates.names[j], coordinates.units[j], held_out.rmse[j], held_out.spread[j]
         if not rms[j]:
             cautions.append(
-                f"the held-out torque of {name} is always zero, so {name} counts as a joint without a drive; the model predicts that "
+                f"the {which}torque of {name} is always zero, so {name} counts as a joint without a drive; {model} predicts that "
                 f"zero to {error:.3g} {unit} rms; if {name} has a drive, its column is wrong"
             )
             continue
         text = (
-            f"the model does not explain {name}: its held-out error, {error:.3g} {unit} rms, is not smaller than the standard "
+            f"{model} does not explain {name}: its {which}error, {error:.3g} {unit} rms, is not smaller than the standard "
             f"deviation of its torque, {spread:.3g} {unit}"
         )
         if name in coordinates.still:

@@ -1,0 +1,74 @@
+"""A log whose torques a model does not predict is told what is wrong with it. All logs are SIMULATED."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated import noisy_log
+
+from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.log_to_robot.mispredicted import what_is_wrong
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.edges import edge_rows
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.torque_errors import torque_errors
+from robodyn_pin.logs.writing import write_log
+from robodyn_pin.robot.robot import Robot, load
+
+
+@pytest.fixture(scope="module")
+def irb360() -> tuple[Robot, Log]:
+    robot = load("irb360")
+    log = noisy_log(robot, "irb360_motion")
+    return robot, log.section(0, log.size // 4)
+
+
+def told(robot: Robot, log: Log, identified: bool = True) -> list[str]:
+    run = RunFile(robot=robot.name, fit=[LogSpec(file=Path("log.csv"))])
+    errors = torque_errors(log, predict(robot, log, run.preparation), edge_rows(log, run.preparation), None)
+    return what_is_wrong(robot, log, run if identified else None, errors)
+
+
+SPOILED = {
+    "tau_phi1 and tau_phi2 look swapped": (lambda tau: tau[:, [1, 0, 2, 3]], 2),
+    "tau_psi looks like -tau_psi": (lambda tau: tau * [1, 1, 1, -1], 1),
+    "all torques look 2": (lambda tau: 2 * tau, 0),
+}
+
+
+@pytest.mark.parametrize("said", SPOILED)
+def test_motors_that_are_not_explained_are_named_and_the_mistake_of_the_log(irb360, said):
+    robot, log = irb360
+    change, unexplained = SPOILED[said]
+    *motors, mistake = told(robot, replace(log, tau=change(log.efforts)))
+    assert mistake.startswith(f"simulated: {said}")
+    assert len(motors) == unexplained
+    assert all(text.startswith("the prediction does not explain ") for text in motors)
+
+
+def test_a_good_prediction_has_nothing_wrong(irb360):
+    assert told(*irb360) == []
+
+
+def test_bodies_of_files_tell_no_scale_of_all_torques(irb360):
+    robot, log = irb360
+    assert told(robot, replace(log, tau=2 * log.efforts), identified=False) == []
+
+
+def test_torques_that_move_nothing_are_no_mistake():
+    """Of a DualV the prediction has torques of least norm; the log's own differ from it by internal ones."""
+    robot = load("dualv")
+    log = noisy_log(robot, "dualv_motion").section(0, 1000)
+    squeezed = 5 * np.sqrt(np.mean(log.efforts**2)) * np.linalg.svd(robot.coordinates.S)[2][0, :1]
+    assert not any("does not explain" in text for text in told(robot, replace(log, tau=log.efforts + squeezed)))
+
+
+def test_the_command_says_so_and_ends_with_exit_code_3(irb360, robodyn_here, tmp_path):
+    robot, log = irb360
+    for name, motors, code in (("good", [0, 1, 2, 3], 0), ("swapped", [1, 0, 2, 3], 3)):
+        write_log(tmp_path / f"{name}.csv", replace(log, tau=log.efforts[:, motors]), robot)
+        done = robodyn_here("predict", "irb360", tmp_path / f"{name}.csv", "--out", tmp_path / "tau.csv")
+        assert done.returncode == code
+        assert ("NOT GOOD: swapped.csv: tau_phi1 and tau_phi2 look swapped" in done.stdout) == bool(code)
