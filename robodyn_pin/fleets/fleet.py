@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.fleets.causes import PossibleCause, causes_of
-from robodyn_pin.fleets.log_pieces import LogPieces, pieces_of
+from robodyn_pin.fleets.log_pieces import LogPieces, common_of, pieces_of
 from robodyn_pin.fleets.members import Fold, MemberLogs
 from robodyn_pin.fleets.strangers import alone_with_strangers, without_strangers
 from robodyn_pin.identification.base_parameters import BaseSet
@@ -117,7 +117,8 @@ def judge_fleet(robot: Robot, run: RunFile, fold: Fold, strict: bool = False) ->
     base = shown_base(robot, every, layout.order)
     if len(logs) == 1:
         return _alone(robot, run, fold, layout, strict)
-    pieces = each(partial(pieces_of, robot, run, base, ordinary(every, base).values), logs)
+    common = common_of(base, ordinary(every, base).values, logs)
+    pieces = each(partial(pieces_of, robot, run, base, common), logs)
     kept = without_strangers(logs, [p.errors for p in pieces], strict)
     if any(one is not other for one, other in zip(kept, logs, strict=True)):
         return judge_fleet(robot, run, replace(fold, members=tuple(kept)), strict)
@@ -153,8 +154,7 @@ def _alone(robot: Robot, run: RunFile, fold: Fold, layout: Layout, strict: bool)
     (logs,) = fold.members
     evidence = logs.evidence
     found = by_evidence(robot, run, evidence)
-    by_log = [errors(pooled(leaf.scored), found.feasible.values) for leaf in evidence.leaves]
-    logs = alone_with_strangers(logs, np.array([(e.rmse_all, e.percent_all) for e in by_log]), strict)
+    logs = alone_with_strangers(logs, found.unlike, strict)
     base = found.wls
     of_type = TypeOfRobots(base.values, base.covariance, np.zeros(len(base.values)), 1)
     member = Member(

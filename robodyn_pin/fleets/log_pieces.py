@@ -1,6 +1,8 @@
 """What the logs of a robot say, log by log, coordinate by coordinate, piece by piece."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,12 +12,16 @@ from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.hierarchy import ShownByLogs, solved_as_shown
 from robodyn_pin.identification.least_squares import ordinary
+from robodyn_pin.identification.majority import by_majority
 from robodyn_pin.identification.shared_colour import Colour, RowPieces
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.fit_data import independent_share
 from robodyn_pin.log_to_robot.prior_knowledge import weighting
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import in_turn
+
+SOME = 200  # logs that say what robots have in common: enough to tell which logs are unlike
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,22 @@ class LogPieces(RowPieces):
             return cause.direction
         own = self.each_H[:, cause.motor] @ mean
         return np.array([solved_as_shown(h, x) for h, x in zip(self.each_H.sum(axis=1), own, strict=True)])
+
+
+def common_of(base: BaseSet, start: np.ndarray, logs: Sequence[MemberLogs]) -> np.ndarray:
+    """Parameters (r,) on which most logs of a fleet agree, of `SOME` at most: those of as many robots as there are.
+
+    Args:
+        start: (r,) to begin with.
+    """
+    some = logs[:: -(-len(logs) // SOME)]
+    rows = [rows for own in in_turn(partial(_some_rows, base, -(-SOME // len(some))), some) for rows in own]
+    return by_majority(rows, start)
+
+
+def _some_rows(base: BaseSet, most: int, logs: MemberLogs) -> list[list[Factor]]:
+    """Rows as scored of the first logs of a robot, of each a factor for each coordinate."""
+    return [[factor.of(base.columns) for factor in pooled(leaf.scored)] for leaf in logs.evidence.leaves[:most]]
 
 
 def pieces_of(robot: Robot, run: RunFile, base: BaseSet, common: np.ndarray, logs: MemberLogs) -> LogPieces:

@@ -1,6 +1,6 @@
 """Logs that are unlike the others of their robot: explained far worse than these and the fleet's, by what the fleet has in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from robodyn_pin.errors import BadLog
 from robodyn_pin.fleets.members import KeptEvidence, MemberLogs
 from robodyn_pin.identification.strange_logs import strange, times_worse
+from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs
 
 
 def without_strangers(
@@ -25,17 +26,14 @@ def without_strangers(
     return [_own(m, x, numbers, strict) for m, x, numbers in zip(logs, worse, strange(worse), strict=True)]
 
 
-def alone_with_strangers(member: MemberLogs, errors: np.ndarray, strict: bool = False) -> MemberLogs:
-    """A robot without a fleet; its strange logs are named, and stay: nothing else says which of them to leave out.
-
-    Args:
-        errors: of its logs by its own parameters, as for `without_strangers`.
+def alone_with_strangers(member: MemberLogs, unlike: UnlikeLogs, strict: bool = False) -> MemberLogs:
+    """A robot without a fleet; its unlike logs are named, and stay: nothing else says which of them to leave out.
 
     Raises:
-        BadLog: with `strict`, the first strange log.
+        BadLog: with `strict`, the first unlike log.
     """
-    worse = times_worse([errors])
-    said = _said(member, worse[0], strange(worse)[0], "the robot's parameters explain", "It is used", strict)
+    worse = dict(zip(unlike.logs, unlike.worse, strict=True))
+    said = _said(member, worse, "the parameters of most logs explain", "It is used", strict)
     return replace(member, strange=(*member.strange, *said))
 
 
@@ -43,7 +41,9 @@ def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: boo
     """The member without the logs of these numbers."""
     if not len(numbers):
         return member
-    said = _said(member, worse, numbers, "what the fleet has in common explains", "It is left out", strict)
+    said = _said(
+        member, {k: worse[k] for k in numbers}, "what the fleet has in common explains", "It is left out", strict
+    )
     kept = np.setdiff1d(np.arange(len(worse)), numbers)
     of = member.said
     own = (
@@ -54,17 +54,15 @@ def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: boo
     return replace(member, said=own, when=member.when[kept], strange=(*member.strange, *said))
 
 
-def _said(
-    member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, by: str, becomes: str, strict: bool
-) -> tuple[str, ...]:
+def _said(member: MemberLogs, worse: Mapping[int, float], by: str, becomes: str, strict: bool) -> tuple[str, ...]:
     """A sentence on each log of these numbers, whose errors are so many times worse."""
-    if not len(numbers):
+    if not worse:
         return ()
     names = [leaf.log for leaf in member.evidence.leaves]
     said = tuple(
-        f"{names[k]}: {by} its torques {worse[k]:.2g} times worse than those of the other logs of {member.name}; is it of another "
+        f"{names[k]}: {by} its torques {times:.2g} times worse than those of the other logs of {member.name}; is it of another "
         f"robot, or has something broken? {becomes}"
-        for k in numbers
+        for k, times in worse.items()
     )
     if strict:
         raise BadLog(said[0])

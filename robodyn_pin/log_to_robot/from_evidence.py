@@ -23,6 +23,7 @@ from robodyn_pin.log_to_robot.pull_of_prior import fit_with_prior
 from robodyn_pin.log_to_robot.run import as_asked
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.shapes_by_rates import with_widths
+from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, unlike_logs
 from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.payload import carrying
@@ -40,6 +41,7 @@ class Estimated:
     feasible: FeasibleEstimate  # parameters (p,) of bodies that can exist
     fit: Errors  # of the feasible fit on the rows as scored
     simulated: bool  # one of the logs says so
+    unlike: UnlikeLogs  # logs that the parameters of most logs explain far worse than the others; numbers of the evidence's leaves
 
 
 def fold(robot: Robot, run: RunFile | Mapping[str, Any], log: Log) -> Evidence:
@@ -94,7 +96,8 @@ def by_evidence(robot: Robot, settings: RunFile, evidence: Evidence) -> Estimate
     if robot.payload:
         check_sign(robot.payload, robot.payload_columns.start, wls)
     fit = errors(pooled(evidence.scored), feasible.values)
-    return Estimated(layout, wls, feasible, fit, evidence.simulated)
+    unlike = unlike_logs([pooled(leaf.scored) for leaf in evidence.leaves], wls, fitted.independent)
+    return Estimated(layout, wls, feasible, fit, evidence.simulated, unlike)
 
 
 def ready_to_fold(robot: Robot, run: RunFile | Mapping[str, Any], folder: Path = Path()) -> tuple[Robot, RunFile]:

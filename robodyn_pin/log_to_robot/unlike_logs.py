@@ -1,7 +1,6 @@
 """Logs that contradict the others, as one with a mistake does, and what mistake it is.
 
-The parameters of all logs give way to such a log, so that none may stand out. Those with the least sum of the logs' rms errors, not of
-their squares, follow the majority: least absolute deviations, with one deviation a log, by reweighting.
+The parameters of all logs give way to such a log, so that none may stand out; those on which most agree do not.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,6 +13,7 @@ from robodyn_pin.errors import RobodynError
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.least_squares import BaseEstimate, weighted_least_squares
+from robodyn_pin.identification.majority import TINY, by_majority, errors_of_logs, least_squares_of_logs, usual
 from robodyn_pin.identification.strange_logs import FEWEST, WELL, strange, times_worse
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted, Settings
@@ -25,8 +25,6 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.export import identified_robot
 from robodyn_pin.robot.robot import Robot
 
-ROUNDS, SETTLED = 30, 0.01
-LEAST = 1e-3  # of the median error, below which a log weighs no more
 HARM = 1.5  # times as large as without unlike logs the error of the others may be, if a mistake is found in these,
 UNEXPLAINED = 2.0  # and if none is, from which a result is refused
 ENOUGH = 3  # independent rows for each parameter, from which two logs are compared
@@ -42,7 +40,7 @@ class UnlikeLogs:
     harm: float  # error of the others by the parameters of all logs, over that by their own
 
 
-NONE, TINY = UnlikeLogs((), (), 1.0), np.finfo(float).tiny
+NONE = UnlikeLogs((), (), 1.0)
 
 
 def unlike_logs(by_log: Sequence[Sequence[Factor]], wls: BaseEstimate, share: float) -> UnlikeLogs:
@@ -55,62 +53,28 @@ def unlike_logs(by_log: Sequence[Sequence[Factor]], wls: BaseEstimate, share: fl
     size = np.sqrt([[g.energy / max(g.rows, 1) for g in factors] for factors in rows])  # (logs, d)
     every = np.ones(len(rows))
     if len(rows) == 2 and min(share * sum(g.rows for g in one) for one in rows) > ENOUGH * wls.base.size:
-        alone = [_least([one], every[:1], wls.sigma) for one in rows]
+        alone = [least_squares_of_logs([one], every[:1], wls.sigma) for one in rows]
         harm = max(_harm(rows[k : k + 1], size[k : k + 1], wls.values, x) for k, x in enumerate(alone))
         return UnlikeLogs((0, 1), (harm, harm), harm) if harm > HARM else NONE
     if len(rows) < FEWEST:
         return NONE
-    each = _by_majority(rows, wls.values)
-    (newton, sigma), (percent, usual) = ((x, _usual(x)) for x in (each, 100 * each / np.maximum(size, TINY)))
-    far = [np.sqrt(np.mean((x / by) ** 2, axis=1)) for x, by in ((newton, sigma), (percent, usual))]
-    worse = times_worse([np.column_stack([far[0], far[1] * usual.mean()])])
+    each = errors_of_logs(rows, by_majority(rows, wls.values))
+    (newton, sigma), (percent, part) = ((x, usual(x)) for x in (each, 100 * each / np.maximum(size, TINY)))
+    far = [np.sqrt(np.mean((x / by) ** 2, axis=1)) for x, by in ((newton, sigma), (percent, part))]
+    worse = times_worse([np.column_stack([far[0], far[1] * part.mean()])])
     logs = strange(worse)[0].tolist()
     if not logs:
         return NONE
     rest = [k for k in range(len(rows)) if k not in logs]
     others = [rows[k] for k in rest]
-    harm = _harm(others, size[rest], wls.values, _least(others, every[rest], sigma))
+    harm = _harm(others, size[rest], wls.values, least_squares_of_logs(others, every[rest], sigma))
     return UnlikeLogs(tuple(logs), tuple(worse[0][logs].tolist()), harm)
-
-
-def _by_majority(rows: Sequence[Sequence[Factor]], x: np.ndarray) -> np.ndarray:
-    """Errors (logs, d) of the parameters with the least sum of the logs' rms errors; x (r,) to begin with."""
-    weights = np.ones(len(rows))
-    for _ in range(ROUNDS):
-        before, each = weights, _rmse(rows, x)
-        sigma = _usual(each)
-        far = np.sqrt(np.mean((each / sigma) ** 2, axis=1))
-        weights = 1 / np.sqrt(np.maximum(far, LEAST * np.median(far)))
-        x = _least(rows, weights, sigma)
-        if np.allclose(weights / weights.max(), before / before.max(), rtol=SETTLED):
-            break
-    return _rmse(rows, x)
-
-
-def _usual(each: np.ndarray) -> np.ndarray:
-    """Of each coordinate (d,) the median over the logs."""
-    return np.maximum(np.median(each, axis=0), TINY)
-
-
-def _least(rows: Sequence[Sequence[Factor]], weights: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-    """Weighted least squares (r,) over logs with weights (logs,) and coordinates with noise (d,)."""
-    A = np.concatenate(
-        [w / s * g.R for factors, w in zip(rows, weights, strict=True) for g, s in zip(factors, sigma, strict=True)]
-    )
-    R = np.asarray(np.linalg.qr(A, mode="r"))
-    scale = np.maximum(np.linalg.norm(R[:, :-1], axis=0), np.finfo(float).tiny)
-    return np.asarray(np.linalg.lstsq(R[:, :-1] / scale, R[:, -1], rcond=None)[0] / scale)
-
-
-def _rmse(rows: Sequence[Sequence[Factor]], x: np.ndarray) -> np.ndarray:
-    """Errors (logs, d) of parameters x (r,)."""
-    return np.sqrt([[g.residual(x) / max(g.rows, 1) for g in factors] for factors in rows])
 
 
 def _harm(rows: Sequence[Sequence[Factor]], size: np.ndarray, x: np.ndarray, own: np.ndarray) -> float:
     """The error of logs by parameters x over that by their own, mean over the coordinates; errors below `WELL` count as that."""
     least = np.maximum(WELL / 100 * np.sqrt(np.mean(size**2, axis=0)), TINY)
-    by_x, by_own = (np.maximum(np.sqrt(np.mean(_rmse(rows, p) ** 2, axis=0)), least) for p in (x, own))
+    by_x, by_own = (np.maximum(np.sqrt(np.mean(errors_of_logs(rows, p) ** 2, axis=0)), least) for p in (x, own))
     return float(np.mean(by_x / by_own))
 
 
@@ -137,20 +101,20 @@ def mistakes_of_held_out(
         values: (p,) parameters of the fit. seen: of each log, its rows along each coordinate. names: of the logs' stretches.
     """
     settings, rows, found = fitted.settings, pooled(fitted.scored), dict[int, str]()
-    robot, usual = _with_parameters(settings, values), errors(rows, values).rmse
-    for k in [k for k, held_out in enumerate(seen) if _contradict(rows, held_out, values, usual)][:TOLD]:
+    robot, noise = _with_parameters(settings, values), errors(rows, values).rmse
+    for k in [k for k, held_out in enumerate(seen) if _contradict(rows, held_out, values, noise)][:TOLD]:
         if told := likely_mistakes(robot, [logs[k]], settings.run, True, known=True):
             found[k] = f"{names[k]}: {'; or '.join(m.said for m in told)}"
     return found
 
 
-def _contradict(fit: Sequence[Factor], held_out: Sequence[Factor], values: np.ndarray, usual: np.ndarray) -> bool:
-    """Whether neither parameters `values` (p,) of the fit nor any others explain both about as well as usual (d,)."""
-    if ratio_of(errors(held_out, values).rmse, usual) <= MOST_WORSE:
+def _contradict(fit: Sequence[Factor], held_out: Sequence[Factor], values: np.ndarray, noise: np.ndarray) -> bool:
+    """Whether neither parameters `values` (p,) of the fit nor any others explain both about down to the noise (d,)."""
+    if ratio_of(errors(held_out, values).rmse, noise) <= MOST_WORSE:
         return False
     both = [fit, held_out]
-    errors_of_both = _rmse(both, _least(both, np.ones(2), usual))  # where the fit shows too little, these explain both
-    return max(ratio_of(each, usual) for each in errors_of_both) > MOST_WORSE
+    together = least_squares_of_logs(both, np.ones(2), noise)  # where the fit shows too little, these explain both
+    return max(ratio_of(each, noise) for each in errors_of_logs(both, together)) > MOST_WORSE
 
 
 def _fitted_to(settings: Settings, groups: Sequence[Factor]) -> np.ndarray:

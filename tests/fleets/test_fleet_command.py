@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,27 @@ def test_dates_in_names_are_days(plant, simulated):
     assert sorted(fold.members[0].when) == [0.0, 1.0, 2.0, 3.0]
 
 
+def of_logs(simulated, name, logs):
+    evidence = evidence_of(simulated.robot, simulated.run, windows([all_samples(simulated.robot, x) for x in logs]))
+    return MemberLogs(name, evidence, np.arange(float(len(logs))))
+
+
+@pytest.mark.parametrize(("robots", "spoiled"), [(3, 1), (3, 2), (1, 1)])
+def test_logs_in_another_unit_are_named_however_large_they_are(simulated, robots, spoiled):
+    """Torques in N mm: what all logs have in common was theirs, so that none stood out and other robots were blamed."""
+    rng, fleet = np.random.default_rng(4), []
+    for k in range(robots):
+        logs = simulated.logs(f"log of {k}", Changed(), rng, 4)
+        if k < spoiled:
+            logs[1] = replace(logs[1], tau=1000 * logs[1].efforts)
+        fleet.append(of_logs(simulated, f"cell {k}", logs))
+    found = judge_fleet(simulated.robot, simulated.run, Fold(tuple(fleet), "log", ()))
+    said = {m.logs.name: m.logs.strange for m in found.members if m.logs.strange}
+    assert sorted(said) == [f"cell {k}" for k in range(spoiled)]
+    assert all(texts[0].startswith(f"log of {name[-1]} 1: ") for name, texts in said.items())
+    assert not any(m.named for m in found.members)
+
+
 def test_a_fleet_of_one_is_identified_as_ever(simulated):
     rng = np.random.default_rng(1)
     logs = simulated.logs("log", Changed(), rng, 3)
@@ -209,11 +231,10 @@ def test_a_fleet_of_one_names_the_strange_log_that_identify_names(simulated):
     rng = np.random.default_rng(1)
     smooth = Changed({f"coulomb(phi{k})": -1.0 for k in (1, 2, 3)})
     logs = simulated.logs("log", Changed(), rng, 4) + simulated.logs("smooth", smooth, rng, 1)
-    evidence = evidence_of(simulated.robot, simulated.run, windows([all_samples(simulated.robot, x) for x in logs]))
-    fold = Fold((MemberLogs("alone", evidence, np.arange(5.0)),), "log", ())
+    fold = Fold((of_logs(simulated, "alone", logs),), "log", ())
     (member,) = judge_fleet(simulated.robot, simulated.run, fold).members
     (said,) = member.logs.strange
-    assert said.startswith("smooth 0: the robot's parameters explain its torques ")
+    assert said.startswith("smooth 0: the parameters of most logs explain its torques ")
     assert len(member.logs.evidence.leaves) == 5
     settings = {key: value for key, value in SETTINGS.items() if key != "separate"}
     found = rp.identify(simulated.robot, logs, simulated.logs("judge", Changed(), rng, 1), **settings)
