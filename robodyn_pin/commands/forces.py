@@ -98,12 +98,14 @@ def _robot_and_log(
     robot: str, log: Path, params: Path | None, tool: Path | None, payload: list[Path] | None, torque: bool = False
 ) -> tuple["Robot", "RunFile | None", "Log", "Preparation"]:
     """The robot with what it carries, its result's run settings, and the log with how its rates are found."""
+    from robodyn_pin.logs.breaks import unbroken
     from robodyn_pin.logs.differentiation import Preparation
     from robodyn_pin.logs.reading import read_as
 
     model, run = robot_of(robot, params, tool)
     model, _ = carrying_files(model, payload)
-    return model, run, read_as(run, log, model, torque), run.preparation if run else Preparation()
+    found = unbroken(read_as(run, log, model, torque), model)
+    return model, run, found, run.preparation if run else Preparation()
 
 
 def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:

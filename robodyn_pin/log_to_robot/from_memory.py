@@ -14,6 +14,7 @@ from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, split_
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import as_asked, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.breaks import unbroken
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import check_rates, quality_of, uniform
 from robodyn_pin.logs.units import LogKeys
@@ -86,5 +87,5 @@ def all_samples(robot: Robot, log: Log) -> Selected:
     """All samples of a log, on a uniform clock, torques put beside their motion."""
     if not log.quality.rows:  # not read from a file
         log = replace(log, quality=quality_of(log, robot))
-    even = uniform(log)
+    even = uniform(unbroken(log, robot))
     return in_motion(within_torques(Selected(even, 0, even.size), log.delay))

@@ -55,11 +55,12 @@ from robodyn_pin.log_to_robot.unlike_logs import (
     what_is_unlike,
 )
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
+from robodyn_pin.logs.breaks import BrokenLog, unbroken
 from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.reading import LogSpec, rows_of
+from robodyn_pin.logs.reading import LogSpec, read_part, rows_of
 from robodyn_pin.logs.stored_log import open_log
 from robodyn_pin.logs.table import content_hash
-from robodyn_pin.logs.uniform import check_rates
+from robodyn_pin.logs.uniform import check_rates, uniform
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
@@ -140,8 +141,14 @@ def _projected(robot: Robot, names: list[str]) -> Robot:
 def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     """A log of the run file, opened, and its samples that are named there."""
     path = resolve(folder, spec.file)
-    log = open_log(run, path, robot)
-    begin, end = rows_of(spec, log.size)
+    try:
+        log = open_log(run, path, robot)
+        begin, end = rows_of(spec, log.size)
+    except BrokenLog:
+        if spec.rows is None:
+            raise
+        log = uniform(unbroken(read_part(run, path, robot, spec.rows), robot))
+        begin, end = 0, log.size
     selected = Selected(replace(log, loaded=spec.loaded), begin, end, content_hash(path))
     found = within_torques(selected, run.known_delay)
     return found if spec.rows else in_motion(found)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.errors import BadLog
+from robodyn_pin.logs.breaks import BrokenLog, parts_of
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.repeats import equal_rows
 
@@ -30,10 +31,9 @@ def checked(log: Log) -> Log:
         again = np.flatnonzero(steps < 0)
         found = f"in row {log.line(log.begin + i + 1)} (column t: {t[i]:.9g} s, then {t[i + 1]:.9g} s)"
         if len(again) == len(back) <= 9 and (t[again + 1] <= t[0] + np.abs(np.median(steps))).all():
-            raise BadLog(
+            raise BrokenLog(
                 f"{log.name}: found a clock that starts again {found}, as if {len(again) + 1} recordings stood in one file; expected one "
-                "recording: write each into a file of its own, and name all under 'fit:', or choose one with 'rows: [BEGIN, END]' of "
-                "a file that holds it alone"
+                f"recording; {parts_of(log, i)}"
             )
         raise BadLog(
             f"{log.name}: time does not increase in {len(back)} rows, first {found}; expected stamps that increase from row to row: sort the "

@@ -11,6 +11,7 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict, of_schema
 from robodyn_pin.logs.bad_clocks import checked
+from robodyn_pin.logs.breaks import wrapped
 from robodyn_pin.logs.frame_table import FrameTable
 from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
@@ -212,10 +213,20 @@ def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool =
     return read_table(keys or LogKeys(), open_table(Path(path)), robot, torque)
 
 
-def read_table(keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool) -> Log:
-    """The log in a table of a file or in memory; raises as `read_log`."""
+def read_part(keys: LogKeys, path: Path, robot: Robot, rows: tuple[int, int]) -> Log:
+    """Rows begin..end, from 0, of a file that holds several recordings, as a log of their own; raises as `read_log`."""
+    table = open_table(path)
+    log = read_table(keys, table, robot, True, rows)
+    return replace(log, name=f"{log.name}[{rows[0]}:{rows[1]}]")
+
+
+def read_table(
+    keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool, rows: tuple[int, int] | None = None
+) -> Log:
+    """The log in a table of a file or in memory, or some of its rows; raises as `read_log`."""
     layout = LogColumns(table, robot, keys, torque)
-    log = checked(layout.take(table.read(layout.needed()), 0))
+    log = layout.take(table.read(layout.needed()), 0)
+    log = checked(log.section(*rows_within(rows, log.size, log.name)) if rows else log)
     check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))
     check_speed(log, robot, keys.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
@@ -241,6 +252,11 @@ def check_speed(log: Log, robot: Robot, units: Units) -> None:
     for k, limit in enumerate(speed_limits(robot)):
         worst = int(speed[:, k].argmax())
         if speed[worst, k] > TOO_FAST * limit:
+            if not slides[k] and (row := wrapped(log.q[worst : worst + span + 1, k])) is not None:
+                raise BadLog(
+                    f"{log.name}: column q of motor {robot.motors.names[k]!r} jumps by a whole turn in row "
+                    f"{log.line(log.begin + worst + row)}: its angle is wrapped; expected one without jumps, as numpy.unwrap makes it"
+                )
             kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
             raise BadLog(
                 f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
@@ -255,7 +271,16 @@ def rows_of(spec: LogSpec, size: int) -> tuple[int, int]:
     Raises:
         BadFile: there are fewer.
     """
-    begin, end = spec.rows or (0, size)
+    return rows_within(spec.rows or (0, size), size, str(spec.file))
+
+
+def rows_within(rows: tuple[int, int], size: int, name: str) -> tuple[int, int]:
+    """The range, if a log of so many samples has it.
+
+    Raises:
+        BadFile: it has not.
+    """
+    begin, end = rows
     if not 0 <= begin < end <= size:
-        raise BadFile(f"rows [{begin}, {end}] of {spec.file}: expected a range within 0 to {size}, its samples")
+        raise BadFile(f"rows [{begin}, {end}] of {name}: expected a range within 0 to {size}, its samples")
     return begin, end

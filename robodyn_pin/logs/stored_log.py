@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.logs.breaks import unbroken
 from robodyn_pin.logs.clock import BLOCK, HEAD, Clock, evened, find_clock, repeats, rows_around
 from robodyn_pin.logs.late_torques import late_log, late_pieces, late_rows, paired
 from robodyn_pin.logs.log import Log, joined
@@ -75,7 +76,7 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
     """
     table = open_table(path)
     if not isinstance(table, ParquetTable) or (rows := table.rows) <= LONG:
-        return uniform(read_as(keys, path, robot))
+        return uniform(unbroken(read_as(keys, path, robot), robot))
     layout = LogColumns(table, robot, keys, torque=True)
     wanted = layout.needed()
     layout = layout.counted_from(table.part(0, 1, wanted))
@@ -91,11 +92,12 @@ def open_log(keys: LogKeys, path: Path, robot: Robot) -> AnyLog:
         low, end = max(0, begin - CONTEXT), min(begin + size + 1, rows)
         around = read(low, min(end + CONTEXT, rows))
         if (np.diff(around.t) <= 0).any():  # refused, or rows are kept apart
-            return uniform(read_as(keys, path, robot))
+            return uniform(unbroken(read_as(keys, path, robot), robot))
         new = slice(begin - low + (begin > 0), end - low)
         again = int(repeats(around, clock)[new].sum())
         piece = around.section(begin - low, end - low)
         check_speed(piece, robot, keys.units)
+        unbroken(piece, robot, begin == 0, begin + size >= rows - 1)
         marks.append(piece.t[: min(size, rows - 1 - begin) : MARK])
         parts.append(counted(piece.t, piece.q, piece.dq, piece.tau, 1 / mean, limits, again, begin))
     whole = replace(merged(parts, robot.motors.names, mean, limits, clock.late), unused=layout.unused)

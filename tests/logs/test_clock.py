@@ -147,8 +147,10 @@ def test_lateness_shows_in_more_than_one_motor(unlike):
 @pytest.mark.parametrize("kind", ["true", "late"])
 def test_a_log_that_stays_in_its_file_gives_the_same_bits(robot, tmp_path, monkeypatch, kind):
     log = faulty(robot, kind)
-    long = replace(log, **{k: np.concatenate([getattr(log, k)] * 3) for k in ("q", "tau")})
-    long = replace(long, t=np.concatenate([log.t + k * SIZE / RATE for k in range(3)]))
+    ways = (slice(None), slice(None, None, -1), slice(None))  # there, back, and there again
+    long = replace(log, **{k: np.concatenate([getattr(log, k)[way] for way in ways]) for k in ("q", "tau")})
+    back = (SIZE - 1) / RATE - log.t[::-1]
+    long = replace(long, t=np.concatenate([t + k * SIZE / RATE for k, t in enumerate((log.t, back, log.t))]))
     write_log(tmp_path / "log.parquet", long, robot)
     whole = open_log(LogKeys(), tmp_path / "log.parquet", robot)
     monkeypatch.setattr(stored_log, "LONG", 1000)
@@ -177,7 +179,7 @@ def test_clocks_that_no_log_may_have(robot, tmp_path):
     ):
         read_log(written(robot, tmp_path, replace(log, t=back)), robot, torque=False)
     twice = replace(log, t=np.concatenate([log.t, log.t]), q=np.concatenate([log.q, log.q]))
-    with pytest.raises(BadLog, match=r"starts again in row 4002 .*2 recordings.*file of its own"):
+    with pytest.raises(BadLog, match=r"starts again in row 4002 .*2 recordings.*a log of its own"):
         read_log(written(robot, tmp_path, twice), robot, torque=False)
     path = written(robot, tmp_path, log)
     lines = path.read_text().splitlines()
