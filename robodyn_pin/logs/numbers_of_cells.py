@@ -1,5 +1,6 @@
 """Cells of one column as numbers, and times of any kind in seconds."""
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 PER_DAY = 86400.0  # [s]
 EMPTY = ("", "nan", "na", "n/a", "null", "none", "-")  # what a cell says that has no number
+DATE, ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), r"\s*(Z|[+-]\d\d:?\d\d)$"
 TICKS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # [s]
 
 
@@ -33,6 +35,7 @@ def column(
     """
     import polars as pl
 
+    written, cells = cells, dates(cells) if clock else cells
     name, kind = cells.name, cells.dtype
     if kind.is_nested() or kind in (pl.Binary, pl.Boolean, pl.Object) or (kind.is_temporal() and not clock):
         raise BadLog(f"{where}: column {name!r} holds {str(kind)[:40]}, expected numbers; write it as Float64")
@@ -50,12 +53,31 @@ def column(
         (np.abs(values) > LARGEST) | (np.isnan(values) & ~_empty(cells)) if gaps else ~(np.abs(values) <= LARGEST)
     )
     if len(bad) and not (clock and kind.is_temporal() and np.isfinite(values[bad]).all()):
-        size = "" if np.isnan(values[bad[0]]) else f"; expected one from {-LARGEST:g} to {LARGEST:g}"
+        expected = "seconds, or times as 2026-11-29T10:00:00.004, all in one zone" if clock else ""
+        expected = expected if np.isnan(values[bad[0]]) else f"one from {-LARGEST:g} to {LARGEST:g}"
+        size = f"; expected {expected}" if expected else ""
         raise BadLog(
             f"{where}: column {name!r} is not a number in {len(bad)} rows, first in row {line(begin + int(bad[0]))} "
-            f"({quoted(cells[int(bad[0])])}){size}"
+            f"({quoted(written[int(bad[0])])}){size}"
         )
     return np.asarray(values * unit, float)
+
+
+def dates(cells: "pl.Series") -> "pl.Series":
+    """Texts of dates and times of day (ISO 8601), one zone in all of them, as times in ticks; null where one is none; other columns as they are."""
+    import polars as pl
+
+    if cells.dtype != pl.String or not len(cells) or not DATE.match(cells[0] or ""):
+        return cells
+    texts = cells.str.strip_chars()
+    zones = texts.str.extract(ZONE).fill_null("")
+    texts = texts.str.replace(ZONE, "").str.replace(",", ".", literal=True)
+    same = texts.str.contains(f"^{DATE.pattern}(:\\d\\d(\\.\\d{{1,9}})?)?$") & (zones == zones[0])
+    kept = texts.to_frame().select(pl.when(same).then(pl.col(cells.name))).to_series()
+    try:
+        return pl.Series(cells.name, kept.to_numpy().astype("datetime64[ns]"))
+    except ValueError:  # a day or an hour that there is not
+        return cells
 
 
 def _empty(cells: "pl.Series") -> np.ndarray:
@@ -73,6 +95,7 @@ def first_tick(cells: "pl.Series") -> int | None:
     """The first time of a column of dates or of whole numbers beyond 1e15, from which all of them count; else none."""
     import polars as pl
 
+    cells = dates(cells)
     ticks, known = _ticks(cells)
     if not known.any():
         return None
