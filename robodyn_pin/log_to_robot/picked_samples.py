@@ -69,6 +69,8 @@ def picked(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> Picked:
         BadLog: no torques; too short for the filter.
     """
     cutoff, parts = WIDE * max(band(log) for log in logs), []
+    if run.preparation.cutoff is not None:  # as fine as the encoders are
+        cutoff = min(cutoff, float(np.max(run.preparation.cutoff)))
     share = SAMPLES // len(logs)
     longest = max(map(abs, DELAYS))
     for log in logs:

@@ -14,6 +14,7 @@ from robodyn_pin.log_to_robot.pace import Pace, PaceOfLog
 from robodyn_pin.log_to_robot.pieces import PieceFolds, cut_up
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.segments import fitted_blocks
+from robodyn_pin.log_to_robot.unlike_part import unlike_part
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.workers import each
@@ -26,7 +27,7 @@ class SeenAgain:
     pieces: PieceFolds
     instruments: list[Factor]  # rows [Z, W, y] of each coordinate; no rows where instruments are switched off
     pace: Pace
-    far: str  # what few fitted samples far off the model are worth saying; empty: nothing
+    far: str  # what fitted samples far off the model are worth saying, a few or a part of the log; empty: nothing
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class SecondPass:
 
     @property
     def outliers(self) -> str:
-        """What few samples far off the model are worth saying, of the first log that has such, and how many more have."""
+        """What samples far off the model are worth saying, of the first log that has such, and how many more have."""
         said = [log.far for log in self.logs if log.far]
         return "" if not said else said[0] + (f" (and those of {len(said) - 1} more logs)" if len(said) > 1 else "")
 
@@ -70,7 +71,7 @@ def _seen_again(
     pieces, pace = PieceFolds(robot, len(base), seconds), PaceOfLog(robot)
     instruments = Instruments(robot, run, log, base, cutoff) if cutoff else None
     beside = [empty(2 * len(base)) for _ in sigma]
-    left, at = list[np.ndarray](), list[np.ndarray]()
+    left, predicted, at = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
     for block, kept, W, y in fitted_blocks(robot, run, log, base):
         index, inner = block.begin + np.flatnonzero(kept), block.state[block.keep]
         pace.add(block.begin, inner)
@@ -79,10 +80,13 @@ def _seen_again(
         pieces.add(piece_of(index), rows / sigma[:, None], inner.q[kept] @ robot.motors.S.T, still)
         if block.begin < LOOKED_AT:
             left.append(y - W @ wls.values)
+            predicted.append(W @ wls.values)
             at.append(index)
         if instruments and block.begin < LOOKED_AT:
             rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
             beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
-    which = f"fitted samples of {log.name}"
-    far = "" if run.robust else outliers_seen(np.concatenate(left), which, log, np.concatenate(at))
+    index, away = np.concatenate(at), np.concatenate(left)
+    far = unlike_part(log, index, away, np.concatenate(predicted), robot.coordinates.names)
+    if not far and not run.robust:
+        far = outliers_seen(away, f"fitted samples of {log.name}", log, index)
     return SeenAgain(pieces, beside, pace.found(log), far)
