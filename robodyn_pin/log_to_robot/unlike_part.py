@@ -9,10 +9,8 @@ from robodyn_pin.logs.stored_log import AnyLog
 PIECES, FEWEST = 16, 3  # of equal length; a part is several in a row, at most half of them
 APART = 1.25  # times any other piece's error that each of them has at least,
 WORSE = 1.5  # and times the usual error of the others that they have together, in N m and in parts of their torques
-GAIN, GAP = (
-    1.15,
-    0.5,
-)  # times the torque, and share of the difference by which gains of a part stand apart from all others
+GAIN = 1.15  # times another torque that the others usually have
+GAP = 0.4  # of the difference from them by which all gains of a part stand apart
 LEAST = 0.1  # of its torque, error below which nobody needs to know what has changed
 TINY = np.finfo(float).tiny
 
@@ -32,14 +30,13 @@ def unlike_part(log: AnyLog, index: np.ndarray, left: np.ndarray, predicted: np.
     for e, size, slope, name in zip(errors, np.maximum(sizes, TINY), slopes, names, strict=True):
         for part in [*_worst(e), *_worst(e / size)]:
             worse = min(_ratio(e, part), _ratio(e / size, part))
-            told += (
-                [(False, worse, f"the error of {name} is {worse:.2g} times as large as", part)] if worse > WORSE else []
-            )
+            if worse > WORSE:
+                told.append((False, worse, f"the error of {name} is {worse:.2g} times as large as", part))
         if np.sum(e**2) > LEAST**2 * np.sum(size**2):
             for part in _other_gain(1 + slope):
                 gain = _ratio(1 + slope, part)
-                far = max(gain, 1 / gain)
-                told += [(True, far, f"the torque of {name} is {gain:.2g} times that", part)] if far > GAIN else []
+                if (far := max(gain, 1 / gain)) > GAIN:
+                    told.append((True, far, f"the torque of {name} is {gain:.2g} times that", part))
     if not told:
         return ""
     *_, text, part = max(told, key=lambda each: each[:2])  # a gain says more than an error
@@ -62,7 +59,7 @@ def _worst(errors: np.ndarray) -> list[list[int]]:
 
 
 def _other_gain(gains: np.ndarray) -> list[list[int]]:
-    """Pieces in a row whose gains (PIECES,) are all larger, or all smaller, than those of the others by most of the difference."""
+    """Pieces in a row whose gains (PIECES,) are all larger, or all smaller, than those of the others by a good part of the difference."""
     if gains.min() <= 0:
         return []
     found = []
