@@ -1,6 +1,6 @@
 """Logs that are unlike the others of their robot: explained far worse than these and the fleet's, by what the fleet has in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from robodyn_pin.errors import BadLog
 from robodyn_pin.fleets.members import KeptEvidence, MemberLogs
 from robodyn_pin.identification.strange_logs import strange, times_worse
-from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs
+from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, what_is_unlike
 
 
 def without_strangers(
@@ -32,8 +32,10 @@ def alone_with_strangers(member: MemberLogs, unlike: UnlikeLogs, strict: bool = 
     Raises:
         BadLog: with `strict`, the first unlike log.
     """
-    worse = dict(zip(unlike.logs, unlike.worse, strict=True))
-    said = _said(member, worse, "the parameters of most logs explain", "It is used", strict)
+    reason, cautions = what_is_unlike(unlike, [leaf.log for leaf in member.evidence.leaves], {})
+    said = (reason,) if reason else tuple(cautions)
+    if said and strict:
+        raise BadLog(said[0])
     return replace(member, strange=(*member.strange, *said))
 
 
@@ -41,9 +43,14 @@ def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: boo
     """The member without the logs of these numbers."""
     if not len(numbers):
         return member
-    said = _said(
-        member, {k: worse[k] for k in numbers}, "what the fleet has in common explains", "It is left out", strict
+    names = [leaf.log for leaf in member.evidence.leaves]
+    said = tuple(
+        f"{names[k]}: what the fleet has in common explains its torques {worse[k]:.2g} times worse than those of the other logs of "
+        f"{member.name}; is it of another robot, or has something broken? It is left out"
+        for k in numbers
     )
+    if strict:
+        raise BadLog(said[0])
     kept = np.setdiff1d(np.arange(len(worse)), numbers)
     of = member.said
     own = (
@@ -52,18 +59,3 @@ def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: boo
         else replace(of, leaves=tuple(of.leaves[k] for k in kept))
     )
     return replace(member, said=own, when=member.when[kept], strange=(*member.strange, *said))
-
-
-def _said(member: MemberLogs, worse: Mapping[int, float], by: str, becomes: str, strict: bool) -> tuple[str, ...]:
-    """A sentence on each log of these numbers, whose errors are so many times worse."""
-    if not worse:
-        return ()
-    names = [leaf.log for leaf in member.evidence.leaves]
-    said = tuple(
-        f"{names[k]}: {by} its torques {times:.2g} times worse than those of the other logs of {member.name}; is it of another "
-        f"robot, or has something broken? {becomes}"
-        for k, times in worse.items()
-    )
-    if strict:
-        raise BadLog(said[0])
-    return said

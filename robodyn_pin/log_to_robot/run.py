@@ -55,12 +55,11 @@ from robodyn_pin.log_to_robot.unlike_logs import (
     what_is_unlike,
 )
 from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
-from robodyn_pin.logs.breaks import BrokenLog, unbroken
 from robodyn_pin.logs.fourier_series import period_of
-from robodyn_pin.logs.reading import LogSpec, read_part, rows_of
-from robodyn_pin.logs.stored_log import open_log
+from robodyn_pin.logs.parts import open_rows
+from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.table import content_hash
-from robodyn_pin.logs.uniform import check_rates, uniform
+from robodyn_pin.logs.uniform import check_rates
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
@@ -141,14 +140,7 @@ def _projected(robot: Robot, names: list[str]) -> Robot:
 def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     """A log of the run file, opened, and its samples that are named there."""
     path = resolve(folder, spec.file)
-    try:
-        log = open_log(run, path, robot)
-        begin, end = rows_of(spec, log.size)
-    except BrokenLog:
-        if spec.rows is None:
-            raise
-        log = uniform(unbroken(read_part(run, path, robot, spec.rows), robot))
-        begin, end = 0, log.size
+    log, begin, end = open_rows(run, path, robot, spec)
     selected = Selected(replace(log, loaded=spec.loaded), begin, end, content_hash(path))
     found = within_torques(selected, run.known_delay)
     return found if spec.rows else in_motion(found)
@@ -231,12 +223,10 @@ def estimate(
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)
     names = [record.stretch for record in records]
-    alone = not unlike.logs and not diagnosis.mistakes
-    mistaken = (
-        mistakes_of_held_out(fitted, feasible.values, windows(held_out), by_log[len(fit) :], names[len(fit) :])
-        if alone
-        else {}
-    )
+    mistaken = dict[int, str]()
+    if not unlike.logs and not diagnosis.mistakes:  # else those would be found in good held-out logs
+        unseen_rows, unseen_names = by_log[len(fit) :], names[len(fit) :]
+        mistaken = mistakes_of_held_out(fitted, feasible.values, windows(held_out), unseen_rows, unseen_names)
     contradiction, cautions = what_is_unlike(unlike, names[: len(fit)], mistakes_of(fitted, logs, unlike))
     beside = (
         robust, far, further.missing, more_standstill(robot, pieces.still, unseen), not_shown(layout, wls, prior),

@@ -11,16 +11,14 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog, UnknownName
 from robodyn_pin.files import Strict, of_schema
 from robodyn_pin.logs.bad_clocks import checked
-from robodyn_pin.logs.breaks import wrapped
 from robodyn_pin.logs.frame_table import FrameTable
-from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.numbers_of_cells import column, first_tick
 from robodyn_pin.logs.quality import UNSEEN
 from robodyn_pin.logs.table import Table, check_header, log_name, open_table
+from robodyn_pin.logs.too_fast import check_rate, check_speed
 from robodyn_pin.logs.uniform import quality_of
 from robodyn_pin.logs.units import FACTORS, ByMotor, LogKeys, Scale, Units, Zero, in_si
-from robodyn_pin.robot.limits import speed_limits
 from robodyn_pin.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -28,10 +26,6 @@ if TYPE_CHECKING:
 
 
 PREFIXES = ("q_", "dq_", "ddq_", "tau_")
-
-
-FASTEST = 1e7  # [Hz] no robot is sampled as fast
-TOO_FAST = 3.0  # times the speed limit: no robot does that, a wrong unit does
 
 
 @dataclass(frozen=True)
@@ -213,56 +207,18 @@ def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool =
     return read_table(keys or LogKeys(), open_table(Path(path)), robot, torque)
 
 
-def read_part(keys: LogKeys, path: Path, robot: Robot, rows: tuple[int, int]) -> Log:
-    """Rows begin..end, from 0, of a file that holds several recordings, as a log of their own; raises as `read_log`."""
-    table = open_table(path)
-    log = read_table(keys, table, robot, True, rows)
-    return replace(log, name=f"{log.name}[{rows[0]}:{rows[1]}]")
-
-
-def read_table(
-    keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool, rows: tuple[int, int] | None = None
-) -> Log:
-    """The log in a table of a file or in memory, or some of its rows; raises as `read_log`."""
+def read_table(keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool) -> Log:
+    """The log in a table of a file or in memory; raises as `read_log`."""
     layout = LogColumns(table, robot, keys, torque)
-    log = layout.take(table.read(layout.needed()), 0)
-    log = checked(log.section(*rows_within(rows, log.size, log.name)) if rows else log)
+    return good_log(layout.take(table.read(layout.needed()), 0), layout)
+
+
+def good_log(log: Log, layout: LogColumns) -> Log:
+    """The log with what is odd about it, if nothing is wrong with it."""
+    log, robot, keys = checked(log), layout.robot, layout.keys
     check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))
     check_speed(log, robot, keys.units)
     return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
-
-
-def check_rate(name: str, steps: int, duration: float) -> None:
-    """Raise BadLog where so many steps in a time [s] are more than any robot makes: the times are in another unit."""
-    if duration * FASTEST < steps:
-        raise BadLog(
-            f"{name}: {steps} steps of its clock take {duration:.3g} s, expected less than {FASTEST:g} a second; declare the unit of "
-            "its times, 'units: {time: ms}'"
-        )
-
-
-def check_speed(log: Log, robot: Robot, units: Units) -> None:
-    """A jump at the begin aside, which is left out later: degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
-    span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
-    log = log.section(jump_at_start(log.q, log.rate), log.size)
-    if log.size <= span:
-        return
-    speed = np.abs(log.q[span:] - log.q[:-span]) / (log.t[span:] - log.t[:-span])[:, None]
-    slides = robot.slides(robot.motors.S)
-    for k, limit in enumerate(speed_limits(robot)):
-        worst = int(speed[:, k].argmax())
-        if speed[worst, k] > TOO_FAST * limit:
-            if not slides[k] and (row := wrapped(log.q[worst : worst + span + 1, k])) is not None:
-                raise BadLog(
-                    f"{log.name}: column q of motor {robot.motors.names[k]!r} jumps by a whole turn in row "
-                    f"{log.line(log.begin + worst + row)}: its angle is wrapped; expected one without jumps, as numpy.unwrap makes it"
-                )
-            kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
-            raise BadLog(
-                f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "
-                f"{log.line(log.begin + worst)}, its limit is {limit:.4g}; are its {kind}s in another unit than {unit!r}? "
-                f"Declare 'units: {{{kind}: {usual}}}' in the run file, or a factor of this motor under 'scale: {{position: ...}}'"
-            )
 
 
 def rows_of(spec: LogSpec, size: int) -> tuple[int, int]:

@@ -13,10 +13,11 @@ from robodyn_pin.logs.late_torques import late_log, late_pieces, late_rows, pair
 from robodyn_pin.logs.log import Log, joined
 from robodyn_pin.logs.parquet_table import ParquetTable
 from robodyn_pin.logs.quality import Quality, counted, merged, span_of
-from robodyn_pin.logs.reading import LogColumns, check_rate, check_speed, read_as
+from robodyn_pin.logs.reading import LogColumns, read_as
 from robodyn_pin.logs.recent import Recent
 from robodyn_pin.logs.repeats import CONTEXT
 from robodyn_pin.logs.table import content_hash, log_name, open_table
+from robodyn_pin.logs.too_fast import check_rate, check_speed
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.limits import torque_limits

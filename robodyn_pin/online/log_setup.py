@@ -8,7 +8,7 @@ from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.errors import BadLog, ClosureFailed, UnknownName
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import TOO_FAST
+from robodyn_pin.logs.too_fast import TOO_FAST
 from robodyn_pin.online.causal_rates import CausalRates, MotionSamples
 from robodyn_pin.online.stream import ProcessedSample, Stream, within_reach
 from robodyn_pin.online.track_file import TrackFile

@@ -11,7 +11,7 @@ import numpy as np
 
 from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import check_speed
+from robodyn_pin.logs.too_fast import check_speed
 from robodyn_pin.logs.units import Units
 from robodyn_pin.recording.packets import NotEgm, Packet, Torques, decode
 from robodyn_pin.robot.robot import Robot

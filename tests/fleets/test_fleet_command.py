@@ -210,7 +210,7 @@ def test_logs_in_another_unit_are_named_however_large_they_are(simulated, robots
     found = judge_fleet(simulated.robot, simulated.run, Fold(tuple(fleet), "log", ()))
     said = {m.logs.name: m.logs.strange for m in found.members if m.logs.strange}
     assert sorted(said) == [f"cell {k}" for k in range(spoiled)]
-    assert all(texts[0].startswith(f"log of {name[-1]} 1: ") for name, texts in said.items())
+    assert all(f"log of {name[-1]} 1: " in texts[0] and len(texts) == 1 for name, texts in said.items())
     assert not any(m.named for m in found.members)
 
 
@@ -234,7 +234,7 @@ def test_a_fleet_of_one_names_the_strange_log_that_identify_names(simulated):
     fold = Fold((of_logs(simulated, "alone", logs),), "log", ())
     (member,) = judge_fleet(simulated.robot, simulated.run, fold).members
     (said,) = member.logs.strange
-    assert said.startswith("smooth 0: the parameters of most logs explain its torques ")
+    assert "smooth 0: the parameters explain its torques " in said
     assert len(member.logs.evidence.leaves) == 5
     settings = {key: value for key, value in SETTINGS.items() if key != "separate"}
     found = rp.identify(simulated.robot, logs, simulated.logs("judge", Changed(), rng, 1), **settings)

@@ -63,19 +63,20 @@ def test_parts_that_rows_name_are_logs_of_their_own(arm, tmp_path):
         "restart": replace(log, t=t),
     }
     settings = {"robot": "irb6660", "instruments": False, "intervals": False}
-    for name, found in whole.items():
-        write_log(tmp_path / f"{name}.csv", found, robot)
+    for name, kind in (("gap", "csv"), ("jump", "parquet"), ("restart", "csv")):
+        found = whole[name]
+        write_log(tmp_path / f"{name}.{kind}", found, robot)
         parts = [(0, 2000), (2000, 4000)]
         for k, (begin, end) in enumerate(parts):
             write_log(tmp_path / f"{name}{k}.csv", found.section(begin, end), robot)
-        named = [{"file": f"{name}.csv", "rows": rows} for rows in parts]
+        named = [{"file": f"{name}.{kind}", "rows": rows} for rows in parts]
         apart = [{"file": f"{name}{k}.csv", "rows": [0, 2000]} for k in range(2)]
         with pytest.raises(BrokenLog):
-            execute(RunFile.model_validate({**settings, "fit": [{"file": f"{name}.csv"}]}), tmp_path)
+            execute(RunFile.model_validate({**settings, "fit": [{"file": f"{name}.{kind}"}]}), tmp_path)
         one, other = (
             execute(RunFile.model_validate({**settings, "fit": fit}), tmp_path, str) for fit in (named, apart)
         )
-        assert [record.name for record in one.logs[:2]] == [f"{name}.csv[0:2000]", f"{name}.csv[2000:4000]"]
+        assert [record.name for record in one.logs[:2]] == [f"{name}.{kind}[0:2000]", f"{name}.{kind}[2000:4000]"]
         np.testing.assert_allclose(one.feasible.values, other.feasible.values, rtol=1e-6, atol=1e-9)
 
 

@@ -15,7 +15,8 @@ from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import read_yaml
 from robodyn_pin.identification.drift import Trend
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import TOO_FAST, read_log
+from robodyn_pin.logs.reading import read_log
+from robodyn_pin.logs.too_fast import TOO_FAST
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.online.causal_rates import CausalRates
 from robodyn_pin.online.history import History

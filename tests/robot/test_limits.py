@@ -16,7 +16,8 @@ from robodyn_pin.friction_tests.free_motor import measure
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.identification.excitation import ExcitingSeries, highest
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import LogSpec, check_speed
+from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.too_fast import check_speed
 from robodyn_pin.logs.units import Units
 from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.planning.limits import planning_limits
