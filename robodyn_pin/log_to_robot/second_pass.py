@@ -86,7 +86,6 @@ def _seen_again(
             rows = np.concatenate([instruments.of(block)[kept], rows], axis=2)[index < LOOKED_AT]
             beside = [fold_rows(f, rows[:, j, :-1], rows[:, j, -1]) for j, f in enumerate(beside)]
     index, away = np.concatenate(at), np.concatenate(left)
-    far = unlike_part(log, index, away, np.concatenate(predicted), robot.coordinates.names)
-    if not far and not run.robust:
-        far = outliers_seen(away, f"fitted samples of {log.name}", log, index)
+    few = "" if run.robust else outliers_seen(away, f"fitted samples of {log.name}", log, index)
+    far = few or unlike_part(log, index, away, np.concatenate(predicted), robot.coordinates.names)
     return SeenAgain(pieces, beside, pace.found(log), far)
