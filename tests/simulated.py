@@ -44,6 +44,13 @@ def noisy_log(robot: Robot, motion: Motion | str, share: float = 0.02, seed: int
     return uniform(replace(log, tau=log.efforts + noise))
 
 
+def random_swings(robot: Robot, seed: int, seconds: float) -> FourierMotion:
+    """Five harmonics of 0.1 rad about 0.3 rad for each motor, again every five seconds."""
+    names, rng = robot.motors.names, np.random.default_rng(seed)
+    terms = {part: {m: (0.1 * rng.normal(size=5)).tolist() for m in names} for part in ("sin", "cos")}
+    return FourierMotion(rate=200, duration=seconds, period=5, centre=dict.fromkeys(names, 0.3), **terms)
+
+
 def exact_rows(robot: Robot, motion: FourierMotion = MOTION, begin: float = 0.0, end: float = 1.0) -> Iterator[Rows]:
     """Rows of a part of the motion, its rates known exactly."""
     t, *rates = fourier(motion, robot.coordinates.names)

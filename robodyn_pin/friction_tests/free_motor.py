@@ -32,7 +32,7 @@ from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
 from robodyn_pin.logs.late_torques import late_log
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import read_as, rows_of
+from robodyn_pin.logs.parts import read_rows
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.telling import Milestone, tell
@@ -99,7 +99,7 @@ def logs_of(
     """The rows of the logs that a file names, on uniform clocks, and the steps of the motors' encoders (n,).
 
     Raises:
-        BadFile: it names none. BadLog: as `read_as`.
+        BadFile: it names none. BadLog: as `read_rows`.
     """
     if not run.logs:
         raise BadFile(
@@ -108,8 +108,8 @@ def logs_of(
         )
     for done, named in enumerate(run.logs):
         progress(Milestone(f"reading {named.file}", "logs", done / len(run.logs)))
-        log = read_as(run, resolve(folder, named.file), robot)
-        log = log.section(*rows_of(named, log.size))
+        log, begin, end = read_rows(run, resolve(folder, named.file), robot, named)
+        log = log.section(begin, end)
         check_travel(robot, log, run.units)
         yield _fresh(log), resolution(log.q)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from robodyn_pin.errors import RobodynError
 from robodyn_pin.log_to_robot.clear_gain import (
     AS_GOOD,
     CLEARLY,
@@ -86,6 +87,14 @@ def likely_mistakes(
     if any(m.of_log for m in rates):
         return rates
     return (*rates, *_guessed(robot, logs, run, suspicious, known, delays=not rates))
+
+
+def mistakes_of_log(robot: Robot, log: AnyLog, run: RunFile, known: bool) -> tuple[Mistake, ...]:
+    """The same of one log that a fit is at odds with; none also where it is too short, or does not close, to look for any."""
+    try:
+        return likely_mistakes(robot, [log], run, True, known)
+    except RobodynError:
+        return ()
 
 
 def _guessed(

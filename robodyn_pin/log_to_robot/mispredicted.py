@@ -1,13 +1,12 @@
 """What is wrong where predicted torques are far from those of a log: motors that are not explained, and the mistake of the log."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
-from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
+from robodyn_pin.log_to_robot.likely_mistakes import mistakes_of_log
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Coordinates, unexplained
 from robodyn_pin.logs.log import Log
@@ -31,13 +30,11 @@ def what_is_wrong(robot: Robot, log: Log, run: RunFile | None, found: Accuracy) 
     reasons = [] if several else reasons
     if not reasons and relative_error(found) <= BAD:
         return []
-    told = _mistakes(robot, log, run or RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))]), run is not None)
+    asked = run or RunFile(robot=robot.name, fit=[LogSpec(file=Path(log.name))])
+    try:
+        samples = windows([all_samples(robot, log)])[0]
+    except BadLog:  # too short for its delay
+        return reasons
+    told = mistakes_of_log(robot, samples, asked, known=run is not None)
     said = [m.said for m in told if run or m.of_log]
     return [*reasons, *([f"{log.name}: {'; or '.join(said)}"] if said else [])]
-
-
-def _mistakes(robot: Robot, log: Log, run: RunFile, known: bool) -> Sequence[Mistake]:
-    try:
-        return likely_mistakes(robot, windows([all_samples(robot, log)]), run, True, known)
-    except RobodynError:  # too short, or at rest
-        return ()

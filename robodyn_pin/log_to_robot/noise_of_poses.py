@@ -13,7 +13,8 @@ from robodyn_pin.identification.least_squares import noise_of_poses
 from robodyn_pin.identification.steady_motion import WINDOW, still_parts
 from robodyn_pin.log_to_robot.run_file import PosesSpec, RunFile
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.reading import LogSpec, read_as, rows_of
+from robodyn_pin.logs.parts import read_rows
+from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.robot.robot import Robot
 
 SHORTEST = 0.2  # [s] of a pose that is found
@@ -73,9 +74,8 @@ def read_poses(robot: Robot, run: RunFile, folder: Path, spec: PosesSpec) -> lis
     files = spec.poses if isinstance(spec.poses, list) else [LogSpec(file=spec.poses)]
     found = []
     for named in files:
-        log = read_as(run, resolve(folder, named.file), robot)
-        rows = rows_of(named, log.size) if named.rows else None
-        found += poses_of(robot, log, rows, spec.before_gear)
+        log, begin, end = read_rows(run, resolve(folder, named.file), robot, named)
+        found += poses_of(robot, log, (begin, end) if named.rows else None, spec.before_gear)
     return found
 
 

@@ -17,7 +17,7 @@ from robodyn_pin.identification.majority import TINY, by_majority, errors_of_log
 from robodyn_pin.identification.strange_logs import FEWEST, WELL, strange, times_worse
 from robodyn_pin.identification.validation import errors, pooled
 from robodyn_pin.log_to_robot.fit_data import Fitted, Settings
-from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
+from robodyn_pin.log_to_robot.likely_mistakes import mistakes_of_log
 from robodyn_pin.log_to_robot.log_records import LogRecord
 from robodyn_pin.log_to_robot.prior_knowledge import bounds_of, prior_of
 from robodyn_pin.log_to_robot.verdict import MOST_WORSE, ratio_of
@@ -87,7 +87,7 @@ def mistakes_of(fitted: Fitted, logs: Sequence[AnyLog], unlike: UnlikeLogs) -> d
         with suppress(RobodynError):  # else the bodies of the robot's files will do
             robot = _with_parameters(settings, _fitted_to(settings, pooled(others)))
     for k in unlike.logs[:TOLD]:
-        if told := likely_mistakes(robot, [logs[k]], settings.run, True, known=robot is not settings.robot):
+        if told := mistakes_of_log(robot, logs[k], settings.run, known=robot is not settings.robot):
             found[k] = "; or ".join(m.said for m in told)
     return found
 
@@ -103,7 +103,7 @@ def mistakes_of_held_out(
     settings, rows, found = fitted.settings, pooled(fitted.scored), dict[int, str]()
     robot, noise = _with_parameters(settings, values), errors(rows, values).rmse
     for k in [k for k, held_out in enumerate(seen) if _contradict(rows, held_out, values, noise)][:TOLD]:
-        if told := likely_mistakes(robot, [logs[k]], settings.run, True, known=True):
+        if told := mistakes_of_log(robot, logs[k], settings.run, known=True):
             found[k] = f"{names[k]}: {'; or '.join(m.said for m in told)}"
     return found
 

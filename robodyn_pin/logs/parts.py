@@ -1,17 +1,21 @@
 """The samples of a file that are meant: of one log, or a recording among several, as a log of its own."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from robodyn_pin.logs.breaks import BrokenLog, unbroken
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.parquet_table import ParquetTable
-from robodyn_pin.logs.reading import LogColumns, LogSpec, good_log, rows_of, rows_within
+from robodyn_pin.logs.reading import LogColumns, LogSpec, good_log, read_as, rows_of, rows_within
 from robodyn_pin.logs.stored_log import AnyLog, open_log
 from robodyn_pin.logs.table import log_name, open_table
 from robodyn_pin.logs.uniform import uniform
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
+
+Opened = TypeVar("Opened", bound=AnyLog)
 
 
 def open_rows(keys: LogKeys, path: Path, robot: Robot, spec: LogSpec) -> tuple[AnyLog, int, int]:
@@ -20,14 +24,29 @@ def open_rows(keys: LogKeys, path: Path, robot: Robot, spec: LogSpec) -> tuple[A
     Raises:
         BrokenLog: several recordings, and none of them is named. BadFile: the file has fewer samples. Else as `open_log`.
     """
+    return _meant(
+        spec,
+        lambda: open_log(keys, path, robot),
+        lambda rows: uniform(unbroken(read_part(keys, path, robot, rows), robot)),
+    )
+
+
+def read_rows(keys: LogKeys, path: Path, robot: Robot, spec: LogSpec) -> tuple[Log, int, int]:
+    """The same of a log as it was read, for those to whom it may have pauses and jumps, as logs of poses have."""
+    return _meant(spec, lambda: read_as(keys, path, robot), lambda rows: read_part(keys, path, robot, rows))
+
+
+def _meant(
+    spec: LogSpec, whole: Callable[[], Opened], part: Callable[[tuple[int, int]], Opened]
+) -> tuple[Opened, int, int]:
     try:
-        log = open_log(keys, path, robot)
-        return log, *rows_of(spec, log.size)
+        log = whole()
     except BrokenLog:
         if spec.rows is None:
             raise
-    part = uniform(unbroken(read_part(keys, path, robot, spec.rows), robot))
-    return part, 0, part.size
+        named = part(spec.rows)
+        return named, 0, named.size
+    return log, *rows_of(spec, log.size)
 
 
 def read_part(keys: LogKeys, path: Path, robot: Robot, rows: tuple[int, int]) -> Log:

@@ -55,7 +55,7 @@ class Quality:
                 f"time stamps deviate by {1e3 * self.jitter:.2g} ms (rms) from regular steps of {1e3 / self.rate:.3g} ms"
             )
         if self.gaps and self.irregular > IRREGULAR:
-            found.append(f"samples are missing in {self.gaps} places, {self.irregular / self.rate:.2g} s at most")
+            found.append(f"samples are missing (gaps: {self.gaps}, the longest {self.irregular / self.rate:.2g} s)")
         if self.late:
             found.append(
                 f"values are early or late against their stamps by {1e3 * self.late:.2g} ms (rms), all motors alike"

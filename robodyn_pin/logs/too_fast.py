@@ -3,7 +3,7 @@
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.logs.breaks import wrapped
+from robodyn_pin.logs.breaks import unbroken, wrapped
 from robodyn_pin.logs.jumps import jump_at_start
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.units import Units
@@ -24,7 +24,11 @@ def check_rate(name: str, steps: int, duration: float) -> None:
 
 
 def check_speed(log: Log, robot: Robot, units: Units) -> None:
-    """A jump at the begin aside, which is left out later: degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches."""
+    """A jump at the begin aside, which is left out later: degrees that were declared radians, or millimetres metres, show as speeds that no motor reaches.
+
+    Raises:
+        BadLog: it is too fast for its robot. BrokenLog: as `unbroken`, if so.
+    """
     span = max(1, round(0.02 * log.rate))  # over 20 ms, so that encoder steps do not count as speed
     log = log.section(jump_at_start(log.q, log.rate), log.size)
     if log.size <= span:
@@ -39,6 +43,7 @@ def check_speed(log: Log, robot: Robot, units: Units) -> None:
                     f"{log.name}: column q of motor {robot.motors.names[k]!r} jumps by a whole turn in row "
                     f"{log.line(log.begin + worst + row)}: its angle is wrapped; expected one without jumps, as numpy.unwrap makes it"
                 )
+            unbroken(log, robot)  # else two recordings in one file pass for another unit
             kind, unit, usual = ("length", units.length, "mm") if slides[k] else ("angle", units.angle, "deg")
             raise BadLog(
                 f"{log.name}: column q of motor {robot.motors.names[k]!r} moves at {speed[worst, k]:.4g} per second near row "

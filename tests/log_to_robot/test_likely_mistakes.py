@@ -298,13 +298,3 @@ def test_a_log_of_a_few_samples_gets_no_mistake_told():
     run = RunFile(robot="irb6660", fit=[{"file": "log"}])
     assert few.size < 30
     assert likely_mistakes(robot, [few], run) == ()
-
-
-def test_coarse_encoders_make_no_torque_look_too_small():
-    """0.01 rad on one axis: by rates with all of that noise its torque looked ten thousand times too small, or the log one of another robot."""
-    robot = load("irb360")
-    log = noisy_log(robot, "irb360_motion")
-    coarse = replace(log, q=np.where(np.arange(4) == 0, np.round(log.q, 2), log.q))
-    verdict = identify(robot, coarse, instruments=False, intervals=False).verdict
-    assert verdict.accepted
-    assert not any("look" in text and "times too" in text for text in verdict.cautions)

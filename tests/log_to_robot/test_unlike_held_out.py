@@ -5,28 +5,26 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated import noisy_log
+from simulated import noisy_log, random_swings
 
 import robodyn_pin as rp
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot import verdict
+from robodyn_pin.log_to_robot.run import execute
+from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
-from robodyn_pin.motions.fourier import FourierMotion
+from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load
 
 CONTRARY = "the held-out data contradict the fit data"
 
 
-def motion_of(robot: Robot, seed: int) -> FourierMotion:
-    names, rng = robot.motors.names, np.random.default_rng(seed)
-    terms = {part: {m: (0.1 * rng.normal(size=5)).tolist() for m in names} for part in ("sin", "cos")}
-    return FourierMotion(rate=200, duration=5, period=5, centre=dict.fromkeys(names, 0.3), **terms)
-
-
 @pytest.fixture(scope="module")
 def delta() -> tuple[Robot, list[Log]]:
     robot = load("delta3")
-    return robot, [replace(noisy_log(robot, motion_of(robot, seed), seed=seed), name=f"log{seed}") for seed in range(6)]
+    return robot, [
+        replace(noisy_log(robot, random_swings(robot, seed, 5), seed=seed), name=f"log{seed}") for seed in range(6)
+    ]
 
 
 def verdict_of(robot: Robot, fit: list[Log], held_out: list[Log]):
@@ -73,6 +71,17 @@ def test_one_of_many_that_judge_is_told_once(delta, monkeypatch, most):
     told = [text for text in [*said.reasons, *said.cautions] if "log2, " in text]
     assert told == [text for text in (said.reasons if most < 100 else said.cautions) if text.startswith(CONTRARY)]
     assert "tau_phi1 looks too large by" in told[0]
+
+
+def test_a_held_out_log_too_short_to_look_for_mistakes_is_judged_as_ever(delta, tmp_path):
+    """Twelve samples: the search for mistakes filters sixteen at least."""
+    robot, (fit, judge) = delta[0], delta[1][1:3]
+    write_log(tmp_path / "fit.csv", fit, robot)
+    write_log(tmp_path / "judge.csv", replace(judge, tau=judge.efforts * [1, -1, 1]), robot)
+    run = {"robot": "delta3", "fit": [{"file": "fit.csv"}], "held_out": [{"file": "judge.csv", "rows": [400, 412]}]}
+    found = execute(RunFile.model_validate({**run, "instruments": False, "intervals": False}), tmp_path, str).verdict
+    assert not found.accepted
+    assert not any("look" in text for text in found.reasons)
 
 
 def test_held_out_positions_at_which_loops_do_not_close_say_why(delta):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated import noisy_log
+from simulated import noisy_log, random_swings
 
 import robodyn_pin as rp
 from robodyn_pin.errors import ClosureFailed
@@ -14,22 +14,17 @@ from robodyn_pin.identification.least_squares import weighted_least_squares
 from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, unlike_logs, what_is_unlike
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.uniform import uniform
-from robodyn_pin.motions.fourier import FourierMotion
 from robodyn_pin.robot.robot import Robot, load
 
 OTHERS = "the parameters explain its torques"
 
 
-def motion_of(robot: Robot, seed: int) -> FourierMotion:
-    names, rng = robot.motors.names, np.random.default_rng(seed)
-    terms = {part: {m: (0.1 * rng.normal(size=5)).tolist() for m in names} for part in ("sin", "cos")}
-    return FourierMotion(rate=200, duration=10, period=5, centre=dict.fromkeys(names, 0.3), **terms)
-
-
 @pytest.fixture(scope="module")
 def delta() -> tuple[Robot, list[Log]]:
     robot = load("delta3")
-    return robot, [replace(noisy_log(robot, motion_of(robot, seed), seed=seed), name=f"log{seed}") for seed in range(4)]
+    return robot, [
+        replace(noisy_log(robot, random_swings(robot, seed, 10), seed=seed), name=f"log{seed}") for seed in range(4)
+    ]
 
 
 def verdict_of(robot: Robot, logs: list[Log], **settings):
@@ -75,7 +70,7 @@ def test_logs_that_agree_are_not_called_unlike(delta):
 
 def test_two_of_six_do_not_hide_each_other(delta):
     robot, logs = delta
-    more = [replace(noisy_log(robot, motion_of(robot, seed), seed=seed), name=f"log{seed}") for seed in (4, 5)]
+    more = [replace(noisy_log(robot, random_swings(robot, seed, 10), seed=seed), name=f"log{seed}") for seed in (4, 5)]
     mixed = [replace(log, tau=log.efforts / 20) if k in (1, 5) else log for k, log in enumerate([*logs, *more])]
     [reason] = [text for text in verdict_of(robot, mixed).reasons if "contradict" in text]
     assert re.findall(rf"(log\d), samples \S+ to \d+: {OTHERS}", reason) == ["log1", "log5"]

@@ -13,6 +13,8 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs import breaks, stored_log
 from robodyn_pin.logs.breaks import BrokenLog, unbroken
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.parts import open_rows
+from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.stored_log import open_log
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.logs.writing import write_log
@@ -49,7 +51,7 @@ def test_missing_samples_of_a_quarter_of_a_second_are_told_and_fewer_are_interpo
             assert "between rows 2001 and 2002 samples of 0.304 s are missing (column t: 7.996 s, then 8.3 s)" in first
             assert first.endswith(PARTS.format(2000))
         else:
-            assert "samples are missing in 1 places, 0.2 s at most" in rp.read_log(path, robot).quality.clock
+            assert "samples are missing (gaps: 1, the longest 0.2 s)" in rp.read_log(path, robot).quality.clock
 
 
 def test_parts_that_rows_name_are_logs_of_their_own(arm, tmp_path):
@@ -88,6 +90,22 @@ def test_positions_that_jump_are_told_with_motor_row_and_size(arm, jump):
     step = abs(log.q[2500, 1] + jump - log.q[2499, 1])
     assert f"column q of motor 'm2' jumps by {step:.4g} rad in row 2502, as if" in said.value.args[0]
     assert said.value.args[0].endswith(PARTS.format(2500))
+
+
+def test_a_jump_that_is_faster_than_any_motor_is_no_other_unit(arm, tmp_path, monkeypatch):
+    """Its rows can be named, too, also where a long log is read piece by piece; angles in degrees remain another unit."""
+    robot, log = arm
+    for suffix, long in (("csv", stored_log.LONG), ("parquet", 1000)):
+        monkeypatch.setattr(stored_log, "LONG", long)
+        path = tmp_path / f"log.{suffix}"
+        write_log(path, behind(log, 2500, np.full(6, 0.5)), robot)
+        with pytest.raises(BrokenLog, match="jumps by 0"):
+            open_log(LogKeys(), path, robot)
+        part, begin, end = open_rows(LogKeys(), path, robot, LogSpec(file=path, rows=(2500, 5000)))
+        assert (part.size, begin, end) == (2500, 0, 2500)
+    write_log(tmp_path / "log.csv", replace(log, q=np.degrees(log.q)), robot)
+    with pytest.raises(BadLog, match="in another unit than 'rad'"):
+        rp.read_log(tmp_path / "log.csv", robot)
 
 
 def test_an_angle_that_is_wrapped_is_told_so(arm, tmp_path):
