@@ -26,6 +26,7 @@ SLOW = 0.1  # share of the samples, the slowest, that show a motor's noise alone
 BLOCK = 8192  # samples of the uniform clock that are worked out at once
 SETTLED = 1e-7  # share of a block's end that is left in its middle
 NEAR = 1.6  # sample from the uniform clock's: torques further away are interpolated
+COPY = 1e-9  # share of the steps from row to row
 FURTHEST = 2.0  # steps by which a value is taken to be early or late at most, times its deviation
 
 
@@ -51,7 +52,7 @@ def find_clock(head: Log, rate: float) -> Clock:
     head = head.section(jump_at_start(head.q, rate), head.size)
     begin = float(head.t[0])
     steps = encoder_steps(head.q)
-    moves = np.ptp(head.q, axis=0) > 4 * steps
+    moves = (np.ptp(head.q, axis=0) > 4 * steps) & ~_copies(head.q)
     if head.stamps or head.size < FEWEST or not moves.any():
         return Clock(rate, float(CUTOFFS[-1]), np.full(len(steps), np.inf), steps, 0.0, begin)
     kept = ~repeated_rows(equal_rows([head.q, head.dq, head.ddq]), head.q, steps)
@@ -64,6 +65,17 @@ def find_clock(head: Log, rate: float) -> Clock:
     noise = np.full(len(steps), np.inf)
     noise[moves] = best.noise
     return Clock(rate, best.cutoff, noise, steps, best.spread / rate, begin)
+
+
+def _copies(q: np.ndarray) -> np.ndarray:
+    """Motors (n,) that turn exactly as one before, or against it, as in a symmetric simulation: what a smooth curve leaves of
+    them is the same whatever the time."""
+    steps = np.diff(q, axis=0).T
+
+    def alike(a: np.ndarray, b: np.ndarray) -> bool:
+        return bool(min(np.median(abs(a - b)), np.median(abs(a + b))) <= COPY * np.ptp(a))
+
+    return np.array([any(alike(a, b) for b in steps[:k]) for k, a in enumerate(steps)])
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,20 @@ def test_lateness_shows_in_more_than_one_motor(unlike):
     assert clock(t + JITTER * rng.normal(size=len(t))).late == pytest.approx(JITTER, rel=0.1)
 
 
+def test_motors_that_move_exactly_alike_count_once():
+    """As of a symmetric robot in a simulation: what their equal encoders round off is the same, as if the rows were late."""
+    t, rng = np.arange(3000) / RATE, np.random.default_rng(4)
+
+    def clock(when: np.ndarray, *further: np.ndarray) -> Clock:
+        angle = np.round((np.sin(3 * when) + 0.3 * np.sin(7.1 * when)) / NOISE) * NOISE
+        return find_clock(Log("log", t, np.stack([angle, angle + 0.2, 0.5 - angle, *further], axis=1), None), RATE)
+
+    assert clock(t).late == 0
+    assert clock(t, np.cos(2.2 * t) + NOISE * rng.normal(size=len(t))).late == 0
+    when = t + JITTER * rng.normal(size=len(t))
+    assert clock(when, np.cos(2.2 * when) + NOISE * rng.normal(size=len(t))).late == pytest.approx(JITTER, rel=0.1)
+
+
 @pytest.mark.parametrize("kind", ["true", "late"])
 def test_a_log_that_stays_in_its_file_gives_the_same_bits(robot, tmp_path, monkeypatch, kind):
     log = faulty(robot, kind)
