@@ -60,19 +60,18 @@ def predict_command(
     """
     import numpy as np
 
-    from robodyn_pin.forces.calmer_rates import why_far_off
     from robodyn_pin.forces.motor_torques import predicted
-    from robodyn_pin.log_to_robot.mispredicted import what_is_wrong
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
-    from robodyn_pin.logs.torque_errors import torque_errors
     from robodyn_pin.logs.uniform import uniform
     from robodyn_pin.logs.writing import write_torques
+    from robodyn_pin.output.contradicted import contradictions, saying_why
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import motor_units
 
     table_to_write(out, log)
     model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload, internal)
-    found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
+    with saying_why(model, data, run):
+        found, edge = predicted(model, data, preparation, internal), edge_rows(data, preparation)
     tau, even = found.tau, uniform(data)
     kept, edge_note = inside(len(tau), edge), edge_text(len(tau), edge, IN_THE_FILE_ONLY)
     short, edge = len(tau) <= 2 * edge, kept.start or 0
@@ -83,15 +82,12 @@ def predict_command(
     summary |= {"beyond limits": beyond, "clock": data.quality.clock}
     if data.tau is not None:
         summary |= verify(model, data, tau, preparation, edge, out)
-        lowpass = run.score.filter if run else None
-        summary["far off"] = why_far_off(model, data, tau, preparation, lowpass)
-        errors = torque_errors(data, tau, edge, lowpass)
-        summary["not explained"] = [] if short else what_is_wrong(model, data, run, errors)
+        summary |= contradictions(model, data, run, preparation, tau)
         summary["internal torque left in"] = not internal and len(model.motors.names) > len(model.coordinates.names)
     write_torques(out, data, tau, model)
     answer(as_json, summary, _print_torques, summary, motor_units(model))
     say_unused(as_json, data)
-    verdict(not summary.get("far off") and not summary.get("not explained"))
+    verdict(not _contradictions(summary))
 
 
 def _robot_and_log(
@@ -132,7 +128,15 @@ def _print_torques(summary: dict[str, Any], units: dict[str, str]) -> None:
             "note: the robot has more motors than degrees of freedom; without --internal the log's internal torque counts as error"
         )
     print(f"{', '.join(summary['files'])} beside it")
-    for text in filter(None, [summary["far off"], *summary["not explained"]]):
+    _print_contradictions(summary)
+
+
+def _contradictions(summary: dict[str, Any]) -> list[str]:
+    return [text for text in [summary.get("far off"), *summary.get("not explained", [])] if text]
+
+
+def _print_contradictions(summary: dict[str, Any]) -> None:
+    for text in _contradictions(summary):
         print(f"NOT GOOD: {text}")
 
 
@@ -171,6 +175,8 @@ def forces_command(
 ) -> None:
     """Forces along the struts of a robot during a motion: extremes, margins to a limit, comparison with a load cell.
 
+    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log.
+
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
     """
     if of_joints:
@@ -181,6 +187,7 @@ def forces_command(
         return
     table_to_write(out, log, compare)
     from robodyn_pin.log_to_robot.covariance import covariance_of
+    from robodyn_pin.output.contradicted import saying_why
     from robodyn_pin.output.forces import Asked, forces_of_log
 
     model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload)
@@ -190,10 +197,12 @@ def forces_command(
     elif run is not None and model.file.struts:
         known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
     asked = Asked(bar if reduced else None, limit, compare, cell, known)
-    summary = forces_of_log(model, data, preparation, asked, out)
+    with saying_why(model, data, run):
+        summary = forces_of_log(model, data, run, preparation, asked, out)
     summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
+    verdict(not _contradictions(summary))
 
 
 def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
@@ -207,6 +216,7 @@ def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
         texts = (f"{what} {x:.4g}" if isinstance(x, float) else f"{what} {x}" for what, x in found.items())
         print(", ".join(texts))
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")
+    _print_contradictions(summary)
 
 
 def _shown(value: object) -> object:
@@ -232,18 +242,24 @@ def joints_command(
 ) -> None:
     """Force and moment in every joint and closure of a robot during a motion, along the axes of the joint's body.
 
+    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log.
+
     Example: robodyn joints irb2400 results/irb2400_log.csv --out results/joints.csv
     """
+    from robodyn_pin.output.contradicted import saying_why
     from robodyn_pin.output.forces import joint_forces_of_log
 
     table_to_write(out, log)
-    model, _, data, preparation = _robot_and_log(robot, log, params, tool, payload)
-    summary = joint_forces_of_log(model, data, preparation, out)
+    model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload)
+    with saying_why(model, data, run):
+        summary = joint_forces_of_log(model, data, run, preparation, out)
     answer(as_json, summary, _print_joints, summary, out)
     say_unused(as_json, data)
+    verdict(not _contradictions(summary))
 
 
 def _print_joints(summary: dict[str, Any], out: Path) -> None:
     simulated = " (SIMULATED log)" if summary["simulated"] else ""
     print_table(f"Largest loads of joints and closures of {summary['robot']}{simulated}", summary["joints"])
     print(f"{out}: {summary['rows']} rows; {', '.join(summary['files'])} beside it{summary['edge']}")
+    _print_contradictions(summary)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.errors import BadLog, ClosureFailed
 from robodyn_pin.log_to_robot.clear_gain import CLEARLY, WELL, gain_of, typical_error
 from robodyn_pin.log_to_robot.encoder_zeros import conventions, encoder_zeros
 from robodyn_pin.log_to_robot.explained import closed_with, undone
@@ -23,7 +23,10 @@ def telling_why(robot: Robot, logs: Sequence[AnyLog], run: RunFile) -> Iterator[
     try:
         yield
     except ClosureFailed as failed:
-        hint = why_not_closed(robot, logs, run, failed)
+        try:
+            hint = why_not_closed(robot, logs, run, failed)
+        except BadLog:  # too short to look for anything
+            raise failed from None
         raise ClosureFailed(f"{failed}; {hint}", failed.sample, failed.closure, failed.residual) from None
 
 

@@ -13,11 +13,13 @@ from robodyn_pin.forces.joint_history import SIX, joint_extremes, joint_history
 from robodyn_pin.forces.load_cell import compare_cell
 from robodyn_pin.forces.strut_history import StrutHistory, extremes
 from robodyn_pin.forces.strut_intervals import strut_history_with_reach
+from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_text
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.table import read_columns
 from robodyn_pin.logs.writing import write_table
+from robodyn_pin.output.contradicted import contradictions
 from robodyn_pin.robot.limits import strut_limits
 from robodyn_pin.robot.robot import Robot
 
@@ -39,8 +41,13 @@ class Asked:
     covariance: np.ndarray | None = None  # (p, p) of the robot's parameters, for intervals of the full model
 
 
-def forces_of_log(robot: Robot, log: Log, preparation: Preparation, asked: Asked, out: Path) -> dict[str, Any]:
+def forces_of_log(
+    robot: Robot, log: Log, run: RunFile | None, preparation: Preparation, asked: Asked, out: Path
+) -> dict[str, Any]:
     """Compute the strut forces of a log, write table, plot and summary, and return the summary.
+
+    Args:
+        run: as the robot was identified; None: its parameters are those of its files.
 
     Raises:
         RobodynError: as `strut_history`. UnknownName: no such strut or end. BadLog: a load cell's file that cannot serve.
@@ -59,6 +66,7 @@ def forces_of_log(robot: Robot, log: Log, preparation: Preparation, asked: Asked
         for e in extremes(history, limit)
     ]
     summary |= {"intervals": INTERVALS if history.reach else "", "load cell": None} | _beside(out)
+    summary |= contradictions(robot, log, run, preparation)
     if measured is not None:
         computed = getattr(history, where[1])[:, history.names.index(where[0])]
         found = compare_cell(history.t, computed, *measured)
@@ -119,8 +127,10 @@ def _write(
     write_table(out, named, note)
 
 
-def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: Path) -> dict[str, Any]:
-    """Compute wrenches along a log, write table, plot and summary, and return the summary; raises as `joint_history`."""
+def joint_forces_of_log(
+    robot: Robot, log: Log, run: RunFile | None, preparation: Preparation, out: Path
+) -> dict[str, Any]:
+    """Compute wrenches along a log, write table, plot and summary, and return the summary; `run` and errors as of `forces_of_log`."""
     from robodyn_pin.viz.joints import joint_figure
     from robodyn_pin.viz.plots import svg_file
 
@@ -128,6 +138,7 @@ def joint_forces_of_log(robot: Robot, log: Log, preparation: Preparation, out: P
     history = whole.inside
     about = {"robot": robot.name, "simulated": log.simulated, "rows": len(history.t)}
     summary = about | {"joints": joint_extremes(history)} | _edges(log, whole.edge) | _beside(out)
+    summary |= contradictions(robot, log, run, preparation)
     named = {"t": history.t} | {
         f"{component}_{name}": history.wrenches[:, k, i]
         for k, name in enumerate(history.names)

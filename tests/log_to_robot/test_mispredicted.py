@@ -1,5 +1,6 @@
 """A log whose torques a model does not predict is told what is wrong with it. All logs are SIMULATED."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from simulated import noisy_log
 from robodyn_pin.dynamics.equations import motor_map
 from robodyn_pin.dynamics.from_motors import close_motors
 from robodyn_pin.forces.motor_torques import predict
-from robodyn_pin.log_to_robot.mispredicted import what_is_wrong
+from robodyn_pin.log_to_robot.mispredicted import not_explained
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.edges import edge_rows
 from robodyn_pin.logs.log import Log
@@ -30,7 +31,7 @@ def irb360() -> tuple[Robot, Log]:
 def told(robot: Robot, log: Log, identified: bool = True) -> list[str]:
     run = RunFile(robot=robot.name, fit=[LogSpec(file=Path("log.csv"))])
     errors = torque_errors(log, predict(robot, log, run.preparation), edge_rows(log, run.preparation), None)
-    return what_is_wrong(robot, log, run if identified else None, errors)
+    return not_explained(robot, log, run if identified else None, errors)
 
 
 SPOILED = {
@@ -71,10 +72,54 @@ def test_torques_that_move_nothing_are_no_mistake():
     assert not any("does not explain" in text for text in told(robot, replace(log, tau=log.efforts + size * internal)))
 
 
-def test_the_command_says_so_and_ends_with_exit_code_3(irb360, robodyn_here, tmp_path):
+COMMANDS = ("predict", "forces", "joints")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_say_so_and_end_with_exit_code_3(irb360, robodyn_here, tmp_path, command):
     robot, log = irb360
     for name, motors, code in (("good", [0, 1, 2, 3], 0), ("swapped", [1, 0, 2, 3], 3)):
         write_log(tmp_path / f"{name}.csv", replace(log, tau=log.efforts[:, motors]), robot)
-        done = robodyn_here("predict", "irb360", tmp_path / f"{name}.csv", "--out", tmp_path / "tau.csv")
+        done = robodyn_here(command, "irb360", tmp_path / f"{name}.csv", "--out", tmp_path / "out.csv")
         assert done.returncode == code
         assert ("NOT GOOD: swapped.csv: tau_phi1 and tau_phi2 look swapped" in done.stdout) == bool(code)
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_their_files_say_it_as_well(irb360, robodyn_here, tmp_path, command):
+    robot, log = irb360
+    write_log(tmp_path / "log.csv", replace(log, tau=-log.efforts), robot)
+    done = robodyn_here(command, "irb360", tmp_path / "log.csv", "--out", tmp_path / "out.csv", "--json")
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["not explained"] == written["not explained"]
+    assert "all torques look as if their signs were wrong" in written["not explained"][-1]
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:])
+@pytest.mark.parametrize("torques", [True, False])
+def test_a_robot_that_cannot_be_there_has_the_reason_told_if_torques_show_it(robodyn_here, tmp_path, command, torques):
+    robot = load("irb360")
+    log = noisy_log(robot, "irb360_motion")
+    wrong = replace(log, q=log.q * [-1, 1, 1, 1], dq=None, ddq=None, tau=log.tau if torques else None)
+    write_log(tmp_path / "log.csv", wrong, robot)
+    done = robodyn_here(command, "irb360", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
+    assert done.returncode == 1
+    assert "the robot cannot be there" in done.stderr
+    assert ("log.csv: q_phi1 looks like -q_phi1" in done.stderr) == torques
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["predict", "joints"])
+@pytest.mark.parametrize("torques", [True, False])
+def test_loops_that_do_not_close_have_the_reason_told_if_torques_show_it(robodyn_here, tmp_path, command, torques):
+    robot = load("delta3")
+    log = noisy_log(robot, "delta3_pick_motion")
+    wrong = replace(log, q=log.q + np.array([np.pi, 0, 0]), dq=None, ddq=None, tau=log.tau if torques else None)
+    write_log(tmp_path / "log.csv", wrong, robot)
+    done = robodyn_here(command, "delta3", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
+    assert done.returncode == 1
+    assert "does not close" in done.stderr
+    assert ("then the loops close" in done.stderr) == torques
+    assert ("q_phi1 looks too large by 3.14 rad" in done.stderr) == torques
+    assert not (tmp_path / "out.csv").exists()

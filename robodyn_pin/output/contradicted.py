@@ -1,0 +1,48 @@
+"""What a log says against the model that moves along it: torques that are not explained, positions where the robot cannot be."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from robodyn_pin.errors import BeyondLimits
+from robodyn_pin.forces.calmer_rates import why_far_off
+from robodyn_pin.forces.motor_torques import predict
+from robodyn_pin.log_to_robot.mispredicted import mistakes_named, not_explained, why_open
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import Preparation
+from robodyn_pin.logs.edges import edge_rows
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.torque_errors import torque_errors
+from robodyn_pin.robot.robot import Robot
+
+
+def contradictions(
+    robot: Robot, log: Log, run: RunFile | None, preparation: Preparation, tau: np.ndarray | None = None
+) -> dict[str, Any]:
+    """`far off`, a sentence, and `not explained`, a list of them; both empty where the torques of the log are explained, or it has none.
+
+    Args:
+        run: as the robot was identified; None: its bodies are those of its files. tau: (N, n) as predicted; None: not yet.
+    """
+    if log.tau is None:
+        return {"far off": "", "not explained": []}
+    tau = predict(robot, log, preparation) if tau is None else tau
+    edge, lowpass = edge_rows(log, preparation), run.score.filter if run else None
+    found = {"far off": why_far_off(robot, log, tau, preparation, lowpass), "not explained": list[str]()}
+    if log.size > 2 * edge:
+        found["not explained"] = not_explained(robot, log, run, torque_errors(log, tau, edge, lowpass))
+    return found
+
+
+@contextmanager
+def saying_why(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
+    """Where the robot cannot be at positions of the log, say which mistake of the log explains it, if its torques tell one."""
+    try:
+        with why_open(robot, log, run):
+            yield
+    except BeyondLimits as beyond:
+        if log.tau is None or not (said := mistakes_named(robot, log, run)):
+            raise
+        raise BeyondLimits(f"{beyond}; {said}") from None
