@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from robodyn_pin.commands.ending import ctrl_c_expected
-from robodyn_pin.commands.options import BrowserOption, ParamsOption, RobotArg, not_an_input, open_browser, robot_of
+from robodyn_pin.commands.options import (
+    BrowserOption,
+    ParamsOption,
+    RobotArg,
+    not_an_input,
+    open_browser,
+    robot_of,
+    verdict,
+)
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.output.console import SIMULATED, print_table
 from robodyn_pin.storage.staging import keep_results
 
 if TYPE_CHECKING:
     from robodyn_pin.online.session import TrackingSession
+    from robodyn_pin.online.track_file import TrackFile
+    from robodyn_pin.robot.robot import Robot
     from robodyn_pin.viz.tracking_page import LivePage
 
 LIVE = 10  # samples that are processed at once while a page shows them
@@ -51,7 +61,7 @@ def track_command(
     """Online identification: update the parameters with every sample, as far as the motion excites them.
 
     It also detects payloads that are picked or dropped, and slow drift. Columns, units, scale and zero are those of the settings,
-    else as in the result's run.yaml.
+    else as in the result's run.yaml. Ends with exit code 3 where the estimate is one of no robot and a log looks like having a mistake.
 
     Example: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --out results/delta3_track
     or: robodyn track delta3 log.csv --settings examples/delta3_track.yaml --live
@@ -65,7 +75,8 @@ def track_command(
         not_an_input(out / "state.npz", *(resume or ()))
     model, identified = robot_of(robot, params)
     asked = read_yaml(settings, TrackFile) if settings else TrackFile()
-    run = start_session(model, logs, reading_as(identified, asked) if identified else asked, resume or ())
+    asked = reading_as(identified, asked) if identified else asked
+    run = start_session(model, logs, asked, resume or ())
     if out is not None:
         prepare_folder(out)
 
@@ -76,11 +87,12 @@ def track_command(
                 print(json_text(json_line(row, run.stream.tracker), indent=None), flush=True)
             if page:
                 page.show(row)
-        _end(run, as_json, out)
+        mistaken = _end(run, model, logs, asked, as_json, out)
         if page:
             print("the log has ended; press Ctrl-C to close the page", file=sys.stderr)
             with ctrl_c_expected():
                 threading.Event().wait()
+        verdict(not mistaken)
 
 
 def _page(run: "TrackingSession", port: int | None, browser: bool | None) -> "LivePage":
@@ -96,14 +108,18 @@ def _page(run: "TrackingSession", port: int | None, browser: bool | None) -> "Li
     return page
 
 
-def _end(run: "TrackingSession", as_json: bool, out: Path | None) -> None:
-    """Print the results, and write them if a folder is given."""
+def _end(
+    run: "TrackingSession", robot: "Robot", logs: list[Path], settings: "TrackFile", as_json: bool, out: Path | None
+) -> list[str]:
+    """Print the results, write them if a folder is given, and return what the logs look like being wrong in."""
     from robodyn_pin.files import json_text
+    from robodyn_pin.log_to_robot.mispredicted import mistakes_of_tracked
     from robodyn_pin.online.summary import tracking_summary
     from robodyn_pin.output.tracking import write_tracking
 
     summary = tracking_summary(run.stream, run.history.rows, run.simulated)
     summary["columns not used"] = dict(run.unused)
+    summary["mistakes"] = mistakes_of_tracked(robot, logs, settings, summary)
     if out is not None:
         summary["files"] = write_tracking(out, run.stream, run.history.rows, summary)
         keep_results()
@@ -111,6 +127,7 @@ def _end(run: "TrackingSession", as_json: bool, out: Path | None) -> None:
         print(json_text({"summary": summary}, indent=None))
     else:
         _print(summary, out)
+    return list(summary["mistakes"])
 
 
 def _print(summary: dict[str, Any], out: Path | None) -> None:
@@ -158,6 +175,8 @@ def _print(summary: dict[str, Any], out: Path | None) -> None:
     print(f"the estimate lags by {1e3 * summary['delay [s]']:.3g} ms, the delay of the differentiation")
     if out is not None:
         print(f"{out}: {', '.join(summary['files'])}")
+    for text in summary["mistakes"]:
+        print(f"NOT GOOD: {text}")
 
 
 def _print_events(summary: dict[str, Any]) -> None:

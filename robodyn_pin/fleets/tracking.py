@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import json_text, resolve
 from robodyn_pin.fleets.states import SeenLog, States
 from robodyn_pin.log_to_robot.found_logs import meant_logs
+from robodyn_pin.log_to_robot.mispredicted import mistakes_of_tracked
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.online.saved_state import state_bytes
 from robodyn_pin.online.session import start_session
@@ -96,7 +97,7 @@ def _new_logs(
 
 
 def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenLog, bytes]:
-    """What a log has shown, and the robot's state after it; raises as `start_session` and `tracking_summary`."""
+    """What a log has shown, and the robot's state after it; raises as `start_session` and `tracking_summary`, BadLog: it looks mistaken."""
     as_read = state_of(turn.log)
     with TemporaryDirectory() as place:
         before = Path(place) / "state.npz"
@@ -105,4 +106,6 @@ def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenL
         session = start_session(robot, [turn.log], settings, [before] if turn.state is not None else [])
     rows = list(session.history_rows())
     summary = tracking_summary(session.stream, rows, session.simulated)
+    if said := mistakes_of_tracked(robot, [turn.log], settings, summary):
+        raise BadLog(f"{said[0]}; the robot's state stays as it was before this log")
     return SeenLog(turn.robot, str(turn.log), as_read, summary), state_bytes(session.stream)
