@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from robodyn_pin.errors import quoted
@@ -14,7 +13,7 @@ from robodyn_pin.logs.filters import Lowpass
 from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.offered_friction import check_offered
-from robodyn_pin.robot.robot_file import Vector
+from robodyn_pin.robot.robot_file import Vector, on_a_planet
 from robodyn_pin.robot.shapes import ShapeSpec
 
 
@@ -129,9 +128,6 @@ class ScoreSpec(Strict):
     still: Positive = 0.05  # [rad/s or m/s] slower samples count as standing still
 
 
-LIGHTEST, HEAVIEST = 1.5, 30.0  # [m/s^2] gravity where robots work
-
-
 class RunFile(LogKeys):
     """An identification: from logs to a robot."""
 
@@ -181,12 +177,7 @@ class RunFile(LogKeys):
     @field_validator("gravity")
     @classmethod
     def _of_a_planet(cls, given: object) -> object:
-        size = float(np.linalg.norm(given)) if isinstance(given, tuple) else 0.0
-        if size and not LIGHTEST <= size <= HEAVIEST:
-            raise ValueError(
-                f"gravity of {size:.4g} m/s^2: expected the acceleration, 9.81 m/s^2 on earth, and not its direction alone"
-            )
-        return given
+        return on_a_planet(given) if isinstance(given, tuple) else given
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.files import Strict, read_text
+from robodyn_pin.files import Strict, of_schema, read_text
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.urdf_tree import read_urdf
 
@@ -55,7 +55,7 @@ def from_gepetto(file: GepettoFile, path: Path) -> tuple[RobotFile, str, Path]:
         _replace(root, joints[name], name, kind, path)
     moving = [str(joint.get("name")) for joint in root.findall("joint") if joint.get("type") != "fixed"]
     contents: dict[str, Any] = {"urdf": beside[0].name, "closures": closures, "motors": _motors(file, moving, path)}
-    return RobotFile.model_validate(contents), ET.tostring(root, encoding="unicode"), beside[0]
+    return of_schema(contents, RobotFile, str(path)), ET.tostring(root, encoding="unicode"), beside[0]
 
 
 def _motors(file: GepettoFile, joints: Sequence[str], path: Path) -> list[str]:

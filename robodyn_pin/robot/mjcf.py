@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
+from robodyn_pin.files import of_schema
 from robodyn_pin.robot.mjcf_places import in_degrees, numbers
 from robodyn_pin.robot.mjcf_tendons import held_length, sum_of
 from robodyn_pin.robot.mjcf_tree import SHELL, joints_as_drawn, simple_tree, springs_of
@@ -74,7 +75,7 @@ def read_mjcf(path: Path) -> tuple[RobotFile, str]:
         "gravity": (0, 0, 0) if "gravity" in off else _gravity(root),
         "sources": {"everything": f"converted from {path.name}"},
     }
-    return RobotFile.model_validate(file), urdf_text(root.get("model", path.stem), model, visuals, frames)
+    return of_schema(file, RobotFile, str(path)), urdf_text(root.get("model", path.stem), model, visuals, frames)
 
 
 SWITCHES = {  # flag of <option> -> what acts no more

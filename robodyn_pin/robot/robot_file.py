@@ -1,5 +1,6 @@
 """What a robot file (YAML beside a URDF) may say."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +13,22 @@ from robodyn_pin.robot.effort_checks import check_efforts
 from robodyn_pin.robot.friction_models import EffortSpec
 
 Vector = tuple[float, float, float]
+LIGHTEST, HEAVIEST = 1.5, 30.0  # [m/s^2] gravity where robots work
 OF_FRAMES = tuple(kind for kind in KINDS if kind != "coupling")
+
+
+def on_a_planet(gravity: Vector) -> Vector:
+    """The same; none at all is allowed, as where a controller takes it off the torques.
+
+    Raises:
+        ValueError: no planet has it.
+    """
+    size = math.hypot(*gravity)
+    if size and not LIGHTEST <= size <= HEAVIEST:
+        raise ValueError(
+            f"gravity of {size:.4g} m/s^2: expected the acceleration, 9.81 m/s^2 on earth, and not its direction alone"
+        )
+    return gravity
 
 
 def _not_empty(of: dict[str, float]) -> dict[str, float]:
@@ -188,7 +204,7 @@ class RobotFile(Strict):
     efforts: list[EffortSpec] = []
     gear: Annotated[dict[str, float], AfterValidator(_not_zero)] = {}
     limits: dict[str, Limit] = {}
-    gravity: Vector = (0.0, 0.0, -9.81)
+    gravity: Annotated[Vector, AfterValidator(on_a_planet)] = (0.0, 0.0, -9.81)
     sources: dict[str, str] = {}
 
     def apart(self, body: str) -> "RobotFile":

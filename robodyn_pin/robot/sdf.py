@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.errors import BadFile, UnknownName
-from robodyn_pin.files import read_text
+from robodyn_pin.files import of_schema, read_text
 from robodyn_pin.robot.robot_file import RobotFile
 from robodyn_pin.robot.sdf_joints import Joint, joint_of, losses_of
 from robodyn_pin.robot.sdf_poses import Poses, numbers_in, own_pose
@@ -79,7 +79,7 @@ def read_sdf(path: Path) -> tuple[RobotFile, str]:
     if bare:
         file["sources"][f"no mass of {', '.join(bare)}"] = f"assumed: {path.name} gives no <inertial>"
     ET.indent(urdf)
-    return RobotFile.model_validate(file), ET.tostring(urdf, encoding="unicode") + "\n"
+    return of_schema(file, RobotFile, str(path)), ET.tostring(urdf, encoding="unicode") + "\n"
 
 
 def _model(root: ET.Element, path: Path) -> ET.Element:

@@ -120,6 +120,11 @@ SPOILED = {
         BadFile,
         ["'pin'", "twice"],
     ),
+    "gravity that is a direction": (
+        lambda: four_bar("closures:", "gravity: [0, 0, -1]\nclosures:"),
+        BadFile,
+        ["gravity of 1 m/s^2", "9.81 m/s^2 on earth"],
+    ),
     "a closure of a frame with itself": (
         lambda: four_bar(CLOSURE, "between: [coupler, coupler]"),
         BadFile,

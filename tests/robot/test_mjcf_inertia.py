@@ -163,6 +163,7 @@ def mesh_file(inside: str, compiler: str = "") -> str:
         (mesh_file('<body name="a" childclass="no"><joint/><geom size=".1"/></body>'), ["no default class 'no'"]),
         (mesh_file('<body name="a"><joint/><geom name="g" size=".1" density="1 2"/></body>'), ["density of <geom> 'g'", "1 number"]),
         (mesh_file("").replace("<asset>", '<option viscosity="1"/><asset>'), ["'viscosity'"]),
+        (mesh_file(HAND.format(GIVEN, "")).replace("<asset>", '<option gravity="0 0 -981"/><asset>'), ["robot.xml: gravity of 981 m/s^2"]),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_by_name(tmp_path, text, parts):

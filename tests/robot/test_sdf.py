@@ -65,6 +65,12 @@ REFUSED = {
         ),
         "in a circle",
     ),
+    "gravity in another unit": (
+        lambda t: (
+            f'<sdf version="1.9"><world name="w"><gravity>0 0 -981</gravity>{t[t.index("<model") : -6]}</world></sdf>'
+        ),
+        r"gravity of 981 m/s\^2: expected the acceleration",
+    ),
     "URDF": (lambda t: '<robot name="x"><link name="a"/></robot>', "nothing moves"),
 }
 
