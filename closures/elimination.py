@@ -225,10 +225,10 @@ def _turned(y: np.ndarray, steps: list[tuple[np.ndarray, np.ndarray]]) -> np.nda
 def _back(A: np.ndarray, y: np.ndarray, size: int) -> np.ndarray:
     """Solve the upper triangle of A against y (m, k, ..., N); (size, k, ..., N)."""
     x = y[:size].copy()
-    for i in range(size - 1, -1, -1):
-        for j in range(i + 1, size):
-            x[i] -= A[i, j] * x[j]
-        with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for i in range(size - 1, -1, -1):
+            for j in range(i + 1, size):
+                x[i] -= A[i, j] * x[j]
             x[i] /= A[i, i]
     return x
 

@@ -16,8 +16,9 @@ from robodyn_pin.log_to_robot.run import as_asked, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.breaks import unbroken
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.too_fast import check_speed
 from robodyn_pin.logs.uniform import check_rates, quality_of, uniform
-from robodyn_pin.logs.units import LogKeys
+from robodyn_pin.logs.units import LogKeys, Units
 from robodyn_pin.robot.robot import Robot
 
 READ = set(LogKeys.model_fields) - {"delay"}  # of a run file: how logs are read
@@ -86,6 +87,7 @@ def _specs(logs: Sequence[Log]) -> list[dict[str, Any]]:
 def all_samples(robot: Robot, log: Log) -> Selected:
     """All samples of a log, on a uniform clock, torques put beside their motion."""
     if not log.quality.rows:  # not read from a file
+        check_speed(log, robot, Units())
         log = replace(log, quality=quality_of(log, robot))
     even = uniform(unbroken(log, robot))
     return in_motion(within_torques(Selected(even, 0, even.size), log.delay))
