@@ -48,7 +48,7 @@ def check_command(robot: RobotArg, as_json: JsonOption = False) -> None:
     moved = {name: {"asked": asked, "found": at} for name, (asked, at) in found.moved.items()}
     summary = facts | {
         "moved": moved, "base": found.base_labels, "not physical": found.not_physical, "too dense": found.dense,
-        "assumed": found.assumed, "unused": found.unused,
+        "other units": found.other_units, "assumed": found.assumed, "unused": found.unused,
     }  # fmt: skip
     answer(as_json, summary, _print_check, found, facts)
     verdict(not found.not_physical)
@@ -76,6 +76,8 @@ def _print_check(found: "Report", facts: dict[str, Any]) -> None:
         )
     for name, reason in found.dense.items():
         print(f"caution: {name}: {reason}")
+    for text in found.other_units:
+        print(f"caution: {text}")
     if found.unused:
         print(f"not used in the URDF: {'; '.join(found.unused)}")
     if found.assumed:

@@ -136,7 +136,9 @@ def _asked(question: str, answers: list[str]) -> str:
 
 
 def _say(made: "First", target: Path) -> None:
+    from robodyn_pin.robot.dense_bodies import too_dense
     from robodyn_pin.robot.first_text import summary
+    from robodyn_pin.robot.other_units import other_units
     from robodyn_pin.viz.meshes import drawable
 
     print(f"{target}: {summary(made.robot)}")
@@ -146,4 +148,6 @@ def _say(made: "First", target: Path) -> None:
         print(f"found: {what}")
     for what in made.notes.assumed:
         print(f"assumed: {what}")
+    for what in [*(f"{name}: {why}" for name, why in too_dense(made.robot).items()), *other_units(made.robot)]:
+        print(f"caution: {what}")
     print(f"next: robodyn check {target}; robodyn show {target}")

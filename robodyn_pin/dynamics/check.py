@@ -14,6 +14,7 @@ from robodyn_pin.identification.parameters import why_not_physical
 from robodyn_pin.robot.axes import joint_index
 from robodyn_pin.robot.dense_bodies import too_dense
 from robodyn_pin.robot.masses import any_parameter
+from robodyn_pin.robot.other_units import other_units
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
 
@@ -42,6 +43,7 @@ class Report:
     assumed: list[str]
     unused: list[str]  # what the URDF says and nothing here reads
     dense: dict[str, str]  # body -> why it is denser than any material
+    other_units: list[str]  # what is so large that its unit is in doubt
 
 
 def check(robot: Robot, seed: int = 0) -> Report:
@@ -70,6 +72,7 @@ def check(robot: Robot, seed: int = 0) -> Report:
         assumed=[f"{what}: {text}" for what, text in robot.file.sources.items() if text.startswith("assumed")],
         unused=list(robot.unused),
         dense={name: reason for name, reason in too_dense(robot).items() if not reasons[name]},
+        other_units=other_units(robot),
     )
 
 

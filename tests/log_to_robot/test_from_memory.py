@@ -66,7 +66,7 @@ def test_other_logs_may_judge(robot, files):
 def test_a_log_made_by_hand_has_its_units_looked_at_as_one_that_is_read(robot, files):
     log = rp.read_log(files[0], robot)
     degrees = Log("by hand", log.t, np.rad2deg(log.q), log.tau)
-    with pytest.raises(BadLog, match="by hand: column q of motor 'phi1' moves at .* in another unit than 'rad'"):
+    with pytest.raises(BadLog, match=r"by hand: column q of motor 'phi1' moves at .* in another unit than 'rad'"):
         rp.identify(robot, degrees)
 
 

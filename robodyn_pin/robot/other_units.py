@@ -1,0 +1,44 @@
+"""Lengths and bodies of a robot that look like another unit than SI: millimetres, kg mm^2."""
+
+import numpy as np
+
+from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.urdf_tree import body_joints, body_name
+
+LONGEST = 50.0  # [m] along the joints of a robot
+FAR = 3.0  # lengths of the robot, and
+WIDE = 5.0  # [m] from which a body reaches further than its robot
+
+
+def other_units(robot: Robot) -> list[str]:
+    """Return sentences on what is so large that its unit is in doubt; none for a robot whose sizes can be."""
+    length = _length(robot)
+    if length > LONGEST:
+        return [f"the robot is {length:.4g} m long, from joint to joint: are the lengths in its files in millimetres?"]
+    return _of_bodies(robot, max(WIDE, FAR * length))
+
+
+def _length(robot: Robot) -> float:
+    """Return how far the joints and frames of the longest branch lie from the base [m], one after the other."""
+    model = robot.model
+    along = np.zeros(model.njoints)
+    for j in range(1, model.njoints):
+        along[j] = along[model.parents[j]] + np.linalg.norm(model.jointPlacements[j].translation)
+    return max(float(along[f.parentJoint] + np.linalg.norm(f.placement.translation)) for f in model.frames)
+
+
+def _of_bodies(robot: Robot, furthest: float) -> list[str]:
+    found = []
+    for j in body_joints(robot.model):
+        body, name = robot.model.inertias[j], body_name(robot.model, j)
+        if body.mass <= 0:
+            continue
+        away, radius = float(np.linalg.norm(body.lever)), float(np.sqrt(max(np.trace(body.inertia), 0) / 2 / body.mass))
+        if away > furthest:
+            found.append(f"{name}: its centre of mass lies {away:.3g} m from its joint: is it in millimetres?")
+        elif radius > furthest:
+            found.append(
+                f"{name}: {body.mass:.4g} kg with its moments of inertia would be a hoop of {radius:.3g} m radius: are they "
+                "in another unit than kg m^2?"
+            )
+    return found
