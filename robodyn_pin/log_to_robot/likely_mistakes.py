@@ -37,6 +37,7 @@ from robodyn_pin.log_to_robot.usual_guesses import GRAMS, Guess, guesses, mounti
 from robodyn_pin.log_to_robot.wrong_rates import REMEDY, wrong_rates
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
+from robodyn_pin.robot.other_units import too_long
 from robodyn_pin.robot.robot import Robot
 
 ENOUGH = 10.0  # samples in the shortest period of a motion from which accelerations are found
@@ -110,6 +111,8 @@ def _guessed(
         return copied
     plain = Explained(robot, samples, picked_rows(robot, samples))
     badly = np.flatnonzero((errors_of(plain.asis.free) > SUSPICIOUS) | (errors_of(plain.asis.own) > WELL)).tolist()
+    if badly and (said := too_long(robot)):
+        return (_by_itself(said, robot.motors.names),)
     if badly and (slow := _too_slow(robot, logs, plain.asis)):
         return slow
     if badly and (lost := _without_sign(robot, logs)):

@@ -12,10 +12,15 @@ WIDE = 5.0  # [m] from which a body reaches further than its robot
 
 def other_units(robot: Robot) -> list[str]:
     """Return sentences on what is so large that its unit is in doubt; none for a robot whose sizes can be."""
-    length = _length(robot)
-    if length > LONGEST:
-        return [f"the robot is {length:.4g} m long, from joint to joint: are the lengths in its files in millimetres?"]
-    return _of_bodies(robot, max(WIDE, FAR * length))
+    said = too_long(robot)
+    return [said] if said else _of_bodies(robot, max(WIDE, FAR * _length(robot)))
+
+
+def too_long(robot: Robot) -> str:
+    """Return a sentence on a robot that is longer than any; empty for others."""
+    if (length := _length(robot)) <= LONGEST:
+        return ""
+    return f"the robot is {length:.4g} m long, from joint to joint: are the lengths in its files in millimetres?"
 
 
 def _length(robot: Robot) -> float:

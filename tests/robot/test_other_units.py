@@ -4,10 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from simulated import random_swings
 
+import robodyn_pin as rp
 from robodyn_pin.robot.other_units import other_units
 from robodyn_pin.robot.robot import Robot, build, load
 from robodyn_pin.robot.robot_file import RobotFile
+from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.urdf import catalogue
 
 LINK = """<link name="{name}"><inertial><origin xyz="{centre} 0 0"/><mass value="{mass}"/>
@@ -15,7 +18,9 @@ LINK = """<link name="{name}"><inertial><origin xyz="{centre} 0 0"/><mass value=
 <joint name="{name}_joint" type="continuous"><parent link="{parent}"/><child link="{name}"/><origin xyz="{at} 0 0"/><axis xyz="0 0 1"/></joint>"""
 
 
-def rods(tmp_path, length=0.3, mass=2.0, of_length=1.0, of_centre=1.0, of_inertia=1.0) -> Robot:
+def rods(
+    tmp_path, length=0.3, mass=2.0, of_length=1.0, of_centre=1.0, of_inertia=1.0, gravity=(0.0, 0.0, -9.81)
+) -> Robot:
     """Three uniform rods, one behind the other; lengths, centres and inertias as many times too large."""
     parents = ("base", "one", "two", "three")
     links = [
@@ -26,7 +31,12 @@ def rods(tmp_path, length=0.3, mass=2.0, of_length=1.0, of_centre=1.0, of_inerti
         for parent, name in pairwise(parents)
     ]  # fmt: skip
     path = tmp_path / "rods.urdf"
-    return build("rods", RobotFile(urdf=path), f'<robot name="r"><link name="base"/>{"".join(links)}</robot>', path)
+    return build(
+        "rods",
+        RobotFile(urdf=path, gravity=gravity),
+        f'<robot name="r"><link name="base"/>{"".join(links)}</robot>',
+        path,
+    )
 
 
 @pytest.mark.parametrize("length", [0.05, 0.3, 2.0, 15.0])
@@ -62,3 +72,13 @@ def test_commands_say_so(tmp_path, robodyn_here):
         done = robodyn_here(*words)
         assert done.returncode == 0, done.stderr
         assert "caution: the robot is 600 m long" in done.stdout
+
+
+def test_identify_names_it_where_it_explains_nothing(tmp_path):
+    """A log of the robot in metres, read for the same robot in millimetres; gravity along the plane in which it turns."""
+    robots = [rods(tmp_path, of_length=k, of_centre=k, gravity=(0, -9.81, 0)) for k in (1, 1000)]
+    log = simulate(robots[0], random_swings(robots[0], 0, 8.0), Noise(np.full(3, 0.05), seed=0))
+    good, wrong = (rp.identify(robot, log).verdict for robot in robots)
+    assert good.accepted
+    assert not wrong.accepted
+    assert any(text.startswith("the robot is 600 m long") for text in wrong.reasons)
