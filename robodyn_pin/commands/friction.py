@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of
+from robodyn_pin.commands.options import JsonOption, OutOption, answer, folder_of, verdict
 from robodyn_pin.output.console import SIMULATED, print_table
 from robodyn_pin.output.progress import status
 
@@ -35,6 +35,8 @@ def friction_command(
 
     'breakaway' takes the effort that rises at standstill until a motor moves: static friction and the stiffness before the
     break, by place: breakaway: {at: {x: [0.05, 0.1, 0.15]}}.
+
+    Ends with exit code 3 where friction would drive a motor, or shows in the torque of another: a sign or a column is wrong.
 
     Example: robodyn friction examples/irb2400_friction.yaml --protocol --out results/irb2400_sweeps
 
@@ -84,6 +86,7 @@ def friction_command(
         else:
             files += "no robot file is written, as the logs show no friction; sweep slower and faster, and longer"
         answer(as_json, swept.summary(), _print_friction, swept.motors, title, swept.simulated, files)
+        verdict(not any(result.mistakes for result in swept.motors.values()))
     else:
         from robodyn_pin.friction_tests.free_motor import measure
         from robodyn_pin.output.friction import write_friction
@@ -94,6 +97,7 @@ def friction_command(
         files = f"points, curves and picture: {folder / 'friction.csv'}, friction.json, friction.svg"
         title = f"Friction of {result.motor}"
         answer(as_json, result.summary(), _print_friction, {result.motor: result}, title, result.simulated, files)
+        verdict(not result.mistakes)
 
 
 def _print_protocol(planned: "Protocol", folder: Path) -> None:
@@ -143,6 +147,9 @@ def _print_friction(motors: "Mapping[str, FrictionResult]", title: str, simulate
     for even in dict.fromkeys(even_text(result.even, result.unit) for result in motors.values()):
         print(even)
     print(written)
+    for result in motors.values():
+        for text in result.mistakes:
+            print(f"NOT GOOD: {text}")
 
 
 def _print_ramps(planned: "RampProtocol", folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Static friction and stiffness before the break by place, from logs of ramps: effort that rises at standstill."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from robodyn_pin.identification.uncertainty import quantile
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.telling import tell
 
+MORE = 2  # times as many ramps break away against their effort as along it
 SIDES = {1: "breakaway +", -1: "breakaway -"}
 
 
@@ -84,7 +86,7 @@ def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot, progress: P
 
     Raises:
         BadFile: the file names no 'breakaway'. UnknownName: no such motor.
-        BadLog: a motor whose effort nowhere rises at standstill until it moves.
+        BadLog: a motor whose effort nowhere rises at standstill until it moves, or that moves against it.
     """
     spec = run.breakaway
     if spec is None:
@@ -92,13 +94,14 @@ def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot, progress: P
     check_motors(robot, list(spec.at))
     found: dict[str, list[Break]] = {name: [] for name in spec.at}
     shown: dict[str, ShownRamp] = {}
-    simulated = False
+    against, simulated = Counter[str](), False
     for log, grain in logs_of(run, folder, robot, progress):
         simulated |= log.simulated
         for name in spec.at:
             k = robot.motors.names.index(name)
             new = breaks(log.q[:, k], log.efforts[:, k], log.rate, float(grain[k]), spec.slip)
             found[name] += new
+            against[name] += len(breaks(log.q[:, k], -log.efforts[:, k], log.rate, float(grain[k]), spec.slip))
             if new and name not in shown:
                 one = new[0]
                 part = slice(one.begin, min(log.size, one.at + (one.at - one.begin) // 8 + 2))
@@ -108,6 +111,11 @@ def measure_breakaway(run: FrictionFile, folder: Path, robot: Robot, progress: P
     units = {name: unit_of(robot, name) for name in spec.at}
     places: dict[str, tuple[Place, ...]] = {}
     for name, listed in spec.at.items():
+        if against[name] > MORE * len(found[name]):
+            raise BadLog(
+                f"{files}: motor {name!r} breaks away against its effort, {against[name]} times, and along it {len(found[name])} times: "
+                f"the sign of tau_{name}, or of q_{name}, is wrong"
+            )
         if not found[name]:
             raise BadLog(
                 f"{files}: the effort of motor {name!r} nowhere rises for 0.3 s and longer at standstill until it moves by "

@@ -28,6 +28,7 @@ from robodyn_pin.friction_tests.strokes import (
     unit_of,
     width_of,
 )
+from robodyn_pin.friction_tests.wrong_columns import Stretch, wrong_columns
 from robodyn_pin.identification.friction_curve import Points, stretch_point
 from robodyn_pin.identification.steady_motion import resolution
 from robodyn_pin.logs.late_torques import late_log
@@ -58,6 +59,7 @@ def measure(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = 
     k, even, unit = robot.motors.names.index(run.motor), even_motion(run), unit_of(robot, run.motor)
     turn = np.inf if robot.slides(robot.motors.S)[k] else ONE_TURN
     found: list[tuple[tuple[float, float, float, float, int], np.ndarray]] = []
+    stretches: list[Stretch] = []
     said, simulated = Counter[str](), False
     for log, grain in logs_of(run, folder, robot, progress):
         simulated |= log.simulated
@@ -67,6 +69,7 @@ def measure(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = 
             whole = _whole_turns(log.q[part, k], turn)
             spread = seen.spread(log.q[part, k][:whole], log.rate, float(grain[k]))
             found.append((stretch_point(float(spread.mean()), log.efforts[part, k][:whole]), spread))
+            stretches.append((float(spread.mean()), log.efforts[part][:whole].mean(axis=0)))
     fastest = max((abs(point[0]) for point, _ in found), default=0.0)
     slowest = run.steady.slowest or CREEPING * fastest
     kept = sorted((f for f in found if abs(f[0][0]) >= slowest), key=lambda f: f[0][0])
@@ -90,7 +93,10 @@ def measure(run: FrictionFile, folder: Path, robot: Robot, progress: Progress = 
         raise RobodynError(f"{files}: motor {run.motor!r}: {'; '.join([str(error), *told(said)])}") from None
     model, about = simplest(run.model, fits, points)
     warnings = (*_one_sided(points), *about, *told(said))
-    return FrictionResult(robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated)
+    mistakes = wrong_columns(robot, run.motor, stretches)
+    return FrictionResult(
+        robot.name, run.motor, unit, model, width, points, fits, left_out, warnings, even, simulated, mistakes=mistakes
+    )
 
 
 def logs_of(

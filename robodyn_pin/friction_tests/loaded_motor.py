@@ -4,7 +4,7 @@ Source: Obal & Gierlak (IRB 2400), section 7: eqs. (70)-(73), Table 5, Figs. 8 a
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from robodyn_pin.friction_tests.strokes import (
     unit_of,
     width_of,
 )
+from robodyn_pin.friction_tests.wrong_columns import Stretch, wrong_columns
 from robodyn_pin.identification.steady_motion import EvenMotion
 from robodyn_pin.identification.sweep_passages import Passage, PassageSample, pair_up, passages
 from robodyn_pin.logs.log import Log
@@ -81,6 +82,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Prog
     at, names, even = run.sweeps.at, robot.motors.names, even_motion(run)
     check_motors(robot, list(at))
     samples: dict[str, list[PassageSample]] = {name: [] for name in at}
+    stretches: dict[str, list[Stretch]] = {name: [] for name in at}
     said, beside = {name: Counter[str]() for name in at}, dict.fromkeys(at, 0)
     shown: dict[str, Shown] = {}
     simulated = False
@@ -93,6 +95,7 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Prog
             found = passages(log.q[:, k], log.rate, angle, seen.even, even)
             beside[name] += len(seen.even) - len(found)
             samples[name] += [_sample(log, p, k, seen, float(grain[k])) for p in found]
+            stretches[name] += [(p.speed, log.efforts[p.part].mean(axis=0)) for p in found]
             if name not in shown and len(found) > 1:
                 shown[name] = _shown(log, found, k)
     for name, angle in at.items():
@@ -101,7 +104,8 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Prog
     results = {}
     for done, name in enumerate(at):
         progress(Milestone(f"curves of {name}", "curves", done / len(at)))
-        results[name] = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
+        found = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
+        results[name] = replace(found, mistakes=wrong_columns(robot, name, stretches[name]))
     return SweepResult(robot, at, results, shown, simulated)
 
 

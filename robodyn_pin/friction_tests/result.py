@@ -74,6 +74,7 @@ class FrictionResult:
     even: EvenMotion  # what counted as constant speed
     simulated: bool
     load: np.ndarray | None = None  # (n,) what else the motor holds at each point: gravity, an offset
+    mistakes: tuple[str, ...] = ()  # columns of the logs that look wrong
 
     @property
     def quantities(self) -> list[FrictionQuantity]:
@@ -129,6 +130,7 @@ class FrictionResult:
             "steady": even,
             "points": len(self.points.speed),
             "warnings": list(self.warnings),
+            "mistakes": list(self.mistakes),
             "fits": fits,
             "table": {q.name: q.summary() for q in found if q.name != "load"},
             "left out": {**self.left_out},

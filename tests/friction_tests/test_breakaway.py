@@ -44,6 +44,16 @@ def test_static_friction_and_stiffness_lie_within_their_intervals(tmp_path, axis
     assert np.mean(hits) >= 0.83
 
 
+@pytest.mark.parametrize("column", ["q_x", "tau_x"])
+def test_an_axis_that_breaks_away_against_its_effort_is_a_wrong_sign(tmp_path, column):
+    log = ramps(STUCK_HINGE, 0)
+    with pytest.raises(
+        BadLog,
+        match="'x' breaks away against its effort, 24 times, and along it 8 times: the sign of tau_x, or of q_x, is wrong",
+    ):
+        measured(tmp_path, STUCK_HINGE, log | {column: -log[column]}, [-x for x in STUCK_HINGE.places])
+
+
 def test_units_are_those_of_the_axis(tmp_path):
     (place,) = measured(tmp_path, STUCK_HINGE, ramps(replace(STUCK_HINGE, places=(0.2,)), 0), [0.2]).places["x"]
     assert [q.unit for q in place.found] == ["N m"] * 4 + ["N m/rad"]

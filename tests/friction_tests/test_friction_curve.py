@@ -1,6 +1,7 @@
 """Friction over speed: steady parts against when they were held, curves against closed forms, and what cannot be said."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -64,6 +65,16 @@ def test_steady_parts_lie_inside_the_holds_and_miss_none():
 def test_a_slow_ramp_holds_no_speed(accelerate):
     t = np.arange(0, 55 / accelerate, 1e-3)
     assert EvenMotion(0.3, 2e-3, 0.02).parts(accelerate * t**2 / 2, 1000, 1e-9) == []
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_friction_that_would_drive_a_shaft_is_a_wrong_sign(tmp_path, side):
+    log = sweep(noise=0.02)
+    found = measured(tmp_path, replace(log, tau=log.efforts * [1, 1, 1, side])).mistakes
+    assert [text[:45] for text in found] == ["friction would push psi the way it moves, by "] * (side < 0)
+    up = sweep([w for w in SPEEDS if w > 0])
+    one_way = measured(tmp_path, replace(up, tau=-up.efforts))
+    assert one_way.mistakes == ()  # a load may be larger than friction
 
 
 def test_model_48_is_found_from_a_sweep_that_another_formula_made(tmp_path):

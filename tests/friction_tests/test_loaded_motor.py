@@ -1,6 +1,7 @@
 """Friction from sweeps past a reference angle: the motion, what is found in its log, gravity out, Table 5 back."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -101,6 +102,36 @@ def test_table_5_comes_back_and_gravity_and_offset_fall_out(tmp_path):
     np.testing.assert_allclose(result.load[:8], 400 * np.sin(0.8) + 3, rtol=1e-4)
     assert result.load == pytest.approx(400 * np.sin(0.8) + 3, rel=0.01)
     assert result.warnings == ()
+
+
+WRONG = {
+    "right": (lambda q, tau: (q, tau), []),
+    "sign of the torque": (lambda q, tau: (q, tau * [1, -1, 1, 1, 1, 1]), [r"friction would push m2 .* by 3\d.*sign of tau_m2, or of q_m2"]),
+    "sign of the position": (lambda q, tau: (q * [1, -1, 1, 1, 1, 1], tau), [r"friction would push m2 the way it moves"]),
+    "columns": (lambda q, tau: (q, tau[:, [0, 2, 1, 3, 4, 5]]), [r"is tau_m3, by [67]\d.* N m, and not tau_m2, by [01]\..*look swapped"]),
+    "unit": (lambda q, tau: (q, 1000 * tau), [r"tau_m2 is .* N m at constant speed, and the limit of m2 is 1500: it looks like another unit"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_columns_that_friction_contradicts_are_told(tmp_path, robodyn_here, what):
+    change, said = WRONG[what]
+    log = swept_log("m2", 0.0, noise=0.5)
+    log = replace(
+        log, tau=log.efforts - 400 * np.sin(log.q + 0.7) * (np.arange(6) == 1)
+    )  # as at a pose without gravity
+    q, tau = change(log.q, log.efforts)
+    result = measured(tmp_path, replace(log, q=q, tau=tau), at={"m2": 0.0})
+    assert [bool(re.search(a, b)) for a, b in zip(said, result.motors["m2"].mistakes, strict=True)] == [True] * len(
+        said
+    )
+    assert result.summary()["motors"]["m2"]["mistakes"] == list(result.motors["m2"].mistakes)
+    (tmp_path / "friction.yaml").write_text(
+        f"{{robot: irb2400, logs: [{{file: log.csv}}], sweeps: {{at: {{m2: 0.0}}, speeds: {SPEEDS}}}}}"
+    )
+    done = robodyn_here("friction", tmp_path / "friction.yaml", "--out", tmp_path / "out")
+    assert done.returncode == (3 if said else 0), done.stderr
+    assert ("NOT GOOD" in done.stdout) == bool(said)
 
 
 def test_every_joint_of_table_5_from_noisy_speeds_with_honest_intervals():
