@@ -104,8 +104,8 @@ def measure_sweeps(run: FrictionFile, folder: Path, robot: Robot, progress: Prog
     results = {}
     for done, name in enumerate(at):
         progress(Milestone(f"curves of {name}", "curves", done / len(at)))
-        found = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
-        results[name] = replace(found, mistakes=wrong_columns(robot, name, stretches[name]))
+        result = _result(run, robot, name, samples[name], even, told(said[name]), simulated)
+        results[name] = replace(result, mistakes=wrong_columns(robot, name, stretches[name]))
     return SweepResult(robot, at, results, shown, simulated)
 
 
