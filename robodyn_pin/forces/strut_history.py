@@ -14,6 +14,7 @@ from robodyn_pin.families.reduced_delta import Lump
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.made_by_hand import known_log
 from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
 from robodyn_pin.robot.robot import Robot
 
@@ -86,13 +87,14 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     Raises:
         RobodynError: the robot has no struts; with `reduced`, these do not hold a platform two by two below arms.
         ClosureFailed, BadLog: the log leaves the workspace; names the time and what fails to close, or the joint.
+        ShapeMismatch: arrays of a log made by hand.
     """
     if not robot.file.struts:
         raise RobodynError(
             f"robot {robot.name!r} has no struts; name them in its file, 'struts: {{NAME: [link at one end, link at the "
             "closed end]}', or ask for the forces in joints and closures, `robodyn joints`"
         )
-    log = at_positions(log)
+    log = at_positions(known_log(log, robot))
     even, names = uniform(log), tuple(robot.file.struts)
     lower, upper = np.empty((even.size, len(names))), np.empty((even.size, len(names)))
     model = None if reduced is None else strut_model(robot, reduced)

@@ -16,9 +16,9 @@ from robodyn_pin.log_to_robot.run import as_asked, estimate
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.breaks import unbroken
 from robodyn_pin.logs.log import Log
-from robodyn_pin.logs.too_fast import check_speed
-from robodyn_pin.logs.uniform import check_rates, quality_of, uniform
-from robodyn_pin.logs.units import LogKeys, Units
+from robodyn_pin.logs.made_by_hand import known_log
+from robodyn_pin.logs.uniform import check_rates, uniform
+from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
 
 READ = set(LogKeys.model_fields) - {"delay"}  # of a run file: how logs are read
@@ -37,7 +37,7 @@ def identify(
 
     Raises:
         BadFile: a setting that a run file would not take either; one that says how logs are read.
-        BadLog, UnknownName, ClosureFailed: no log, or what is wrong in one, in one sentence.
+        BadLog, ShapeMismatch, UnknownName, ClosureFailed: no log, or what is wrong in one, in one sentence.
         SolverFailed: no trustworthy parameters.
     """
     fit, judges = _several(log), [] if held_out is None else _several(held_out)
@@ -86,8 +86,5 @@ def _specs(logs: Sequence[Log]) -> list[dict[str, Any]]:
 
 def all_samples(robot: Robot, log: Log) -> Selected:
     """All samples of a log, on a uniform clock, torques put beside their motion."""
-    if not log.quality.rows:  # not read from a file
-        check_speed(log, robot, Units())
-        log = replace(log, quality=quality_of(log, robot))
-    even = uniform(unbroken(log, robot))
+    even = uniform(unbroken(known_log(log, robot), robot))
     return in_motion(within_torques(Selected(even, 0, even.size), log.delay))

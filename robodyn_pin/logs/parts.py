@@ -60,4 +60,4 @@ def read_part(keys: LogKeys, path: Path, robot: Robot, rows: tuple[int, int]) ->
     else:
         log = layout.take(table.read(layout.needed()), 0)
         log = log.section(*rows_within(rows, log.size, log.name))
-    return good_log(replace(log, name=f"{log.name}[{rows[0]}:{rows[1]}]"), layout)
+    return good_log(replace(log, name=f"{log.name}[{rows[0]}:{rows[1]}]"), robot, keys.units, layout.unused)

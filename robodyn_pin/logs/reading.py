@@ -210,15 +210,15 @@ def read_as(keys: LogKeys | None, path: str | Path, robot: Robot, torque: bool =
 def read_table(keys: LogKeys, table: Table | FrameTable, robot: Robot, torque: bool) -> Log:
     """The log in a table of a file or in memory; raises as `read_log`."""
     layout = LogColumns(table, robot, keys, torque)
-    return good_log(layout.take(table.read(layout.needed()), 0), layout)
+    return good_log(layout.take(table.read(layout.needed()), 0), robot, keys.units, layout.unused)
 
 
-def good_log(log: Log, layout: LogColumns) -> Log:
-    """The log with what is odd about it, if nothing is wrong with it."""
-    log, robot, keys = checked(log), layout.robot, layout.keys
+def good_log(log: Log, robot: Robot, units: Units, unused: tuple[str, ...] = ()) -> Log:
+    """The log with what is odd about it, if nothing is wrong with it. `units`: of what it was read from; `unused`: columns of that."""
+    log = checked(log)
     check_rate(log.name, log.size - 1, float(log.t[-1] - log.t[0]))
-    check_speed(log, robot, keys.units)
-    return replace(log, quality=replace(quality_of(log, robot), unused=layout.unused))
+    check_speed(log, robot, units)
+    return replace(log, quality=replace(quality_of(log, robot), unused=unused))
 
 
 def rows_of(spec: LogSpec, size: int) -> tuple[int, int]:

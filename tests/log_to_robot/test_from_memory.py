@@ -63,13 +63,6 @@ def test_other_logs_may_judge(robot, files):
     assert found.scored["feasible"].held_out.rmse_all == expected.scored["feasible"].held_out.rmse_all
 
 
-def test_a_log_made_by_hand_has_its_units_looked_at_as_one_that_is_read(robot, files):
-    log = rp.read_log(files[0], robot)
-    degrees = Log("by hand", log.t, np.rad2deg(log.q), log.tau)
-    with pytest.raises(BadLog, match=r"by hand: column q of motor 'phi1' moves at .* in another unit than 'rad'"):
-        rp.identify(robot, degrees)
-
-
 def test_late_torques_are_put_right_as_in_a_run_file(robot, files):
     log = rp.read_log(files[0], robot)
     named = rp.identify(robot, log, delay=0.012, **ASKED)
