@@ -6,14 +6,14 @@ those before it. Left out are the struts' lateral inertia and the bar, but for t
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures.kinds import Closure
 from robodyn_pin.closures.named_frames import frame_id
-from robodyn_pin.errors import RobodynError
+from robodyn_pin.errors import RobodynError, UnknownName
 from robodyn_pin.families.delta import Delta, DeltaMotion, delta_parts, tree_motion, turning
 from robodyn_pin.robot.robot import Robot
 
@@ -65,8 +65,10 @@ def reduced_model(robot: Robot, bar: Lump = "U2") -> ReducedModel:
             platform's centre of mass.
 
     Raises:
-        RobodynError: the robot is no Delta, or a body that the model needs has no inertia; names it.
+        UnknownName: no such point of the bar. RobodynError: the robot is no Delta, or a body that the model needs has no inertia; names it.
     """
+    if bar not in get_args(Lump):
+        raise UnknownName("point of the bar", str(bar), "the reduced model", get_args(Lump))
     delta, model = delta_parts(robot), robot.model
     for joint in (*delta.strut_joints, *delta.arm_joints, delta.platform_joint):
         if model.inertias[joint].mass <= 0:

@@ -1,6 +1,7 @@
 """Logs that were made of arrays, and not read: they are held against the robot as those of a file are."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ def known_log(log: Log, robot: Robot) -> Log:
     if log.quality.rows:
         return log
     motors = robot.motors.names
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for key in ("t", "q", "tau", "dq", "ddq"):
         if getattr(log, key) is None:
             continue

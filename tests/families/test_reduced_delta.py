@@ -301,3 +301,8 @@ def test_struts_that_form_no_parallelogram_are_refused():
     uneven = build("irb360", robot.file, ET.tostring(root, encoding="unicode"), robot.urdf_path)
     with pytest.raises(RobodynError, match="struts strut_1a and strut_1b form no parallelogram"):
         reduced_model(uneven)
+
+
+def test_a_point_of_the_bar_that_does_not_exist_is_refused():
+    with pytest.raises(RobodynError, match="no point of the bar 'U3' in the reduced model; did you mean 'U2'"):
+        rp.reduced_model(rp.load("irb360"), "U3")
