@@ -1,6 +1,7 @@
 """Torques of the motors and forces in the struts that a motion needs."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -175,7 +176,8 @@ def forces_command(
 ) -> None:
     """Forces along the struts of a robot during a motion: extremes, margins to a limit, comparison with a load cell.
 
-    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log.
+    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log;
+    not with --tool or --payload, which the robot need not have carried then.
 
     Example: robodyn forces irb360 results/irb360_log.csv --out results/struts.csv --limit 120
     """
@@ -197,12 +199,18 @@ def forces_command(
     elif run is not None and model.file.struts:
         known, why = covariance_of(params or Path(robot), robot_of(robot, params)[0], run, model)
     asked = Asked(bar if reduced else None, limit, compare, cell, known)
+    data = _compared(data, tool, payload)
     with saying_why(model, data, run):
         summary = forces_of_log(model, data, run, preparation, asked, out)
     summary["intervals"] = summary["intervals"] or why
     answer(as_json, summary, _print_forces, model.name, summary, out)
     say_unused(as_json, data)
     verdict(not _contradictions(summary))
+
+
+def _compared(log: "Log", tool: Path | None, payload: list[Path] | None) -> "Log":
+    """The log, without its torques where the robot is to carry what it need not have carried then."""
+    return replace(log, tau=None) if tool or payload else log
 
 
 def _print_forces(name: str, summary: dict[str, Any], out: Path) -> None:
@@ -242,7 +250,8 @@ def joints_command(
 ) -> None:
     """Force and moment in every joint and closure of a robot during a motion, along the axes of the joint's body.
 
-    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log.
+    If the log has torques, ends with exit code 3 where they contradict the robot, and says what is likely wrong with the log;
+    not with --tool or --payload, which the robot need not have carried then.
 
     Example: robodyn joints irb2400 results/irb2400_log.csv --out results/joints.csv
     """
@@ -251,6 +260,7 @@ def joints_command(
 
     table_to_write(out, log)
     model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload)
+    data = _compared(data, tool, payload)
     with saying_why(model, data, run):
         summary = joint_forces_of_log(model, data, run, preparation, out)
     answer(as_json, summary, _print_joints, summary, out)

@@ -20,6 +20,8 @@ from robodyn_pin.logs.torque_errors import torque_errors
 from robodyn_pin.logs.writing import write_log
 from robodyn_pin.robot.robot import Robot, load
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 @pytest.fixture(scope="module")
 def irb360() -> tuple[Robot, Log]:
@@ -123,3 +125,14 @@ def test_loops_that_do_not_close_have_the_reason_told_if_torques_show_it(robodyn
     assert ("then the loops close" in done.stderr) == torques
     assert ("q_phi1 looks too large by 3.14 rad" in done.stderr) == torques
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_tool_that_the_robot_need_not_have_carried_is_no_contradiction(robodyn_here, tmp_path):
+    """The spindle more than doubles what the wrist of an IRB 2400 needs."""
+    robot = load("irb2400")
+    write_log(tmp_path / "log.csv", noisy_log(robot, "irb2400_motion"), robot)
+    words = (tmp_path / "log.csv", "--tool", EXAMPLES / "irb2400_spindle_tool.yaml", "--out", tmp_path / "out.csv")
+    assert robodyn_here("predict", "irb2400", *words).returncode == 3
+    done = robodyn_here("joints", "irb2400", *words)
+    assert done.returncode == 0, done.stderr
+    assert "NOT GOOD" not in done.stdout
