@@ -9,7 +9,7 @@ from robodyn_pin.errors import BadLog, ClosureFailed, RobodynError
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
-from robodyn_pin.log_to_robot.likely_mistakes import Mistake, mistakes_of_log
+from robodyn_pin.log_to_robot.likely_mistakes import FEWEST, Mistake, mistakes_of_log
 from robodyn_pin.log_to_robot.not_closed import telling_why
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -27,7 +27,7 @@ BAD = 0.3  # error over rms torque, mean over the motors, from which mistakes ar
 
 
 def not_explained(robot: Robot, log: Log, run: RunFile | None, found: Accuracy) -> list[str]:
-    """Sentences on a prediction and its log; none where it explains each motor, and its error is no more than `BAD`.
+    """Sentences on a prediction and its log; none where it explains each motor, and its error is no more than `BAD`, or of few samples.
 
     Args:
         run: as the robot was identified; None: its bodies are those of its files, which other logs need not show. found: of the prediction.
@@ -36,7 +36,7 @@ def not_explained(robot: Robot, log: Log, run: RunFile | None, found: Accuracy) 
     several = len(names) > len(robot.coordinates.names)  # a motor's own torque may be one that moves nothing
     reasons, _ = unexplained(found, Coordinates(names, list(units.values()), log.quality.still), "the prediction", "")
     reasons = [] if several else reasons
-    if not reasons and relative_error(found) <= BAD:
+    if found.samples < FEWEST or (not reasons and relative_error(found) <= BAD):
         return []
     return [*reasons, *filter(None, [mistakes_named(robot, log, run)])]
 
@@ -81,7 +81,7 @@ def why_open(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
     try:
         yield
     except ClosureFailed as failed:
-        samples = [] if log.tau is None else _samples(robot, log)
+        samples = _samples(robot, log)
         if not samples:
             raise
         with telling_why(robot, samples, _asked(robot, log, run)):

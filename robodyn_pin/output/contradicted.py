@@ -29,11 +29,12 @@ def contradictions(
     if log.tau is None:
         return {"far off": "", "not explained": []}
     tau = predict(robot, log, preparation) if tau is None else tau
-    edge, lowpass = edge_rows(log, preparation), run.score.filter if run else None
-    found = {"far off": why_far_off(robot, log, tau, preparation, lowpass), "not explained": list[str]()}
-    if log.size > 2 * edge:
-        found["not explained"] = not_explained(robot, log, run, torque_errors(log, tau, edge, lowpass))
-    return found
+    lowpass = run.score.filter if run else None
+    errors = torque_errors(log, tau, edge_rows(log, preparation), lowpass)
+    return {
+        "far off": why_far_off(robot, log, tau, preparation, lowpass),
+        "not explained": not_explained(robot, log, run, errors),
+    }
 
 
 @contextmanager
@@ -43,6 +44,6 @@ def saying_why(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
         with why_open(robot, log, run):
             yield
     except BeyondLimits as beyond:
-        if log.tau is None or not (said := mistakes_named(robot, log, run)):
+        if not (said := mistakes_named(robot, log, run)):
             raise
         raise BeyondLimits(f"{beyond}; {said}") from None

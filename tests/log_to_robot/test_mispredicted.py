@@ -1,6 +1,7 @@
 """A log whose torques a model does not predict is told what is wrong with it. All logs are SIMULATED."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +128,15 @@ def test_loops_that_do_not_close_have_the_reason_told_if_torques_show_it(robodyn
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_log_too_short_to_look_for_a_reason_says_that_loops_do_not_close(robodyn_here, tmp_path):
+    robot = load("dualv")
+    log = noisy_log(robot, "dualv_motion").section(0, 6)
+    write_log(tmp_path / "log.csv", replace(log, q=log.q + 2.5, dq=None, ddq=None), robot)
+    done = robodyn_here("predict", "dualv", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
+    assert done.returncode == 1
+    assert re.fullmatch(r"robodyn: closure 'C.' does not close at row . [^;]*\n", done.stderr), done.stderr
+
+
 def test_a_tool_that_the_robot_need_not_have_carried_is_no_contradiction(robodyn_here, tmp_path):
     """The spindle more than doubles what the wrist of an IRB 2400 needs."""
     robot = load("irb2400")
@@ -135,4 +145,15 @@ def test_a_tool_that_the_robot_need_not_have_carried_is_no_contradiction(robodyn
     assert robodyn_here("predict", "irb2400", *words).returncode == 3
     done = robodyn_here("joints", "irb2400", *words)
     assert done.returncode == 0, done.stderr
+    assert "NOT GOOD" not in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("rows", [3, 12, 40])
+def test_few_samples_contradict_nothing(irb360, robodyn_here, tmp_path, command, rows):
+    """The torques of a dozen milliseconds vary by their noise alone."""
+    robot, log = irb360
+    write_log(tmp_path / "log.csv", log.section(3000, 3000 + rows), robot)
+    done = robodyn_here(command, "irb360", tmp_path / "log.csv", "--out", tmp_path / "out.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "NOT GOOD" not in done.stdout

@@ -51,6 +51,16 @@ def test_a_mistake_is_named_and_ends_with_exit_code_3(logs, robodyn_here, tmp_pa
     assert json.loads((tmp_path / "track.json").read_text())["mistakes"][0].startswith(said)
 
 
+def test_torques_that_are_explained_badly_show_it_however_little_is_known(logs, robodyn_here, tmp_path):
+    """Torques that are said to be as noisy as they are large let the estimate be anything."""
+    (tmp_path / "track.yaml").write_text(SETTINGS.read_text().replace("noise: 0.05", "noise: 50"))
+    log = logs / "sign.csv"
+    done = robodyn_here("track", "delta3", log, "--settings", tmp_path / "track.yaml", "--out", tmp_path / "out")
+    summary = json.loads((tmp_path / "out/track.json").read_text())
+    assert summary["consistency"]["distance in deviations"] < 5
+    assert "NOT GOOD: sign.csv: tau_phi1 looks like -tau_phi1" in done.stdout
+
+
 def test_a_robot_of_many_keeps_its_state(logs, tmp_path):
     robot, settings = load("delta3"), read_yaml(SETTINGS, TrackFile)
     with opened_states(tmp_path / "states.sqlite", "made") as states:

@@ -348,3 +348,8 @@ def test_a_urdf_in_an_xml_file_is_a_urdf_and_a_byte_order_mark_is_no_matter(tmp_
     for name, text in (("a.xml", URDF), ("a.urdf", "\ufeff" + URDF)):
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert load(tmp_path / name).coordinates.names == ("j_crank", "j_coupler", "j_follower")
+
+
+def test_no_gravity_at_all_is_one_that_a_robot_may_have():
+    robot = four_bar("closures:", "gravity: [0, 0, 0]\nclosures:")
+    assert np.all(robot.model.gravity.linear == 0)

@@ -49,6 +49,18 @@ def test_millimetres_are_told_and_metres_are_not(tmp_path, length):
     )
 
 
+def test_frames_are_part_of_the_length(tmp_path):
+    path = tmp_path / "arm.urdf"
+    turn = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>'
+    tip = '<joint name="f" type="fixed"><parent link="arm"/><child link="tip"/><origin xyz="{} 0 0"/></joint><link name="tip"/>'
+    text = f'<robot name="r"><link name="base"/><link name="arm"/>{turn}{tip}</robot>'
+    assert [len(other_units(build("arm", RobotFile(urdf=path), text.format(x), path))) for x in (0.3, 300)] == [0, 1]
+
+
+def test_a_wide_body_on_a_small_robot_may_be(tmp_path):
+    assert other_units(rods(tmp_path, length=0.1, of_inertia=1e3)) == []  # a meter's radius: a turntable
+
+
 def test_inertias_in_another_unit_name_their_bodies(tmp_path):
     radius = 1000 * 0.3 * np.sqrt((2 / 12 + 1e-4) / 2)  # of a hoop with the trace of a rod's moments
     said = other_units(rods(tmp_path, of_inertia=1e6))
