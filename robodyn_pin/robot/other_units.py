@@ -1,19 +1,25 @@
-"""Lengths and bodies of a robot that look like another unit than SI: millimetres, kg mm^2."""
+"""Lengths, bodies and limits of a robot that look like another unit than SI: millimetres, kg mm^2, degrees."""
 
 import numpy as np
 
+from robodyn_pin.robot.limits import limits_of
 from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
 
 LONGEST = 50.0  # [m] along the joints of a robot
 FAR = 3.0  # lengths of the robot, and
 WIDE = 5.0  # [m] from which a body reaches further than its robot
+TURNS = (
+    20.0,
+    1500.0,
+)  # [rad] from a joint's least to its greatest position: more than any needs, and less than no limit
+MANY = 3  # joints, all that turn, whose limits are so
 
 
 def other_units(robot: Robot) -> list[str]:
     """Return sentences on what is so large that its unit is in doubt; none for a robot whose sizes can be."""
     said = too_long(robot)
-    return [said] if said else _of_bodies(robot, max(WIDE, FAR * _length(robot)))
+    return [*([said] if said else _of_bodies(robot, max(WIDE, FAR * _length(robot)))), *_of_limits(robot)]
 
 
 def too_long(robot: Robot) -> str:
@@ -47,3 +53,16 @@ def _of_bodies(robot: Robot, furthest: float) -> list[str]:
                 "in another unit than kg m^2?"
             )
     return found
+
+
+def _of_limits(robot: Robot) -> list[str]:
+    """Return what is said where all turning joints may go as far as degrees are."""
+    wide, turning = list[str](), 0
+    for bounds in limits_of(robot, {}, 0.0).of(["position"]).bounds:
+        own = ~robot.slides(bounds.S) & (np.abs(bounds.S).sum(axis=1) == 1)
+        turning += int(own.sum())
+        far = own & (2 * bounds.half > TURNS[0]) & (2 * bounds.half < TURNS[1])
+        wide += [bounds.names[k] for k in np.flatnonzero(far)]
+    if len(wide) < max(MANY, turning):
+        return []
+    return [f"{', '.join(wide)} may each turn by more than {TURNS[0]:g} rad: are their limits in degrees?"]

@@ -19,7 +19,7 @@ LINK = """<link name="{name}"><inertial><origin xyz="{centre} 0 0"/><mass value=
 
 
 def rods(
-    tmp_path, length=0.3, mass=2.0, of_length=1.0, of_centre=1.0, of_inertia=1.0, gravity=(0.0, 0.0, -9.81)
+    tmp_path, length=0.3, mass=2.0, of_length=1.0, of_centre=1.0, of_inertia=1.0, gravity=(0.0, 0.0, -9.81), limits=None
 ) -> Robot:
     """Three uniform rods, one behind the other; lengths, centres and inertias as many times too large."""
     parents = ("base", "one", "two", "three")
@@ -33,7 +33,7 @@ def rods(
     path = tmp_path / "rods.urdf"
     return build(
         "rods",
-        RobotFile(urdf=path, gravity=gravity),
+        RobotFile(urdf=path, gravity=gravity, limits=limits or {}),
         f'<robot name="r"><link name="base"/>{"".join(links)}</robot>',
         path,
     )
@@ -66,6 +66,26 @@ def test_inertias_in_another_unit_name_their_bodies(tmp_path):
     said = other_units(rods(tmp_path, of_inertia=1e6))
     assert said[0].startswith(f"one: 2 kg with its moments of inertia would be a hoop of {radius:.3g} m radius")
     assert [text.split(":")[0] for text in said] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ([180, 120, 400], True),
+        ([3.1, 2.1, 7.0], False),
+        ([180, 120, 7.0], False),
+        ([1e6, 1e6, 1e6], False),
+        ([180, 120, None], False),
+    ],
+)
+def test_limits_in_degrees_are_told_where_all_are(tmp_path, limits, told):
+    names = ("one_joint", "two_joint", "three_joint")
+    given = {name: {"position": (-x, x)} for name, x in zip(names, limits, strict=True) if x}
+    said = other_units(rods(tmp_path, limits=given))
+    assert (
+        said
+        == ["one_joint, two_joint, three_joint may each turn by more than 20 rad: are their limits in degrees?"] * told
+    )
 
 
 def test_a_centre_in_millimetres_is_told(tmp_path):
