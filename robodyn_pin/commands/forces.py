@@ -62,10 +62,11 @@ def predict_command(
     import numpy as np
 
     from robodyn_pin.forces.motor_torques import predicted
+    from robodyn_pin.log_to_robot.mispredicted import saying_why
     from robodyn_pin.logs.edges import edge_rows, edge_text, inside
     from robodyn_pin.logs.uniform import uniform
     from robodyn_pin.logs.writing import write_torques
-    from robodyn_pin.output.contradicted import contradictions, saying_why
+    from robodyn_pin.output.contradicted import contradictions
     from robodyn_pin.output.torques import verify
     from robodyn_pin.robot.units import motor_units
 
@@ -189,7 +190,7 @@ def forces_command(
         return
     table_to_write(out, log, compare)
     from robodyn_pin.log_to_robot.covariance import covariance_of
-    from robodyn_pin.output.contradicted import saying_why
+    from robodyn_pin.log_to_robot.mispredicted import saying_why
     from robodyn_pin.output.forces import Asked, forces_of_log
 
     model, run, data, preparation = _robot_and_log(robot, log, params, tool, payload)
@@ -255,7 +256,7 @@ def joints_command(
 
     Example: robodyn joints irb2400 results/irb2400_log.csv --out results/joints.csv
     """
-    from robodyn_pin.output.contradicted import saying_why
+    from robodyn_pin.log_to_robot.mispredicted import saying_why
     from robodyn_pin.output.forces import joint_forces_of_log
 
     table_to_write(out, log)

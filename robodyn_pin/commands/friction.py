@@ -83,10 +83,12 @@ def friction_command(
         files = f"points, curves, pictures: {folder / 'friction.csv'}, friction.json, friction_M.svg, passages_M.svg\n"
         if swept.known:
             files += f"the robot with this friction: {folder / swept.robot.name}_friction.yaml"
+        elif swept.mistaken:
+            files += "no robot file is written: put the columns of the log right first"
         else:
             files += "no robot file is written, as the logs show no friction; sweep slower and faster, and longer"
         answer(as_json, swept.summary(), _print_friction, swept.motors, title, swept.simulated, files)
-        verdict(not any(result.mistakes for result in swept.motors.values()))
+        verdict(not swept.mistaken)
     else:
         from robodyn_pin.friction_tests.free_motor import measure
         from robodyn_pin.output.friction import write_friction

@@ -63,6 +63,11 @@ class SweepResult:
         """Whether the logs show any friction."""
         return any(entry["known"] for entry in self.efforts)
 
+    @property
+    def mistaken(self) -> bool:
+        """Whether columns of the logs look wrong."""
+        return any(result.mistakes for result in self.motors.values())
+
     def summary(self) -> dict[str, object]:
         """What `friction.json` holds."""
         found = {name: result.summary() | {"reference": self.at[name]} for name, result in self.motors.items()}

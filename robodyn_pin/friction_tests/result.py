@@ -88,13 +88,13 @@ class FrictionResult:
 
     @property
     def efforts(self) -> list[dict[str, object]]:
-        """Entries for the robot file's `efforts:`; what the log does not show is left to be identified."""
+        """Entries for the robot file's `efforts:`; what the log does not show, or shows with wrong columns, is left to be identified."""
         fit, found, k = self.fits[self.model], [], 0
         shown = [q.shown for q in _coefficients(fit, self.model, self.unit)]
         for spec in EFFORTS[self.model]:
             count = len(coefficient_names(spec))
             values = [float(f"{x:.6g}") for x in fit.coefficients[k : k + count]]
-            known = all(shown[k : k + count])
+            known = all(shown[k : k + count]) and not self.mistakes
             entry: dict[str, object] = {"of": self.motor, "model": spec.model}
             entry |= {"initial": values if count > 1 else values[0]} if known else {}
             if spec.width is not None:

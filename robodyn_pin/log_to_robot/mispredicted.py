@@ -1,11 +1,11 @@
-"""What is wrong with a log whose torques are predicted badly, or at whose positions the loops do not close."""
+"""What is wrong with a log whose torques are predicted badly, or at whose positions the robot cannot be."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robodyn_pin.errors import BadLog, ClosureFailed, RobodynError
+from robodyn_pin.errors import BadLog, BeyondLimits, ClosureFailed, RobodynError
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
@@ -76,8 +76,12 @@ def _named(log: str, told: Sequence[Mistake]) -> str:
 
 
 @contextmanager
-def why_open(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
-    """Where the loops do not close at positions of the log, say why as an identification does, if the log has the torques that tell."""
+def saying_why(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
+    """Where the robot cannot be at positions of the log, say which mistake of the log explains it, if its torques tell one.
+
+    Args:
+        run: as in `not_explained`.
+    """
     try:
         yield
     except ClosureFailed as failed:
@@ -86,6 +90,10 @@ def why_open(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
             raise
         with telling_why(robot, samples, _asked(robot, log, run)):
             raise failed
+    except BeyondLimits as beyond:
+        if not (said := mistakes_named(robot, log, run)):
+            raise
+        raise BeyondLimits(f"{beyond}; {said}") from None
 
 
 def _samples(robot: Robot, log: Log) -> list[AnyLog]:

@@ -1,15 +1,12 @@
-"""What a log says against the model that moves along it: torques that are not explained, positions where the robot cannot be."""
+"""What the torques of a log say against the model that moves along it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from robodyn_pin.errors import BeyondLimits
 from robodyn_pin.forces.calmer_rates import why_far_off
 from robodyn_pin.forces.motor_torques import predict
-from robodyn_pin.log_to_robot.mispredicted import mistakes_named, not_explained, why_open
+from robodyn_pin.log_to_robot.mispredicted import not_explained
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.edges import edge_rows
@@ -35,15 +32,3 @@ def contradictions(
         "far off": why_far_off(robot, log, tau, preparation, lowpass),
         "not explained": not_explained(robot, log, run, errors),
     }
-
-
-@contextmanager
-def saying_why(robot: Robot, log: Log, run: RunFile | None) -> Iterator[None]:
-    """Where the robot cannot be at positions of the log, say which mistake of the log explains it, if its torques tell one."""
-    try:
-        with why_open(robot, log, run):
-            yield
-    except BeyondLimits as beyond:
-        if not (said := mistakes_named(robot, log, run)):
-            raise
-        raise BeyondLimits(f"{beyond}; {said}") from None

@@ -7,13 +7,11 @@ from robodyn_pin.robot.robot import Robot
 from robodyn_pin.robot.urdf_tree import body_joints, body_name
 
 LONGEST = 50.0  # [m] along the joints of a robot
-FAR = 3.0  # lengths of the robot, and
-WIDE = 5.0  # [m] from which a body reaches further than its robot
-TURNS = (
-    20.0,
-    1500.0,
-)  # [rad] from a joint's least to its greatest position: more than any needs, and less than no limit
-MANY = 3  # joints, all that turn, whose limits are so
+# A body reaches further than its robot if it does so by so many lengths of the robot, and by so many metres.
+FAR, WIDE = 3.0, 5.0
+# [rad] from a joint's least to its greatest position: more than any needs, and less than what stands for no limit.
+TURNS = (20.0, 1500.0)
+MANY = 3  # joints whose limits are so, if these are all that turn
 
 
 def other_units(robot: Robot) -> list[str]:

@@ -126,6 +126,7 @@ def test_columns_that_friction_contradicts_are_told(tmp_path, robodyn_here, what
         said
     )
     assert result.summary()["motors"]["m2"]["mistakes"] == list(result.motors["m2"].mistakes)
+    assert result.known is not bool(said)  # no robot file gets the friction of wrong columns
     (tmp_path / "friction.yaml").write_text(
         f"{{robot: irb2400, logs: [{{file: log.csv}}], sweeps: {{at: {{m2: 0.0}}, speeds: {SPEEDS}}}}}"
     )
