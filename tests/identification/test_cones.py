@@ -1,10 +1,14 @@
 """The fit's own cones against the same fit written down for cvxpy."""
 
+from types import SimpleNamespace
+
+import clarabel
 import numpy as np
 import pytest
 
 from robodyn_pin.identification import feasible
 from robodyn_pin.identification.bounds import Bounds, equalities
+from robodyn_pin.identification.cones import Rows, least
 from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import empty, fold_rows
 from robodyn_pin.identification.parameters import Layout
@@ -54,3 +58,14 @@ def test_bodies_are_those_that_cvxpy_finds(monkeypatch, seed, mass, tied, more):
     assert ours.free == theirs.free
     np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-6, atol=1e-8)
     assert ours.values[20] == pytest.approx(0.0, abs=1e-4)  # the constraint holds it
+
+
+@pytest.mark.parametrize(("bound", "optimal"), [(2.0 - 1e-7, True), (2.0 - 5e-7, False)])
+def test_where_digits_end_the_gap_tells_whether_the_least_is_one(monkeypatch, bound, optimal):
+    """Clarabel calls it almost solved from 5e-5 on; two is the least here, so 1e-7 of it is allowed."""
+    status = clarabel.SolverStatus.AlmostSolved
+    found = SimpleNamespace(status=status, x=[2.0], z=[1.0], obj_val=2.0, obj_val_dual=bound)
+    monkeypatch.setattr(clarabel, "DefaultSolver", lambda *given: SimpleNamespace(solve=lambda: found))
+    [end] = least([Rows(np.array([[-1.0]]), np.array([-2.0]), "Nonnegative", 1)], np.array([[1.0]]))
+    assert end.optimal == optimal
+    assert end.v == [2.0]
