@@ -113,9 +113,12 @@ def _leaf(robot: Robot, run: RunFile, by_phase: bool, asked: tuple[AnyLog, Path 
     if log.size - 2 * run.rows.cut < run.choose.folds:
         raise BadLog(f"{log.name}: {log.size} rows are used, nothing is left after {run.rows.cut} are cut at both ends")
     period = period_of(log) if by_phase else None
-    jobs = [fitted_rows(robot, run, log, period), segmented(robot, run, log, run.score.filter, 1, period)]
+    jobs = [fitted_rows(robot, run, log, period)]
+    alike = run.rows.every == 1 and run.rows.filter == run.score.filter and jobs[0].noise is None
+    jobs += [] if alike else [segmented(robot, run, log, run.score.filter, 1, period)]
     jobs += [segmented(robot, run, log, None, 1, period)] if run.score.filter else []
-    rows, scored, *whole = fold_log(robot, log, run.preparation, jobs)
+    rows, *others = fold_log(robot, log, run.preparation, jobs)
+    scored, *whole = [rows, *others] if alike else others
     about = (log.name, log.content, log.rate, log.size, log.loaded, log.simulated)
     leaf = Leaf(*about, rows, scored, whole[0] if whole else None)
     if path:

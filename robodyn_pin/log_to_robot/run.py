@@ -218,7 +218,7 @@ def estimate(
     diagnosis = diagnose(fitted, logs, again, left, held_out[0].log, groups, found, unlike.logs)
     measure, labels = run.score.measure, wls.base.labels(layout.labels)
     bad = scored["feasible"].held_out.by(measure) > BAD
-    rates = other_rates(robot, run, logs, progress) if bad else ""
+    rates = other_rates(robot, run, logs, progress) if bad and not settings.compared else ""
     by_log = [*fitted.scored_by_log, *(pooled(x.scored) for x in looked)]
     explained = [errors(rows, feasible.values) for rows in by_log]
     records = log_records(run, fit, logs, held_out, periods, settings.compared, explained)

@@ -15,9 +15,14 @@ import pytest
 import robodyn_pin as rp
 from robodyn_pin.errors import BadFile, BadLog, RobodynError, UnknownName
 from robodyn_pin.files import read_yaml
+from robodyn_pin.identification.fold import fold_rows
+from robodyn_pin.log_to_robot import rows as of_rows
 from robodyn_pin.log_to_robot.evidence import evidence_of
+from robodyn_pin.log_to_robot.from_evidence import ready_to_fold
 from robodyn_pin.log_to_robot.leaf import keeping
+from robodyn_pin.log_to_robot.rows import fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
 
 RATE = 200.0
 SETTINGS = {
@@ -235,6 +240,28 @@ def test_full_bandwidth_is_kept_beside_a_filter_of_the_scores(robot, logs, tmp_p
         assert [f.R.tobytes() for x in one.whole for f in x] == [f.R.tobytes() for x in plain.scored for f in x]
         assert _said(one) != _said(plain)
     assert plain.whole is not None
+
+
+LOWPASS = {"filter": {"order": 4, "cutoff": 20}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "score", "alike"),
+    [({}, {}, True), (LOWPASS, LOWPASS, True), (LOWPASS, {}, False), ({}, LOWPASS, False), ({"every": 2}, {}, False)],
+)
+def test_rows_that_are_scored_as_they_are_fitted_are_folded_once(robot, logs, monkeypatch, rows, score, alike):
+    robot, run = ready_to_fold(robot, {"rows": rows | {"cut": 40}, "score": score, "choose": {"folds": 2}})
+    jobs = [fitted_rows(robot, run, logs[0]), segmented(robot, run, logs[0], run.score.filter, 1)]
+    apart = [
+        [f.R.tobytes() for part in folded for f in part] for folded in fold_log(robot, logs[0], run.preparation, jobs)
+    ]
+    folded = []
+    monkeypatch.setattr(of_rows, "fold_rows", lambda *given: folded.append(0) or fold_rows(*given))
+    found = evidence_of(robot, run, logs[:1])
+    assert [[f.R.tobytes() for part in x for f in part] for x in (found.rows, found.scored)] == apart
+    assert (apart[0] == apart[1]) == alike
+    ways = 1 + (not alike) + bool(score)  # those of full bandwidth beside a filter of the scores
+    assert len(folded) == ways * run.choose.folds * len(robot.coordinates.names)
 
 
 def test_a_folder_that_is_full_is_named(robot, logs, tmp_path, monkeypatch):

@@ -10,6 +10,8 @@ import pytest
 
 import robodyn_pin as rp
 from robodyn_pin.errors import ClosureFailed
+from robodyn_pin.log_to_robot import cross_validation
+from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.rates_by_torques import rates_by_torques
 from robodyn_pin.log_to_robot.run import execute
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -142,3 +144,19 @@ def test_jitter_and_repeated_rows_cost_next_to_nothing(tmp_path: Path):
         asked = RunFile.model_validate({"robot": "irb360_arms", "fit": fit, "held_out": unseen, "instruments": False})
         errors.append(execute(asked, tmp_path).scored["feasible"].held_out.mean_percent)
     assert errors[1] <= 1.05 * errors[0]
+
+
+@pytest.mark.parametrize(("asked", "said"), [({}, False), ({"filter": {"order": 4, "cutoff": 0.4}}, True)])
+def test_rates_are_compared_once_and_named_where_the_run_file_has_worse_ones(asked, said, monkeypatch):
+    """Torques are unlike any motion in the first case: then other rates cannot be the cause, and nobody looks again."""
+    robot, compared = load("irb360_arms"), []
+    rates = cross_validation.rates_by_torques
+    monkeypatch.setattr(
+        cross_validation, "rates_by_torques", lambda run, *given: compared.append(run) or rates(run, *given)
+    )
+    log = simulated(robot, 0, 0.0, 0.0)
+    log = log if said else replace(log, tau=log.tau[::-1].copy())
+    verdict = identify(robot, log, **({"preparation": asked} if asked else {})).verdict
+    assert not verdict.accepted
+    assert any("the rates are the likely cause: with 'preparation: {" in x for x in verdict.reasons) == said
+    assert sum(not run.preparation.filter for run in compared) == 1
