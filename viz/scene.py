@@ -6,7 +6,7 @@ URDF visuals ─► drawing commands ─► live page (a server process, only on
 
 import os
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -180,20 +180,25 @@ class Scene:
         for joint, node in self._nodes.items():
             node.set_transform(placements[joint])
 
+    def _boxes(self, placements: np.ndarray) -> Iterator[np.ndarray]:
+        """Corners (3, n) of each joint's bodies at all these poses, one joint after the other."""
+        for joint, corners in self._corners.items():
+            yield (placements[:, joint, :3] @ corners).swapaxes(0, 1).reshape(3, -1)
+
     def _frame(self, placements: np.ndarray) -> None:
         """Move and scale the world so that the camera sees all these poses, and put the grid below them."""
         some = placements[:: 1 + len(placements) // 500]  # of a long motion, lest its corners fill the memory
-        boxes = [(some[:, joint] @ corners)[:, :3] for joint, corners in self._corners.items()]
-        reach = np.hstack([box.swapaxes(0, 1).reshape(3, -1) for box in boxes])
         if self._view is None:
-            seen = VIEW.T @ reach
-            centre, distance, floor = VIEW @ (seen.min(axis=1) + seen.max(axis=1)) / 2, 0.0, np.inf
+            ends = np.array([(x.min(axis=1), x.max(axis=1)) for x in map(VIEW.T.__matmul__, self._boxes(some))])
+            centre, distance, floor = VIEW @ (ends[:, 0].min(axis=0) + ends[:, 1].max(axis=0)) / 2, 0.0, np.inf
         else:
             centre, distance, floor = self._view
-        x, y, z = VIEW.T @ (reach - centre[:, None])
-        # In view, also on a square page: max(|x|, |z|) <= (distance + y) tan(fov / 2).
-        needed = np.max(np.maximum(abs(x), abs(z)) / np.tan(np.radians(FIELD_OF_VIEW / 2)) - y)
-        lowest = reach[2].min()
+        needed, lowest = -np.inf, np.inf
+        for box in self._boxes(some):
+            x, y, z = VIEW.T @ (box - centre[:, None])
+            # In view, also on a square page: max(|x|, |z|) <= (distance + y) tan(fov / 2).
+            needed = max(needed, np.max(np.maximum(abs(x), abs(z)) / np.tan(np.radians(FIELD_OF_VIEW / 2)) - y))
+            lowest = min(lowest, box[2].min())
         if needed <= distance and lowest >= floor:
             return
         distance, floor = max(distance, 1.1 * needed), min(floor, lowest)

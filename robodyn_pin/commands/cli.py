@@ -36,6 +36,8 @@ from robodyn_pin.telling import LOGGER
 # busy cores). NumPy is imported by the commands, after this.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# What Arrow's own pool has held of a long log, it keeps; from the system's, arrays that follow are made of it.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 PRINTED = 285  # characters of a message, so that a line with our name has less than 300
 

@@ -22,6 +22,7 @@ from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.verdict import Scored, Verdict
 from robodyn_pin.robot.export import identified_robot
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.storage.freed_memory import give_back
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,6 +165,7 @@ class Result:
 
     def write(self, folder: str | Path, report: bool = True) -> Path:
         """Write the result folder, as `output.identification.write_result`."""
+        give_back()  # of the logs' rows, before pictures need their own
         from robodyn_pin.output.identification import write_result
 
         return write_result(self, Path(folder), report)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_pin.dynamics.along_log import along_log
+from robodyn_pin.dynamics.along_log import Stretch, along_log
 from robodyn_pin.dynamics.equations import along, motor_map
 from robodyn_pin.dynamics.regressor import columns, known_efforts, state_regressor
 from robodyn_pin.dynamics.unknown_start import UnknownStart, unknown_start, without_start
@@ -68,14 +68,18 @@ def observe(
     width = 10 * len(robot.body_groups) + sum(len(e.labels) for e in robot.efforts)
     size = int(BLOCK_BYTES / (8 * width * len(robot.coordinates.names)))
     for part in along_log(robot, log, preparation, size, filters, begin, end):
-        state = part.state
-        B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
-        W = state_regressor(robot, state, log.loaded)
-        known, measured = known_efforts(robot, state), along(B, part.log.efforts)
-        low, count = part.begin - part.keep.start, 0
-        if start and low < start.forgotten:
-            W, count = np.concatenate([start.columns(low, state), W], axis=2), start.size
-        yield Block(part.begin, part.keep, state, B, speeds, W, known, measured, count)
+        yield _block(robot, log, part, start)
+
+
+def _block(robot: Robot, log: AnyLog, part: Stretch, start: UnknownStart | None) -> Block:
+    state = part.state
+    B, speeds = motor_map(robot, state), state.v @ robot.coordinates.S.T
+    W = state_regressor(robot, state, log.loaded)
+    known, measured = known_efforts(robot, state), along(B, part.log.efforts)
+    low, count = part.begin - part.keep.start, 0
+    if start and low < start.forgotten:
+        W, count = np.concatenate([start.columns(low, state), W], axis=2), start.size
+    return Block(part.begin, part.keep, state, B, speeds, W, known, measured, count)
 
 
 Folded = list[list[Factor]]  # [label][coordinate]
@@ -96,16 +100,21 @@ def fold_blocks(
     size = start.size if start else 0
     begun = [[[empty(len(f.R) - 1 + size) for f in each] for each in of_job] for of_job in folded]
     for block in blocks:
-        rows: dict[tuple[Lowpass | None, bytes], Rows] = {}  # jobs that differ in what they keep alone have the same
-        for job, factors in zip(jobs, begun if block.in_front else folded, strict=True):
-            way = job.filter, b"" if job.noise is None else job.noise.tobytes()
-            if way not in rows:
-                rows[way] = filtered(block, job.filter, log, job.noise)
-            add_rows(factors, job, block, rows[way])
+        _fold_block(block, jobs, log, begun if block.in_front else folded)
+        del block  # before the next one is made: together they are the most that memory holds
     if not start:
         return folded
     first = [[without_start(each, size) for each in of_job] for of_job in begun]
     return [add(rest, known) for rest, known in zip(folded, first, strict=True)]
+
+
+def _fold_block(block: Block, jobs: Sequence[Job], log: AnyLog, folded: list[Folded]) -> None:
+    rows: dict[tuple[Lowpass | None, bytes], Rows] = {}  # jobs that differ in what they keep alone have the same
+    for job, factors in zip(jobs, folded, strict=True):
+        way = job.filter, b"" if job.noise is None else job.noise.tobytes()
+        if way not in rows:
+            rows[way] = filtered(block, job.filter, log, job.noise)
+        add_rows(factors, job, block, rows[way])
 
 
 def nothing(robot: Robot, job: Job) -> Folded:

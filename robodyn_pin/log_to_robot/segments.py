@@ -24,7 +24,7 @@ def fitted_rows(robot: Robot, run: RunFile, log: AnyLog, period: float | None = 
 def fitted_blocks(
     robot: Robot, run: RunFile, log: AnyLog, columns: np.ndarray | slice = slice(None)
 ) -> Iterator[tuple[Block, np.ndarray, np.ndarray, np.ndarray]]:
-    """Blocks of a fit log, which of their samples (n,) are fitted, and the rows of these: `columns` of W (m, d, k), efforts (m, d).
+    """Blocks of a fit log without W, which of their samples (n,) are fitted, and the rows of these: `columns` of W (m, d, k), efforts (m, d).
 
     Samples that depend on where the log's stops began are left out.
     """
@@ -33,7 +33,10 @@ def fitted_blocks(
         W, known, measured = filtered(replace(block, W=block.W[:, :, columns]), job.filter, log, job.noise)
         index = block.begin + np.arange(len(W))
         kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
-        yield block, kept, W[kept], (measured - known)[kept]
+        bare = replace(block, W=block.W[:, :, :0].copy())
+        found = bare, kept, W[kept], (measured - known)[kept]
+        del block, W  # before the next ones are made: together they are the most that memory holds
+        yield found
 
 
 def segmented(

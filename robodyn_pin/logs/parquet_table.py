@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOTE = b"robodyn_pin"  # key of our note
 GROUP = 100_000  # rows of a row group that we write: they are read together
 
-_groups = Recent(4 * GROUP)
+_groups = Recent(2 * GROUP)
 
 
 @dataclass(frozen=True, eq=False)
