@@ -246,11 +246,18 @@ LOWPASS = {"filter": {"order": 4, "cutoff": 20}}
 
 
 @pytest.mark.parametrize(
-    ("rows", "score", "alike"),
-    [({}, {}, True), (LOWPASS, LOWPASS, True), (LOWPASS, {}, False), ({}, LOWPASS, False), ({"every": 2}, {}, False)],
+    ("asked", "alike"),
+    [
+        ({}, True),
+        ({"rows": LOWPASS, "score": LOWPASS}, True),
+        ({"rows": LOWPASS}, False),
+        ({"score": LOWPASS}, False),
+        ({"rows": {"every": 2}}, False),
+        ({"noise": "residuals"}, False),  # rows are whitened by the motors' noise
+    ],
 )
-def test_rows_that_are_scored_as_they_are_fitted_are_folded_once(robot, logs, monkeypatch, rows, score, alike):
-    robot, run = ready_to_fold(robot, {"rows": rows | {"cut": 40}, "score": score, "choose": {"folds": 2}})
+def test_rows_that_are_scored_as_they_are_fitted_are_folded_once(robot, logs, monkeypatch, asked, alike):
+    robot, run = ready_to_fold(robot, {"noise": "coordinates", "choose": {"folds": 2}} | asked)
     jobs = [fitted_rows(robot, run, logs[0]), segmented(robot, run, logs[0], run.score.filter, 1)]
     apart = [
         [f.R.tobytes() for part in folded for f in part] for folded in fold_log(robot, logs[0], run.preparation, jobs)
@@ -260,7 +267,7 @@ def test_rows_that_are_scored_as_they_are_fitted_are_folded_once(robot, logs, mo
     found = evidence_of(robot, run, logs[:1])
     assert [[f.R.tobytes() for part in x for f in part] for x in (found.rows, found.scored)] == apart
     assert (apart[0] == apart[1]) == alike
-    ways = 1 + (not alike) + bool(score)  # those of full bandwidth beside a filter of the scores
+    ways = 1 + (not alike) + bool(run.score.filter)  # those of full bandwidth beside a filter of the scores
     assert len(folded) == ways * run.choose.folds * len(robot.coordinates.names)
 
 
