@@ -93,8 +93,8 @@ def least(held: Sequence[Rows], goals: np.ndarray, scaled: bool = True) -> Itera
             solver.update(q=goal)
         found = solver.solve()
         v = np.array(found.x) if found.status in known else np.full(len(goal), np.nan)
-        gap = abs(found.obj_val - found.obj_val_dual) / max(1.0, abs(found.obj_val))
-        optimal = found.status == known[0] or (found.status == known[1] and gap <= GAP)
+        gap = abs(found.obj_val - found.obj_val_dual)
+        optimal = found.status == known[0] or (found.status == known[1] and gap <= GAP * abs(found.obj_val))
         yield Least(v, np.array(found.z), optimal)
 
 

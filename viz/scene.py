@@ -189,7 +189,7 @@ class Scene:
         """Move and scale the world so that the camera sees all these poses, and put the grid below them."""
         some = placements[:: 1 + len(placements) // 500]  # of a long motion, lest its corners fill the memory
         if self._view is None:
-            ends = np.array([(x.min(axis=1), x.max(axis=1)) for x in map(VIEW.T.__matmul__, self._boxes(some))])
+            ends = np.array([(x.min(axis=1), x.max(axis=1)) for x in (VIEW.T @ box for box in self._boxes(some))])
             centre, distance, floor = VIEW @ (ends[:, 0].min(axis=0) + ends[:, 1].max(axis=0)) / 2, 0.0, np.inf
         else:
             centre, distance, floor = self._view
