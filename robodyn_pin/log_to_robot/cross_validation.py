@@ -33,6 +33,7 @@ from robodyn_pin.log_to_robot.shapes_by_rates import (
     with_speeds,
 )
 from robodyn_pin.log_to_robot.stops_used import with_places, with_used_stops
+from robodyn_pin.log_to_robot.thinned import thinned
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
@@ -125,6 +126,7 @@ def _choose_rates(
     rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else rms_rates(robot, run, logs)
 
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
+        candidate, parts = thinned(robot, candidate, parts)
         return _least_squares_error(fold_logs(robot, candidate, parts, rates))
 
     return rates_by_torques(run, logs, error, progress, partial(_check_closing, robot))

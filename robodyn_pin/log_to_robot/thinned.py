@@ -1,0 +1,38 @@
+"""Logs of which one sample of several is looked at: loops close for these alone, their motion is worked out from all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from robodyn_pin.log_to_robot.run_file import RunFile
+from robodyn_pin.logs.differentiation import Preparation, rates_of
+from robodyn_pin.logs.log import Log
+from robodyn_pin.logs.stored_log import AnyLog
+from robodyn_pin.robot.robot import Robot
+
+
+def thinned(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> tuple[RunFile, Sequence[AnyLog]]:
+    """The run and logs of the samples that are fitted alone, scored, too; as they are where a filter or friction needs the others.
+
+    Raises:
+        BadLog: as `rates_of`.
+    """
+    needed = run.rows.filter or run.score.filter or any(e.memory or e.spec.warmth for e in robot.efforts)
+    if run.rows.every == 1 or needed:
+        return run, logs
+    rows = run.rows.model_copy(update={"every": 1, "cut": -(-run.rows.cut // run.rows.every)})
+    found = [_thinned(log, run.preparation, run.rows.every) for log in logs]
+    return run.model_copy(update={"rows": rows, "preparation": Preparation(rates="measured")}), found
+
+
+def _thinned(log: AnyLog, preparation: Preparation, every: int) -> Log:
+    part = log.section(0, log.size)
+    q, dq, ddq = (x[::every] for x in rates_of(log, preparation).motion(part))
+    line = partial(_line, part.line, part.begin, every)
+    return replace(
+        part, t=part.t[::every], q=q, dq=dq, ddq=ddq, tau=part.efforts[::every], line=line, further={}, after=None
+    )
+
+
+def _line(line: Callable[[int], int], begin: int, every: int, row: int) -> int:
+    return line(begin + every * (row - begin))
