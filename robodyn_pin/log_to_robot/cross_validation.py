@@ -11,6 +11,7 @@ from robodyn_pin.identification.feasible import fit_feasible
 from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.validation import cross_validated, pooled
 from robodyn_pin.log_to_robot.fit_data import Choice, Fitted, all_rows, fold_logs, judged_rows
+from robodyn_pin.log_to_robot.fitted_samples import fitted_samples
 from robodyn_pin.log_to_robot.friction_choice import (
     FoldedFriction,
     FrictionChoice,
@@ -33,7 +34,6 @@ from robodyn_pin.log_to_robot.shapes_by_rates import (
     with_speeds,
 )
 from robodyn_pin.log_to_robot.stops_used import with_places, with_used_stops
-from robodyn_pin.log_to_robot.thinned import thinned
 from robodyn_pin.logs.differentiation import Preparation
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.friction_models import WIDTH
@@ -126,7 +126,7 @@ def _choose_rates(
     rates = np.ones(len(robot.efforts)) if run.coulomb_width is None else rms_rates(robot, run, logs)
 
     def error(candidate: RunFile, parts: Sequence[AnyLog]) -> float:
-        candidate, parts = thinned(robot, candidate, parts)
+        candidate, parts = fitted_samples(robot, candidate, parts)
         return _least_squares_error(fold_logs(robot, candidate, parts, rates))
 
     return rates_by_torques(run, logs, error, progress, partial(_check_closing, robot))

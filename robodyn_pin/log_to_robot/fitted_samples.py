@@ -11,7 +11,7 @@ from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.robot.robot import Robot
 
 
-def thinned(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> tuple[RunFile, Sequence[AnyLog]]:
+def fitted_samples(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> tuple[RunFile, Sequence[AnyLog]]:
     """The run and logs of the samples that are fitted alone, scored, too; as they are where a filter or friction needs the others.
 
     Raises:
@@ -21,11 +21,11 @@ def thinned(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> tuple[RunFile
     if run.rows.every == 1 or needed:
         return run, logs
     rows = run.rows.model_copy(update={"every": 1, "cut": -(-run.rows.cut // run.rows.every)})
-    found = [_thinned(log, run.preparation, run.rows.every) for log in logs]
+    found = [_few(log, run.preparation, run.rows.every) for log in logs]
     return run.model_copy(update={"rows": rows, "preparation": Preparation(rates="measured")}), found
 
 
-def _thinned(log: AnyLog, preparation: Preparation, every: int) -> Log:
+def _few(log: AnyLog, preparation: Preparation, every: int) -> Log:
     part = log.section(0, log.size)
     q, dq, ddq = (x[::every] for x in rates_of(log, preparation).motion(part))
     line = partial(_line, part.line, part.begin, every)

@@ -10,8 +10,8 @@ from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.log_to_robot.fit_data import fold_logs
+from robodyn_pin.log_to_robot.fitted_samples import fitted_samples
 from robodyn_pin.log_to_robot.from_evidence import ready_to_fold
-from robodyn_pin.log_to_robot.thinned import thinned
 
 ROOT = Path(__file__).parents[2]
 EVERY, SIZE = 3, 720
@@ -31,8 +31,8 @@ def test_rows_are_those_of_all_samples_thinned_out_after_their_motion_was_found(
         robot, {"preparation": {"cutoff": cutoff, "differentiation": "auto"}, "rows": {"every": EVERY, "cut": 0}}
     )
     ones = np.ones(len(robot.efforts))
-    whole, part = (fold_logs(robot, *asked, ones) for asked in ((run, [log]), thinned(robot, run, [log])))
-    assert [x.size for x in thinned(robot, run, [log])[1]] == [SIZE // EVERY]
+    whole, part = (fold_logs(robot, *asked, ones) for asked in ((run, [log]), fitted_samples(robot, run, [log])))
+    assert [x.size for x in fitted_samples(robot, run, [log])[1]] == [SIZE // EVERY]
     for one, other in zip(whole.rows, part.rows, strict=True):
         for f, g in zip(one, other, strict=True):
             assert f.rows == g.rows
@@ -43,7 +43,7 @@ def test_rows_are_those_of_all_samples_thinned_out_after_their_motion_was_found(
 def test_samples_keep_their_names_also_in_another_process(case):
     robot, log = case
     robot, run = ready_to_fold(robot, {"rows": {"every": EVERY}})
-    _, [few] = thinned(robot, run, [log.section(100, SIZE)])
+    _, [few] = fitted_samples(robot, run, [log.section(100, SIZE)])
     assert pickle.loads(pickle.dumps(few)).row(5) == log.section(100, SIZE).row(5 * EVERY) == log.row(100 + 5 * EVERY)
 
 
@@ -56,7 +56,7 @@ LOWPASS = {"filter": {"order": 4, "cutoff": 20}}
 def test_logs_stay_as_they_are_where_all_samples_count(case, asked):
     robot, log = case
     robot, run = ready_to_fold(robot, asked)
-    assert thinned(robot, run, [log]) == (run, [log])
+    assert fitted_samples(robot, run, [log]) == (run, [log])
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_friction_that_needs_the_samples_between_gets_them(case, tmp_path, part)
     file |= {"urdf": str(ROOT / "urdf" / file["urdf"]), "efforts": [{"of": robot.motors.names[0]} | part]}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(file))
     robot, run = ready_to_fold(rp.load(tmp_path / "own.yaml"), {"rows": {"every": EVERY}})
-    assert thinned(robot, run, [log]) == (run, [log])
+    assert fitted_samples(robot, run, [log]) == (run, [log])
