@@ -29,9 +29,9 @@ def _few(log: AnyLog, preparation: Preparation, every: int) -> Log:
     part = log.section(0, log.size)
     q, dq, ddq = (x[::every] for x in rates_of(log, preparation).motion(part))
     line = partial(_line, part.line, part.begin, every)
-    return replace(
-        part, t=part.t[::every], q=q, dq=dq, ddq=ddq, tau=part.efforts[::every], line=line, further={}, after=None
-    )
+    # A part of a log that stays in its file does not know what is known of all of it.
+    part = replace(part, line=line, loaded=log.loaded, quality=log.quality, further={}, after=None)
+    return replace(part, t=part.t[::every], q=q, dq=dq, ddq=ddq, tau=part.efforts[::every])
 
 
 def _line(line: Callable[[int], int], begin: int, every: int, row: int) -> int:

@@ -1,6 +1,7 @@
 """One sample of several: its rows are those that a fold of all samples keeps."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ import robodyn_pin as rp
 from robodyn_pin.log_to_robot.fit_data import fold_logs
 from robodyn_pin.log_to_robot.fitted_samples import fitted_samples
 from robodyn_pin.log_to_robot.from_evidence import ready_to_fold
+from robodyn_pin.logs import stored_log
+from robodyn_pin.logs.stored_log import StoredLog, open_log
+from robodyn_pin.logs.writing import write_log
 
 ROOT = Path(__file__).parents[2]
 EVERY, SIZE = 3, 720
@@ -45,6 +49,18 @@ def test_samples_keep_their_names_also_in_another_process(case):
     robot, run = ready_to_fold(robot, {"rows": {"every": EVERY}})
     _, [few] = fitted_samples(robot, run, [log.section(100, SIZE)])
     assert pickle.loads(pickle.dumps(few)).row(5) == log.section(100, SIZE).row(5 * EVERY) == log.row(100 + 5 * EVERY)
+
+
+def test_what_is_known_of_a_log_that_stays_in_its_file_stays_known(case, tmp_path, monkeypatch):
+    robot, log = case
+    write_log(tmp_path / "log.parquet", log, robot)
+    monkeypatch.setattr(stored_log, "LONG", 100)
+    robot, run = ready_to_fold(robot, {"rows": {"every": EVERY}})
+    kept = replace(open_log(run, tmp_path / "log.parquet", robot), loaded=True)
+    assert isinstance(kept, StoredLog)
+    _, [few] = fitted_samples(robot, run, [kept])
+    assert (few.loaded, few.quality, few.size) == (True, kept.quality, SIZE // EVERY)
+    np.testing.assert_array_equal(few.tau, kept.section(0, SIZE).tau[::EVERY])
 
 
 LOWPASS = {"filter": {"order": 4, "cutoff": 20}}
