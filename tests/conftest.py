@@ -23,7 +23,7 @@ FLAGS = [
 WAIT = 300_000  # [ms] after which a page never answers; no test depends on how busy the machine is
 
 
-LONGEST = ("test_readme", "test_campaign", "test_measured_logs", "test_evidence", "test_usable_pages")
+LONGEST = ("test_readme", "test_campaign", "test_measured_logs", "test_evidence", "test_leaf", "test_usable_pages")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

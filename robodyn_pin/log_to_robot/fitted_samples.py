@@ -12,7 +12,8 @@ from robodyn_pin.robot.robot import Robot
 
 
 def fitted_samples(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> tuple[RunFile, Sequence[AnyLog]]:
-    """The run and logs of the samples that are fitted alone, scored, too; as they are where a filter or friction needs the others.
+    """A run and logs in which the samples that this run fits are all there are, and are scored; both as they are where a filter or
+    friction needs the others.
 
     Raises:
         BadLog: as `rates_of`.

@@ -33,7 +33,7 @@ def fitted_blocks(
         W, known, measured = filtered(replace(block, W=block.W[:, :, columns]), job.filter, log, job.noise)
         index = block.begin + np.arange(len(W))
         kept = (job.label(index, block.rates[block.keep])[:, 0] >= 0) & (index >= first)
-        bare = replace(block, W=block.W[:, :, :0].copy())
+        bare = replace(block, W=block.W[:, :, :0].copy())  # a view would hold all of it
         found = bare, kept, W[kept], (measured - known)[kept]
         del block, W  # before the next ones are made: together they are the most that memory holds
         yield found

@@ -32,7 +32,7 @@ def case():
 def test_rows_are_those_of_all_samples_thinned_out_after_their_motion_was_found(case, cutoff):
     robot, log = case
     robot, run = ready_to_fold(
-        robot, {"preparation": {"cutoff": cutoff, "differentiation": "auto"}, "rows": {"every": EVERY, "cut": 0}}
+        robot, {"preparation": {"cutoff": cutoff, "differentiation": "auto"}, "rows": {"every": EVERY, "cut": 30}}
     )
     ones = np.ones(len(robot.efforts))
     whole, part = (fold_logs(robot, *asked, ones) for asked in ((run, [log]), fitted_samples(robot, run, [log])))

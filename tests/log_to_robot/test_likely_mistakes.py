@@ -10,7 +10,6 @@ import yaml
 from simulated import SHORT, SIGMA, noisy_log
 
 from robodyn_pin.files import read_yaml
-from robodyn_pin.identification import feasible
 from robodyn_pin.log_to_robot.from_memory import identify
 from robodyn_pin.log_to_robot.likely_mistakes import likely_mistakes
 from robodyn_pin.log_to_robot.run import select
@@ -63,17 +62,6 @@ CASES = {
 def test_a_mistake_in_a_log_is_named(arm, said):
     robot, log = arm
     assert any(said in text for text in told(robot, CASES[said](log)))
-
-
-def test_a_log_that_bodies_contradict_is_fitted_by_the_first_solver(arm, monkeypatch):
-    """Its digits end a step before 1e-8 there; the second one takes a hundred times as long."""
-
-    def never(*_: object, **__: object) -> str:
-        raise AssertionError("the first solver gave up")
-
-    robot, log = arm
-    monkeypatch.setattr(feasible, "solve", never)
-    assert not identify(robot, CASES["tau_m2 looks like -tau_m2"](log)).verdict.accepted
 
 
 @pytest.mark.parametrize(("name", "motion"), [("irb360", "irb360_motion"), ("dualv", "dualv_motion")])

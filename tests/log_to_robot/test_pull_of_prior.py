@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulated import noisy_log
 
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import SolverFailed
 from robodyn_pin.files import of_schema
+from robodyn_pin.identification import feasible
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible, with_noise_taken
 from robodyn_pin.identification.fold import Factor, empty, fold_rows
@@ -183,3 +185,15 @@ def test_nothing_is_said_where_the_lighter_prior_leaves_no_optimum(folded, monke
     monkeypatch.setattr(tested, "pull_of_prior", none)
     found, _, text = fit_with_prior(*folded)
     assert (found, text) == (folded[0], "")
+
+
+def test_a_log_that_bodies_contradict_is_fitted_by_the_first_solver(monkeypatch):
+    """Its digits end a step before 1e-8 there, with any weight of the prior; the second one takes a hundred times as long."""
+
+    def never(*_: object, **__: object) -> str:
+        raise AssertionError("the first solver gave up")
+
+    arm = load("irb2400")
+    log = noisy_log(arm, "irb2400_motion", bits=17)
+    monkeypatch.setattr(feasible, "solve", never)
+    assert not identify(arm, replace(log, tau=log.efforts * [1, -1, 1, 1, 1, 1])).verdict.accepted

@@ -10,8 +10,8 @@ from threading import Thread
 import numpy as np
 import polars as pl
 import pytest
+from dualv_logs import SETTINGS, dualv_log
 from s3_server import KEYS, failing, s3_server, settings
-from test_evidence import SETTINGS, _log
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadFile, BadLog
@@ -45,7 +45,7 @@ def dataset(robot, tmp_path_factory):
     """SIMULATED: two robots' logs in Parquet by robot and day, one more as packed text, one damaged."""
     folder = tmp_path_factory.mktemp("plant")
     for seed, name in enumerate((*NAMES, "apart.csv")):
-        log = _log(robot, seed, 4.0)
+        log = dualv_log(robot, seed, 4.0)
         named = {f"{key}_{m}": x for key, values in (("q", log.q), ("tau", log.tau)) for m, x in zip(robot.motors.names, values.T, strict=True)}  # fmt: skip
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

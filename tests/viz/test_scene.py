@@ -17,6 +17,7 @@ from urllib.parse import urlparse
 import numpy as np
 import pinocchio as pin
 import pytest
+import umsgpack
 from conftest import painted, wait_until
 
 from robodyn_pin.errors import BadFile, ShapeMismatch
@@ -265,6 +266,27 @@ def test_view_contains_the_whole_motion_and_a_later_pose_outside_it(look, tmp_pa
     for mask in masks:
         assert mask.sum() > 500  # two thin links of 600 x 400 pixels
         assert is_inside(mask)
+
+
+def height_of_grid(scene: Scene) -> float:
+    """In the robot's world frame [m], from the commands that the page gets."""
+    sent = {
+        path: umsgpack.unpackb(data)["matrix"]
+        for kind, path, data in scene._page.commands.values()
+        if kind == "set_transform"
+    }
+    world, grid = (np.reshape(sent[path], (4, 4)).T for path in ("/meshcat/world", "/Grid"))
+    return float((np.linalg.inv(world) @ grid)[2, 3])
+
+
+@pytest.mark.parametrize("height", [-5.0, 5.0])
+def test_the_grid_lies_just_below_all_that_is_shown(height):
+    """Whether that is the robot, or a point far below it."""
+    scene = two_links()
+    scene.contain(np.array([[0.0, 0.0, height]]))
+    scene.display(np.zeros(2))
+    robot = 1.6 - 0.36 * np.cos(0.3) - 0.06 * np.sin(0.3)  # a corner of the box around the ball at the end
+    assert min(robot, height) - 0.1 < height_of_grid(scene) < min(robot, height)
 
 
 def test_irb360_fills_the_view_and_moves(look, tmp_path):
