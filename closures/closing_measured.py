@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.closures.closing import COARSE, SMALL_MOVE, close, newton, reachable
+from robodyn_pin.closures.closing import COARSE, SMALL_MOVE, close, follow, newton, reachable
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.projection import tangents
 from robodyn_pin.errors import ClosureFailed
@@ -120,7 +120,7 @@ def _followed(task: _Task, x: np.ndarray, start: np.ndarray, label: Callable[[in
     for k, sample in enumerate(x[coarse]):
         for _ in range(FAR_STEPS):
             step = _step(task, sample[None], q, SMALL_MOVE)
-            q = newton(task.loops, task.S, task.offset, q @ task.S.T + task.offset + step, q, steps=8)
+            q = _moved(task, q, q @ task.S.T + task.offset + step)
             if np.abs(step).max() <= 1e-6:
                 break
         else:
@@ -135,6 +135,15 @@ def _followed(task: _Task, x: np.ndarray, start: np.ndarray, label: Callable[[in
                 )
         c[k] = q[0] @ task.S.T + task.offset
     return np.stack([np.interp(np.arange(len(x)), coarse, column) for column in c.T], axis=1)
+
+
+def _moved(task: _Task, q: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Closed joints (1, nv) at coordinates c (1, d) near those of q (1, nv); where the loops stay open, what Newton ends with."""
+    if kernel_choice.chosen(1) and (compiled := task.loops.compiled(task.S)):
+        near, _ = follow(compiled, task.S, task.offset, c, q[0], scattered=False)
+        if np.isfinite(near).all():
+            return near
+    return newton(task.loops, task.S, task.offset, c, q, steps=8)
 
 
 def _step(task: _Task, x: np.ndarray, q: np.ndarray, longest: float = np.inf) -> np.ndarray:

@@ -6,6 +6,7 @@ and machines may be folded in any grouping.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg.lapack import dtpqrt
@@ -59,12 +60,13 @@ def weighted(groups: Sequence[Factor], sigma: np.ndarray) -> np.ndarray:
 
 def merge_triangles(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Upper triangular R (k, k) with R'R the sum over the parts (k, k), upper triangular like it: a third of the work of `triangle`."""
-    assert not any(np.tril(part, -1).any() for part in parts), "only triangles can be merged like this"
+    below = _below_diagonal(len(parts[0]))
+    assert not any(part[below].any() for part in parts), "only triangles can be merged like this"
     R, *others = parts
     for part in others:
         R, *_, info = dtpqrt(len(R), min(WIDTH, len(R)), R, part)
         assert info == 0
-    return np.triu(R)
+    return R
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:
@@ -78,4 +80,10 @@ def absorb(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return R
     folded, *_, info = dtpqrt(0, min(WIDTH, len(R)), R, rows)
     assert info == 0
-    return np.triu(folded)
+    return np.asarray(folded)
+
+
+@lru_cache(maxsize=8)
+def _below_diagonal(k: int) -> np.ndarray:
+    """Which entries (k, k) lie below the diagonal, where LAPACK neither looks nor writes."""
+    return np.tri(k, k, -1, bool)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.own_code import code_hash
@@ -161,11 +161,17 @@ def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Foun
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
-    with threadpool_limits(1), counting(None):  # work within work is not counted
+    with _libraries(len(sys.modules)).limit(limits=1), counting(None):  # work within work is not counted
         try:
             return work(item)
         except RobodynError as error:
             return error
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """The libraries with threads that so many modules have brought: looking for them takes longer than many a piece of work."""
+    return ThreadpoolController()
 
 
 def _elsewhere(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:

@@ -17,7 +17,7 @@ from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.friction_models import RUBBING, not_negative
 from robodyn_pin.robot.masses import any_parameter, check_known
 from robodyn_pin.robot.robot import Robot, State
-from robodyn_pin.robot.urdf_tree import body_joints, body_name
+from robodyn_pin.robot.urdf_tree import body_joints
 
 KERNEL = "robodyn_pin.dynamics.kernel"
 CHUNK = 64  # samples whose regressors of all joints are held at once: they stay in the processor's cache
@@ -55,7 +55,7 @@ def columns(robot: Robot) -> Columns:
     if not any_parameter(robot):
         check_known(robot)
     model = robot.model
-    joint_of = {body_name(model, j): j for j in body_joints(model)}
+    joint_of = dict(zip(robot.bodies, body_joints(model), strict=False))  # a payload is no joint's body
     inertial = [
         np.mean([model.inertias[joint_of[name]].toDynamicParameters() for name in group], axis=0)
         if group[0] in joint_of

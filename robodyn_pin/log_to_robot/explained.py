@@ -61,10 +61,12 @@ class Explained:
     """What guesses about torques and bodies share: the equations at the positions of the log."""
 
     def __init__(self, robot: Robot, samples: Picked, rows: PickedRows) -> None:
-        self.fits, self.stretch = Explanations(robot, rows, samples), samples.stretch
+        self.fits = Explanations(robot, rows, samples)
         # Where more encoders than degrees of freedom agree with the loops, their positions are right.
         self.open = len(robot.motors.names) == len(robot.coordinates.names) or rows.miss > FAR
         self.tau = samples.tau
+        every = np.ones(len(samples.tau), bool)
+        self._parts = np.array([*(samples.stretch == s for s in range(STRETCHES)), every], float)  # (STRETCHES + 1, M)
         # What any bodies, and what those of the robot's files, leave (M, d).
         self.left = self.fits.free(samples.tau), self.fits.own(samples.tau)
         self.asis = self._errors(*self.left, samples.tau)
@@ -110,6 +112,5 @@ class Explained:
         rows = self.fits.rows
         alone = tau.shape[1] == left.shape[1]
         energy = rows.measured(tau) ** 2 if alone else np.einsum("nij,ni->nj", rows.B**2, tau**2)
-        parts = [self.stretch == s for s in range(STRETCHES)] + [np.ones(len(tau), bool)]
-        sums = np.array([[x[part].sum(axis=0) for part in parts] for x in (left**2, energy)])
-        return np.asarray(np.log(np.maximum(sums[0], 1e-300)) - np.log(np.maximum(sums[1], 1e-300)))
+        remaining, whole = (np.log(np.maximum(self._parts @ squares, 1e-300)) for squares in (left**2, energy))
+        return np.asarray(remaining - whole)

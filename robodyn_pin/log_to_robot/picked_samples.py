@@ -178,7 +178,7 @@ class _Halves:
                 x = _solved(
                     np.tensordot(weights, gram, 1), weights @ moments, np.sqrt(weights @ self.squares), self.bounded
                 )
-                rest = energy - 2 * moments @ x + np.einsum("i,jik,k->j", x, gram, x)
+                rest = energy - 2 * moments @ x + (gram @ x) @ x
             left[judged] = y[judged] - (b @ x).T
         return left * self.size
 
