@@ -1,14 +1,30 @@
-"""How functions that kernels alone call are compiled: together with the kernel that calls them.
+"""How kernels are compiled, together with the functions that they alone call.
 
-numba would make machine code of each on its own, and then once more within every function above it, so that compiling a controlled
+numba would make machine code of each of these on its own, and then once more within every function above it, so that compiling a controlled
 simulation took twice as long.
 """
 
+import gc
+
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+
+
+class Uncollected(Compiler):
+    """For `njit(pipeline_class=...)`: a kernel is compiled without a search for garbage. What numba makes meanwhile is in use until its
+    end, and Python would look through it over and over, for an eighth of the time."""
+
+    def compile_extra(self, function):
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if collecting:
+                gc.enable()
 
 
 class LinkedLibrary(JITCodeLibrary):
