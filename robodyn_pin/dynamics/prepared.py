@@ -1,5 +1,7 @@
 """Inverse dynamics for control loops: what does not change is worked out once, and each sample begins at the one before."""
 
+from math import isfinite
+
 import numpy as np
 from scipy.linalg.lapack import dgelsd, dgelsd_lwork, dgesv
 
@@ -98,7 +100,7 @@ class Prepared:
             return None
         self._solve.project_samples(*self._compiled, S, q, self._cd, T, self._g, v, regular)
         a = self._g + T[0] @ cdd
-        return State(q, v, a, T, self._g) if regular[0] and np.isfinite(a).all() else None
+        return State(q, v, a, T, self._g) if regular[0] and isfinite(a.sum()) else None
 
     def _usual(self, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> np.ndarray:
         """As the public call, begun at the last pose; it names what is wrong."""

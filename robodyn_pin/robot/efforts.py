@@ -6,6 +6,7 @@ the balls and pins of loops, cut joints whose members turn against each other wi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -191,7 +192,14 @@ class Stack:
 
     def tree(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Return the sum of the efforts on the tree's joints (N, nv)."""
+        if (motion := {"viscous": v, "armature": a}.get(self.spec.model)) is not None:
+            return motion @ self._proportional
         return np.asarray((self.basis(q, v, a) * self.values).sum(axis=-1) @ self.rows)
+
+    @cached_property
+    def _proportional(self) -> np.ndarray:
+        """Efforts on the joints (nv, nv) per rate or acceleration of the joints, of efforts that are proportional to it."""
+        return (self.rows.T * self.values[:, 0]) @ self.rows
 
 
 def stacks(efforts: Sequence[Effort]) -> tuple[tuple[Stack, ...], tuple[int, ...]]:
