@@ -22,7 +22,7 @@ NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files 
 PACKAGE = "robodyn_pin"
 LOOPS = "robodyn_pin.closures.kernel_solve"  # which every log needs
 POSTURE = "robodyn_pin.closures.kernel_posture"  # what all kernels of robots need, those of filters and stops do not
-SHORT, LONG = "up to half a minute", "about a minute"  # to compile kernels, and those of a simulation's steps
+SHORT, LONG = "up to half a minute", "about half a minute"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)

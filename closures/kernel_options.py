@@ -2,12 +2,13 @@
 
 from numba import njit
 
-from robodyn_pin.closures.kernel_linking import Uncollected, WithItsCaller
+from robodyn_pin.closures.kernel_linking import Sequential, Uncollected, WithItsCaller
 
 # No sample may raise: a division by zero gives inf, and the sample is reported as not solved. "contract": multiply-add.
 # "nogil": Ctrl-C is heard meanwhile. Nothing calls these functions through a pointer of C.
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract"}, "nogil": True, "no_cfunc_wrapper": True}
 compiled = njit(_nrt=True, cache=True, pipeline_class=Uncollected, **OPTIONS)
+sequential = njit(_nrt=True, cache=True, pipeline_class=Sequential, **OPTIONS)
 # Kernels alone call these: taking tables over from Python takes long to compile.
 WITHIN = OPTIONS | {"no_cpython_wrapper": True, "pipeline_class": WithItsCaller}
 allocating = njit(_nrt=True, **WITHIN)

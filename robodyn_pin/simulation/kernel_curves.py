@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel_options import compiled, inner
+from robodyn_pin.closures.kernel_options import inner, sequential
 from robodyn_pin.robot.friction_models import FADED
 from robodyn_pin.simulation.machine import CODES, Curves
 
@@ -21,7 +21,7 @@ def splines(x, places, n, degree, factors, first):
     return level
 
 
-@compiled
+@sequential
 def curve(c: Curves, e, x, xd, sign):
     """Effort number e at x, x', `sign` the change of sign of its friction: what friction_models.basis does."""
     model, v, points, n = c.model[e], c.values[e], c.points[e], c.points_used[e]

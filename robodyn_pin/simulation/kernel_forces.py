@@ -50,6 +50,13 @@ def new_desk(m: Machine):
 
 
 @inner
+def put_into(x, into):
+    """Copy x (n,) into an array: `into[:] = x` takes far longer to compile, for the sentence that it would say on another shape."""
+    for i in range(len(into)):
+        into[i] = x[i]
+
+
+@inner
 def onto_loops(m: Machine, desk: Desk, c, q):
     """Bring q (nv,) onto the loops at c (d,), in place; whether it closes."""
     if m.closed:

@@ -1,12 +1,12 @@
 """What a law asks of its model at the measured state, compiled: one pose, several motions through it."""
 
-from robodyn_pin.closures.kernel_options import compiled, inner
+from robodyn_pin.closures.kernel_options import inner, sequential
 from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.kernel_forces import Desk, asked, finite, new_desk, onto_loops, pose, rates
 from robodyn_pin.simulation.machine import Machine
 
 
-@compiled
+@sequential
 def needs(m: Machine, q, c, cd, cdd, out, B):
     """What the coordinates need at c (d,) for motions c', c'' (k, d) through it.
 

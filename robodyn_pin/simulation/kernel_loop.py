@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_options import allocating, inner, sequential
 from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.believed import GIVEN
-from robodyn_pin.simulation.kernel_forces import Desk, new_desk
+from robodyn_pin.simulation.kernel_forces import Desk, new_desk, put_into
 from robodyn_pin.simulation.kernel_law import work_out
 from robodyn_pin.simulation.kernel_step import backward, forward, go_on, go_on_smoothly
 from robodyn_pin.simulation.machine import Machine
 from robodyn_pin.simulation.sampled_loop import Kept, Law, Remembered, Sampling
 
 
-@compiled
+@sequential
 def run_samples(
     m: Machine, axes, turns, steps, known: Machine, law: Law, by: Sampling, held: Remembered, kept: Kept, q, c, cd, stretch, taken,
     begin, end,
@@ -50,16 +50,20 @@ def go_through(
             change = e[i] - (held.last[i] if k else e[i])
             w = 2 * np.pi * by.cutoff * by.step
             rate[i] = ((2 - w) * held.rate[i] + 2 * w / by.step * change) / (2 + w) if w > 0 else change / by.step
-        near[:] = held.near
+        put_into(held.near, near)
         if law.asks:
             if not torque_at_pose(known, recall, law, k, e, rate, near, motion, B, command):
                 return k, taken
         else:
             torque_of_errors(law, k, e, rate, command)
-        wanted[:] = held.waiting[0] if delay else command
+        put_into(held.waiting[0] if delay else command, wanted)
         for i in range(n):
             tau[i] = min(max(wanted[i], -by.limits[i]), by.limits[i])
-        kept.tau[k], kept.commanded[k], kept.joints[k], kept.cd[k], kept.taken[k] = tau, wanted, q, cd, taken
+        put_into(tau, kept.tau[k])
+        put_into(wanted, kept.commanded[k])
+        put_into(q, kept.joints[k])
+        put_into(cd, kept.cd[k])
+        kept.taken[k] = taken
         if k < len(law.c) - 1:
             at_q, at_c, at_cd, at_stretch = q.copy(), c.copy(), cd.copy(), stretch.copy()
             fine, lost = True, 0.0
@@ -72,13 +76,18 @@ def go_through(
                     fine = fine and go_on_smoothly(m, desk, at_q, at_c, at_cd, by.step / steps, tau + by.pushes[k])
             if not fine:
                 return k, taken
-            q[:], c[:], cd[:], stretch[:] = at_q, at_c, at_cd, at_stretch
+            put_into(at_q, q)
+            put_into(at_c, c)
+            put_into(at_cd, cd)
+            put_into(at_stretch, stretch)
             taken += lost
-        held.near[:], held.rate[:], held.last[:] = near, rate, e
+        put_into(near, held.near)
+        put_into(rate, held.rate)
+        put_into(e, held.last)
         for j in range(delay - 1):
-            held.waiting[j] = held.waiting[j + 1]
+            put_into(held.waiting[j + 1], held.waiting[j])
         if delay:
-            held.waiting[delay - 1] = command
+            put_into(command, held.waiting[delay - 1])
     return end, taken
 
 

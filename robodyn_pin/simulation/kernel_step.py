@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robodyn_pin.closures.kernel_options import allocating, compiled, inner
+from robodyn_pin.closures.kernel_options import allocating, inner, sequential
 from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.bounded import bounded as plain_bounded
 from robodyn_pin.simulation.kernel_curves import SPRING, curve
@@ -15,16 +15,17 @@ from robodyn_pin.simulation.kernel_forces import (
     new_desk,
     onto_loops,
     pose,
+    put_into,
     rates,
     take_loads,
 )  # fmt: skip
 from robodyn_pin.simulation.machine import NO_LOAD, Machine
 from robodyn_pin.simulation.sticking import ROUNDS, SETTLED, SLOWEST
 
-bounded = compiled(plain_bounded)
+bounded = sequential(plain_bounded)
 
 
-@compiled
+@sequential
 def turn_once(m: Machine, axes, q, c, cd, mean, after, h, tau, stretch, turns):
     """As `Sticking.step`, its end left out: fill `after` (d,) under motor torques tau (n,).
 
@@ -57,7 +58,7 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
     K, y, p = np.zeros((axes + stops, d + stops)), np.zeros(d + stops), np.zeros(axes + stops)
     free, last, rest, driven = np.zeros(axes + stops, np.bool_), np.zeros(d), np.zeros(d), np.zeros(d)
     for t in range(turns):
-        last[:] = after
+        put_into(after, last)
         rates(m, desk, mean)
         asked(m, desk, q, desk.still, False, given)
         D = stiff.copy()
@@ -70,9 +71,9 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
         momentum = stiff @ cd - damping @ cd + driven
         L = np.linalg.cholesky(D)
         forward(L, momentum)
-        y[:d] = momentum
+        put_into(momentum, y[:d])
         for i in range(axes):
-            K[i, :d] = J[i]
+            put_into(J[i], K[i, :d])
             forward(L, K[i, :d])
             xd = 0.0
             for k in range(d):
@@ -83,7 +84,7 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
         for s in range(stops):
             i, row = axes + s, J[m.stops.axis[s]]
             k = m.stops.strength[s] / m.stops.radius[s]
-            K[i, :d] = row
+            put_into(row, K[i, :d])
             forward(L, K[i, :d])
             ease = np.sqrt(1.0 / (h * h * k / 4)) if k > 0 else 0.0
             begin = h * k * stretch[s]
@@ -102,10 +103,11 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
         if held >= d:
             after[:] = 0.0  # nothing moves, not even by round-off
         else:
-            rest[:] = y[:d]
+            put_into(y, rest)
             backward(L, rest)
-            after[:] = rest
-        mean[:] = (cd + after) / 2
+            put_into(rest, after)
+        for k in range(d):
+            mean[k] = (cd[k] + after[k]) / 2
         most = 0.0
         for k in range(d):
             most = max(most, abs(after[k] - last[k]))
@@ -170,7 +172,7 @@ def ahead(desk: Desk, h, q):
         q[j] += h * desk.v[j]
 
 
-@compiled
+@sequential
 def hold(m: Machine, axes, q, c, cd, stretch, h, steps, tau, turns):
     """Go on for some steps of h [s] under constant torques tau (n,), all of q, c, c' and stretch in place; whether that went well, and what friction took [J]."""
     work = new_desk(m)
@@ -184,11 +186,12 @@ def go_on(m: Machine, desk: Desk, axes, q, c, cd, stretch, h, steps, tau, turns)
     """As `hold`, on a desk."""
     mean, after, at, taken = np.zeros(len(cd)), np.zeros(len(cd)), q.copy(), 0.0
     for _ in range(steps):
-        at[:] = q
+        put_into(q, at)
         ahead(desk, h / 2, at)
         if not middle(m, desk, at, c, cd, h):
             return False, 0.0
-        mean[:], after[:] = cd, cd
+        put_into(cd, mean)
+        put_into(cd, after)
         fine, lost = strike(m, desk, axes, at, cd, mean, after, h, tau, stretch, turns)
         if not (fine and finish(m, desk, at, q, c, cd, mean, after, stretch, h)):
             return False, 0.0
@@ -213,7 +216,7 @@ def finish(m: Machine, desk: Desk, at, q, c, cd, mean, after, stretch, h):
     return True
 
 
-@compiled
+@sequential
 def land(m: Machine, before, q, c, stretch):
     """Close q (nv,), which is near, at c (d,), and let the stops follow from q before the step (nv,); whether it closes."""
     work, machine = new_desk(m), by_reference(m)
@@ -224,7 +227,7 @@ def land(m: Machine, before, q, c, stretch):
     return fine
 
 
-@compiled
+@sequential
 def falling_sample(m: Machine, q, c, cd, tau, cdd):
     """As `dynamics.equations.forward_dynamics`, of one sample: c'' (d,) into cdd, q (nv,) from near onto the loops; whether that went well."""
     work = new_desk(m)
@@ -257,7 +260,7 @@ def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
     return not bearing
 
 
-@compiled
+@sequential
 def hold_smooth(m: Machine, q, c, cd, h, tau):
     """A step of order 4 under constant torques tau (n,), all of q, c and c' in place; whether that went well."""
     work = new_desk(m)
@@ -288,5 +291,5 @@ def go_on_smoothly(m: Machine, desk: Desk, q, c, cd, h, tau):
     cd += h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
     if not onto_loops(m, desk, c, at):
         return False
-    q[:] = at
+    put_into(at, q)
     return True

@@ -1,6 +1,7 @@
 """Tables that kernels hand on by where they lie."""
 
 import ast
+import gc
 import os
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import pytest
 
 pytest.importorskip("numba")
 
-from numba import float64
+from numba import float64, njit
 
-from robodyn_pin.closures.kernel_options import allocating, compiled, inlined, inner
+from robodyn_pin.closures.kernel_linking import OptimizedOnce, Sequential, Uncollected
+from robodyn_pin.closures.kernel_options import allocating, compiled, inlined, inner, sequential
 from robodyn_pin.closures.kernel_references import by_reference, still_needed
 
 ROOT = Path(__file__).parents[2]
@@ -140,9 +142,34 @@ def test_an_error_inside_reaches_python():
         first_of_root(np.diag([1.0, -1.0]))
 
 
-@pytest.mark.parametrize(("how", "alone"), [(compiled, True), (allocating, False), (inner, False), (inlined, False)])
+@pytest.mark.parametrize(
+    ("how", "alone"), [(compiled, True), (sequential, True), (allocating, False), (inner, False), (inlined, False)]
+)
 def test_only_what_python_calls_is_machine_code_on_its_own(how, alone):
     function = how(lambda x: 2 * x)
     function.compile((float64,))
     (found,) = function.overloads.values()
     assert found.library.codegen._engine.is_symbol_defined(found.fndesc.mangled_name) == alone
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+@pytest.mark.parametrize(("pipeline", "once"), [(Uncollected, False), (Sequential, True)])
+def test_compiling_searches_for_no_garbage_and_leaves_python_as_it_is(pipeline, once, collecting):
+    searched = []
+
+    def search(phase, about):
+        searched.append(phase)
+
+    function = njit(pipeline_class=pipeline)(lambda x: 2 * x)
+    (gc.enable if collecting else gc.disable)()
+    gc.callbacks.append(search)
+    try:
+        function.compile((float64,))
+        assert gc.isenabled() == collecting
+    finally:
+        gc.callbacks.remove(search)
+        gc.enable()
+    assert len(searched) <= 2  # before or after
+    (found,) = function.overloads.values()
+    assert isinstance(found.library, OptimizedOnce) == once
+    assert function(1.5) == 3.0
