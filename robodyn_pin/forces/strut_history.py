@@ -1,5 +1,6 @@
 """Strut forces along a log, by the full multipliers or the reduced model: extremes, margins, and a load cell beside them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from robodyn_pin.logs.edges import edge_rows, inside
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.made_by_hand import known_log
 from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
-from robodyn_pin.robot.robot import Robot
+from robodyn_pin.robot.robot import Robot, State
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +90,13 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         ClosureFailed, BadLog: the log leaves the workspace; names the time and what fails to close, or the joint.
         ShapeMismatch: arrays of a log made by hand.
     """
+    return history_of(robot, log, preparation, reduced, lambda state: None)
+
+
+def history_of(
+    robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None, seen: Callable[[State], None]
+) -> StrutHistory:
+    """As `strut_history`; `seen` is given the states of all samples on a uniform clock, one stretch after the other."""
     if not robot.file.struts:
         raise RobodynError(
             f"robot {robot.name!r} has no struts; name them in its file, 'struts: {{NAME: [link at one end, link at the "
@@ -103,6 +111,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
         check_positions(robot, state.q, part.log.row)
         found = model(state.q, state.v, state.a) if model else Loads(robot, state).struts
         lower[place], upper[place] = found.lower[part.keep], found.upper[part.keep]
+        seen(state[part.keep])
     if even is not log:
         lower, upper = (at_rows(log, x) for x in (lower, upper))
     return StrutHistory(

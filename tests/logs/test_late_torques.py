@@ -11,7 +11,7 @@ from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.errors import BadLog
 from robodyn_pin.forces.joint_history import joint_history
 from robodyn_pin.forces.strut_history import strut_history
-from robodyn_pin.forces.strut_intervals import force_reach
+from robodyn_pin.forces.strut_intervals import strut_history_with_reach
 from robodyn_pin.friction_tests.free_motor import _fresh
 from robodyn_pin.logs.differentiation import Preparation, rates_of
 from robodyn_pin.logs.late_torques import late_pieces, paired
@@ -121,7 +121,9 @@ def test_forces_stay_at_the_rows_of_their_positions():
         np.testing.assert_array_equal(a.upper, b.upper)
         np.testing.assert_array_equal(a.lower, b.lower)
     np.testing.assert_array_equal(*(joint_history(robot, x, way).wrenches for x in (log, late)))
-    np.testing.assert_array_equal(*(force_reach(robot, spread, x, way).upper for x in (log, late)))
+    np.testing.assert_array_equal(
+        *(strut_history_with_reach(robot, x, way, None, spread).reach.upper for x in (log, late))
+    )
 
 
 def test_a_repeated_row_does_not_lose_the_delay():
