@@ -179,3 +179,25 @@ def test_what_processes_cannot_do_is_said():
         pass
     with pytest.raises(RobodynError, match="killed or out of memory"), rp.working(2):
         each(os._exit, [1, 1, 1])
+
+
+THREADS = """
+import sys
+from threadpoolctl import threadpool_info
+from robodyn_pin.workers import each
+
+def threads(k):
+    return max(library["num_threads"] for library in threadpool_info())
+
+import numpy
+assert "scipy.linalg" not in sys.modules
+print(*each(threads, [0]))
+import scipy.linalg  # brings a library of its own
+print(*each(threads, [0]), threads(0))
+"""
+
+
+def test_libraries_that_come_later_get_one_thread_as_well():
+    many = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    run = subprocess.run([sys.executable, "-P", "-c", THREADS], capture_output=True, text=True, check=True, env=many)
+    assert run.stdout.split() == ["1", "1", str(min(2, os.cpu_count()))]

@@ -13,6 +13,8 @@ import robodyn_pin as rp
 from robodyn_pin.dynamics.multipliers import Loads
 from robodyn_pin.dynamics.regressor import columns
 from robodyn_pin.dynamics.strut_regressor import strut_regressor
+from robodyn_pin.forces import strut_history
+from robodyn_pin.forces.strut_intervals import strut_history_with_reach
 from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import equalities
 from robodyn_pin.identification.feasible import fit_feasible
@@ -107,6 +109,19 @@ def test_what_is_weighed_is_sure():
     covariance = posterior(wls, named.values, prior, weighed)
     assert np.sqrt(np.diag(covariance)[10 * strut + np.array([0, 2, 3])]).max() < 1e-6
     assert np.sqrt(np.diag(posterior(wls, named.values, prior, bounds)))[10 * strut] > 1e-3
+
+
+def test_intervals_do_not_change_with_the_blocks(monkeypatch):
+    robot, t = rp.load("irb360"), np.arange(1000) / 500
+    q = np.stack([0.3 + 0.15 * np.sin(2 * np.pi * t + k / 3) for k in range(3)] + [0 * t], axis=1)
+    log, spread = rp.Log("log", t, q, None, simulated=True), np.eye(columns(robot).layout.size)
+    way = rp.Preparation.model_validate({"filter": {"order": 2, "cutoff": 40}})
+    whole = strut_history_with_reach(robot, log, way, None, spread)
+    monkeypatch.setattr(strut_history, "BLOCK", 300)
+    parts = strut_history_with_reach(robot, log, way, None, spread)
+    assert whole.reach.upper.shape == whole.upper.shape == (1000, 6)
+    np.testing.assert_allclose(parts.reach.upper, whole.reach.upper, rtol=1e-6)
+    np.testing.assert_allclose(parts.reach.lower, whole.reach.lower, rtol=1e-6)
 
 
 def test_the_commands_show_the_intervals_of_an_identified_robot(robodyn, tmp_path):

@@ -7,7 +7,7 @@ from robodyn_pin.errors import RobodynError, SolverFailed
 from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.identification.bounds import Bounds
 from robodyn_pin.identification.feasible import fit_feasible
-from robodyn_pin.identification.fold import empty, fold_rows, merge_factors
+from robodyn_pin.identification.fold import empty, fold_rows, merge_factors, merge_triangles
 from robodyn_pin.identification.least_squares import ordinary, weighted_least_squares
 from robodyn_pin.identification.parameters import Layout, pseudo_inertia, smallest_eigenvalues, why_not_physical
 from robodyn_pin.identification.prior import Prior
@@ -146,3 +146,8 @@ def test_bounds_that_contradict_are_an_error_with_the_status():
     impossible = Bounds(np.array([[5.0, 1.0], [0.1, 50.0]]))
     with pytest.raises(SolverFailed, match="infeasible"):
         fit_feasible(body_rows(rng, truth, 1e-3), np.array([1e-3]), LAYOUT, impossible, PRIOR)
+
+
+def test_what_is_no_triangle_is_not_merged_as_one():
+    with pytest.raises(AssertionError, match="only triangles"):
+        merge_triangles([np.eye(3), np.eye(3)[::-1]])
