@@ -15,7 +15,7 @@ from numba.core.typed_passes import NativeLowering
 
 class Uncollected(Compiler):
     """For `njit(pipeline_class=...)`: a kernel is compiled without a search for garbage. What numba makes meanwhile is in use until its
-    end, and Python would look through it over and over, for an eighth of the time."""
+    end, and Python would look through it over and over, for a twelfth of the time."""
 
     def compile_extra(self, function):
         collecting = gc.isenabled()
@@ -90,7 +90,7 @@ class WithItsCaller(CompilerBase):
 
 
 def _with(lowering, state):
-    """numba's own passes, with this one to LLVM's code."""
+    """numba's own passes, with this one in place of that which makes LLVM's code."""
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
     passes.passes = [(lowering if step is NativeLowering else step, text) for step, text in passes.passes]
     passes.finalize()

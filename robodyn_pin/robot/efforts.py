@@ -251,11 +251,13 @@ def resolve_effort(spec: EffortSpec, model: pin.Model, motors: Axes, loops: Loop
                 )
             if name in known:
                 lines.append(name)
-                on_axes += [carrier] * (carrier is not None)  # type: ignore[list-item]
+                if carrier is not None:
+                    on_axes.append(carrier)
             elif name in kinds:
                 _check_rubbing(spec, name, kinds[name], where)
                 closures.append(name)
-                in_closures += [carrier] * (carrier is not None)  # type: ignore[list-item]
+                if carrier is not None:
+                    in_closures.append(carrier)
             else:
                 raise UnknownName("joint, motor or closure", name, f"{where}, efforts", [*known, *kinds])
     along = resolve_axes(model, lines, motors)

@@ -4,21 +4,15 @@ import base64
 import html
 import io
 import re
-import signal
-import socket
 import struct
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
-from urllib.parse import urlparse
 
 import numpy as np
 import pinocchio as pin
 import pytest
 import umsgpack
 from conftest import painted, wait_until
+from two_links import TWO_LINKS, swing, two_links
 
 from robodyn_pin.errors import BadFile, ShapeMismatch
 from robodyn_pin.viz.scene import Scene
@@ -26,41 +20,6 @@ from robodyn_pin.viz.skeleton import drawn
 
 IRB360 = Path(__file__).parents[2] / "urdf" / "irb360.urdf"
 WORLD = "viewer.scene_tree.find(['meshcat', 'world'])"
-
-# A post with two swinging links, hung at 2 m, off the origin: nothing here is where a lazy camera looks.
-TWO_LINKS = """
-<robot name="two_links">
-  <material name="red"><color rgba="0.8 0.2 0.1 1"/></material>
-  <link name="post"><visual><origin xyz="0.5 0 2"/><geometry><box size="0.2 0.2 0.1"/></geometry></visual></link>
-  <link name="upper">
-    <visual>
-      <origin xyz="0 0 -0.2"/><geometry><cylinder radius="0.04" length="0.4"/></geometry><material name="red"/>
-    </visual>
-  </link>
-  <link name="lower">
-    <visual><origin xyz="0 0 -0.15"/><geometry><box size="0.05 0.05 0.3"/></geometry></visual>
-    <visual><origin xyz="0 0 -0.3"/><geometry><sphere radius="0.06"/></geometry><material name="red"/></visual>
-  </link>
-  <joint name="shoulder" type="revolute">
-    <parent link="post"/><child link="upper"/><origin xyz="0.5 0 2"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" velocity="9" effort="9"/>
-  </joint>
-  <joint name="arm/elbow" type="revolute">
-    <parent link="upper"/><child link="lower"/><origin xyz="0 0 -0.4" rpy="0 0 0.3"/><axis xyz="0 1 0"/>
-    <limit lower="-3" upper="3" velocity="9" effort="9"/>
-  </joint>
-</robot>
-"""
-
-
-def two_links(**keywords) -> Scene:
-    return Scene(pin.buildModelFromXML(TWO_LINKS), TWO_LINKS, **keywords)
-
-
-def swing(n: int = 201) -> tuple[np.ndarray, np.ndarray]:
-    """Two seconds from a clock that does not start at zero: a quarter turn of the shoulder, more of the elbow."""
-    t = np.linspace(0.0, 2.0, n)
-    return t + 7.0, np.column_stack([np.pi / 4 * t, np.sin(2 * t)])
 
 
 def pixels(frame) -> np.ndarray:
@@ -356,62 +315,6 @@ def test_what_stands_still_takes_no_keyframes():
     # 61 pictures in base64 (4/3): times of two or three tracks, a quaternion each, the elbow's position.
     assert both - none > 61 * (4 + 16 + 4 + 16 + 4 + 12) * 4 / 3
     assert elbow - none == pytest.approx(61 * (4 + 16) * 4 / 3, rel=0.2)
-
-
-def listens(url: str) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", urlparse(url).port)) == 0
-
-
-def ends(url: str) -> bool:
-    deadline = time.monotonic() + 300
-    while listens(url) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return not listens(url)
-
-
-def test_export_starts_no_process(monkeypatch, tmp_path):
-    def forbidden(*_, **__):
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(subprocess, "Popen", forbidden)
-    scene = two_links()
-    scene.animate(*swing())
-    scene.write_html(tmp_path / "scene.html")
-    with pytest.raises(AssertionError, match="process"):
-        _ = scene.url
-
-
-def test_server_starts_and_ends_without_a_word(capfd):
-    with two_links() as scene:
-        assert urllib.request.urlopen(scene.url).status == 200
-        scene.animate(*swing())
-    assert capfd.readouterr() == ("", "")
-
-
-def test_close_ends_the_server_also_after_an_exception():
-    scene = two_links()
-    url = scene.url
-    assert listens(url)
-    with pytest.raises(ZeroDivisionError), scene:
-        _ = 1 / 0
-    assert ends(url)
-    assert "MeshCat.Viewer" in scene.html()  # still to be exported
-    assert listens(scene.url)  # and to be shown again
-    url = scene.url
-    del scene
-    assert ends(url)
-
-
-@pytest.mark.parametrize("end", ["sys.exit(3)", "os.kill(os.getpid(), signal.SIGTERM)", "os.kill(os.getpid(), 9)"])
-def test_server_ends_with_its_parent(end):
-    script = (
-        "import os, signal, sys\nimport pinocchio as pin\nfrom robodyn_pin.viz.scene import Scene\n"
-        f"xml = {TWO_LINKS!r}\nscene = Scene(pin.buildModelFromXML(xml), xml)\nprint(scene.url, flush=True)\n{end}\n"
-    )
-    parent = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True)
-    assert parent.returncode in (3, -signal.SIGTERM, -signal.SIGKILL), parent.stderr
-    assert ends(parent.stdout.strip())
 
 
 def test_urdf_without_visuals_is_drawn_as_a_skeleton():
