@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
+from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -26,7 +27,8 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 LOST = "a worker process ended before its work, killed or out of memory; run again, with fewer workers if need be"
 
-GREW = "A worker stopped while some jobs"  # joblib's, of a process that grew by 300 MB and starts again
+# M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h [byte]: what is free at the heap's end stays, and large arrays lie there, too.
+GLIBC_KEEPS = {-1: 2**30, -3: 2**25}
 LARGE = "Sending large graph"  # Dask's, of work in large pieces
 # Loggers that tell with tracebacks of a lost connection.
 TRACEBACKS = "distributed", "distributed.client", "tornado.application", "asyncio"
@@ -64,7 +66,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
         yield
         return
     if scheduler is None:
-        with _unheard(GREW), ExitStack() as ending:
+        with ExitStack() as ending:
             # Once: a second end would begin others. Processes of a later block see what the environment is then.
             processes = partial(_processes, count, cache(partial(ending.callback, _end_processes)))
             if workers:
@@ -124,9 +126,29 @@ def _here(processes: Callable[[], Any], work: Callable[[Any], Any], items: Seque
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     try:
-        yield from processes()(delayed(work)(item) for item in items)
+        yield from processes()(delayed(_keeping_memory)(work, item) for item in items)
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
+
+
+def _keeping_memory(work: Callable[[Any], Any], item: Any) -> Any:
+    _keep_memory()
+    return work(item)
+
+
+@cache
+def _keep_memory() -> None:
+    """Let this process, one of ours, keep the memory that its work has taken.
+
+    A log takes some 300 MB for a while. glibc gives them back to the system, page by page, and takes them anew for the next log: a
+    twentieth of the time. And joblib takes such growth for a leak and starts another process instead.
+    """
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
+    with suppress(AttributeError, OSError, TypeError):  # another library for memory has no such options
+        for option, size in GLIBC_KEEPS.items():
+            CDLL(None).mallopt(option, size)
 
 
 def each(

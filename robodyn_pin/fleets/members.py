@@ -133,7 +133,7 @@ def _member(
     """The logs of one robot, folded, numbered, and dated as far as their names say; raises as `fold_fleet` with `strict`."""
     name, specs = asked
     with keeping(cache):
-        found = read_found(partial(select, robot, run, folder), specs, folder, strict)
+        found, _ = read_found(partial(select, robot, run, folder), specs, folder, strict)
         logs = windows(found.logs)
         evidence = evidence_of(robot, run, logs)
     paths = {log.content: str(spec.file) for log, spec in zip(logs, found.specs, strict=True)}

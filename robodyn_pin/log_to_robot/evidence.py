@@ -88,14 +88,22 @@ def merge(first: Evidence, *others: Evidence) -> Evidence:
     return Evidence(first.robot, first.made_with, tuple(leaves))
 
 
-def evidence_of(robot: Robot, run: RunFile, logs: Sequence[AnyLog], by_phase: bool = False) -> Evidence:
+def evidence_of(robot: Robot, run: RunFile, logs: Sequence[AnyLog]) -> Evidence:
     """What logs on uniform clocks say; leaves that are kept in a folder are taken from there.
-
-    Args:
-        by_phase: segments are those of the motion's period, where a log repeats.
 
     Raises:
         BadLog: too few samples, no torques. ClosureFailed: a log that the loops cannot follow.
+    """
+    return evidence_and_leaves(robot, run, logs)[0]
+
+
+def evidence_and_leaves(
+    robot: Robot, run: RunFile, logs: Sequence[AnyLog], by_phase: bool = False
+) -> tuple[Evidence, list[Leaf]]:
+    """The same, and its leaves in the order of the logs.
+
+    Args:
+        by_phase: segments are those of the motion's period, where a log repeats.
     """
     folder = kept_in()
     made = made_with(robot, run, by_phase) if folder else ""
@@ -104,7 +112,7 @@ def evidence_of(robot: Robot, run: RunFile, logs: Sequence[AnyLog], by_phase: bo
     missing = [(log, path) for log, path, leaf in zip(logs, places, found, strict=True) if leaf is None]
     new = iter(each(partial(_leaf, robot, run, by_phase), missing))
     leaves = [leaf or next(new) for leaf in found]
-    return Evidence(robot.name, made, tuple(sorted(leaves, key=lambda leaf: leaf.content)))
+    return Evidence(robot.name, made, tuple(sorted(leaves, key=lambda leaf: leaf.content))), leaves
 
 
 def _leaf(robot: Robot, run: RunFile, by_phase: bool, asked: tuple[AnyLog, Path | None]) -> Leaf:

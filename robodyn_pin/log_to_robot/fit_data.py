@@ -11,7 +11,7 @@ from robodyn_pin.identification.fold import Factor
 from robodyn_pin.identification.parameters import Layout
 from robodyn_pin.identification.validation import pooled
 from robodyn_pin.log_to_robot.delay import Delay
-from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
+from robodyn_pin.log_to_robot.evidence import Evidence, evidence_and_leaves
 from robodyn_pin.log_to_robot.friction_choice import (
     FrictionChoice,
 )
@@ -96,9 +96,8 @@ def fold_logs(robot: Robot, run: RunFile, logs: Sequence[AnyLog], rates: np.ndar
     """The fit logs in segments; `by_phase`: of the period, where a log repeats, so that no motion is in two of them."""
     alike = np.full(len(rates), WIDTH)
     robot = with_widths(robot, alike if run.coulomb_width is None else run.coulomb_width * rates)
-    said = evidence_of(robot, run, logs, by_phase)
-    leaves = {leaf.content: leaf for leaf in said.leaves}
-    return of_evidence(robot, run, said, tuple(pooled(leaves[log.content].scored) for log in logs))
+    said, leaves = evidence_and_leaves(robot, run, logs, by_phase)
+    return of_evidence(robot, run, said, tuple(pooled(leaf.scored) for leaf in leaves))
 
 
 def of_evidence(robot: Robot, run: RunFile, said: Evidence, by_log: tuple[list[Factor], ...] = ()) -> Fitted:

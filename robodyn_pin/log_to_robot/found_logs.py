@@ -35,10 +35,10 @@ class Usable:
 
 def read_found(
     read: Callable[[LogSpec], Selected], specs: Sequence[LogSpec], folder: Path, strict: bool,
-    judging: Sequence[Selected] = (),
-) -> Usable:  # fmt: skip
-    """Read all logs that are meant. One that a pattern or folder brought is left out where it cannot be read, where its
-    samples are those of a log before it, and where they judge the result.
+    judging: Sequence[LogSpec] = (),
+) -> tuple[Usable, Usable | None]:  # fmt: skip
+    """Read all logs that are meant, and those that judge the result if there are such. One that a pattern or folder brought is
+    left out where it cannot be read, where its samples are those of a log before it, and where they judge the result.
 
     Args:
         read: opens a log. strict: one that cannot be read ends all, as one does that is named. judging: held-out logs.
@@ -46,10 +46,19 @@ def read_found(
     Raises:
         as `read`. BadFile: a pattern or folder without any log; none can be used.
     """
-    meant = meant_logs(specs, folder)
-    seen = {log.sha256: f"{log.log.name} judges the result" for log in judging}
+    judges, meant = meant_logs(judging, folder), meant_logs(specs, folder)
+    logs = tried(read, [one.spec for one in (*judges, *meant)])
+    held_out = _usable(judges, logs, strict, {}) if judges else None
+    seen = {log.sha256: f"{log.log.name} judges the result" for log in held_out.logs} if held_out else {}
+    return _usable(meant, logs, strict, seen), held_out
+
+
+def _usable(
+    meant: Sequence[Meant], logs: Iterator[Selected | RobodynError], strict: bool, seen: dict[str, str]
+) -> Usable:
+    """As many of the logs as are meant, without those that cannot be used; `seen`: what is said of samples seen before."""
     usable, left_out = Usable([], [], []), []
-    for one, log in zip(meant, tried(read, [one.spec for one in meant]), strict=True):
+    for one, log in zip(meant, logs, strict=False):
         if isinstance(log, RobodynError):
             if one.named or strict:
                 raise log

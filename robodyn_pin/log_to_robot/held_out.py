@@ -11,7 +11,7 @@ from robodyn_pin.errors import BadLog
 from robodyn_pin.identification.accuracy import Accuracy, accuracy
 from robodyn_pin.identification.least_squares import BaseEstimate
 from robodyn_pin.identification.uncertainty import prediction_deviations
-from robodyn_pin.log_to_robot.fit_data import Fitted, Settings
+from robodyn_pin.log_to_robot.fit_data import Settings
 from robodyn_pin.log_to_robot.rows import STILL, Folded, Job, add_rows, filtered, nothing, observe, smoothed
 from robodyn_pin.logs.ends import motion_of
 from robodyn_pin.logs.late_torques import paired
@@ -156,12 +156,12 @@ def look_at(
     return Unseen(folded[0], folded[-1], reduce(Accuracy.__add__, off), sample)
 
 
-def left_of(fitted: Fitted, held_out: Selected, x: np.ndarray) -> np.ndarray:
+def left_of(settings: Settings, held_out: Selected, x: np.ndarray) -> np.ndarray:
     """Residuals (n, d) of parameters x (p,) over the first held-out samples, one after the other, not filtered.
 
     They need a pass of their own: the rates of a block depend on its margins in the last digits, and the margins of
     `look_at` include those of the filter that scores the torques.
     """
     end = min(held_out.end, held_out.begin + SERIES)
-    seen = observe(fitted.settings.robot, held_out.log, fitted.settings.run.preparation, [], held_out.begin, end)
+    seen = observe(settings.robot, held_out.log, settings.run.preparation, [], held_out.begin, end)
     return np.concatenate([(block.measured - block.known - block.W @ x)[block.keep] for block in seen])

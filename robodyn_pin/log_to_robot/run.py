@@ -1,9 +1,11 @@
 """An identification from run file to result: prepare, choose inside the fit data, estimate, score once on held-out data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from operator import call
 from pathlib import Path
+from typing import Any
 
 from robodyn_pin.dynamics.base_parameters import shown_base
 from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
@@ -93,8 +95,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool 
         robot = load_named(run.robot, folder)
         robot, run = as_asked(robot, run, folder)
         read = partial(select, robot, run, folder)
-        judges = read_found(read, run.held_out, folder, strict) if run.held_out else None
-        found = read_found(read, run.fit, folder, strict, judges.logs if judges else ())
+        found, judges = read_found(read, run.fit, folder, strict, run.held_out or ())
     run = run.model_copy(update={"fit": found.specs, "held_out": judges.specs if judges else None})
     check_rates((s.log.name, s.log.rate) for s in found.logs)
     if judges is None:
@@ -198,8 +199,11 @@ def estimate(
     vectors = {"OLS": ols.full(layout.size), "WLS": wls.full(layout.size), "feasible": feasible.values}
     vectors |= further.vectors(layout.size)
     seen = pooled(fitted.scored)
+    looks = partial(look_at, fitted.settings, vectors, wls, errors(seen, vectors["WLS"]).rmse)
+    jobs: list[Callable[[], Any]] = [partial(left_of, fitted.settings, held_out[0], feasible.values)]
+    jobs += [partial(looks, s) for s in held_out]
     with telling_why(robot, windows(held_out), run):
-        looked = each(partial(look_at, fitted.settings, vectors, wls, errors(seen, vectors["WLS"]).rmse), held_out)
+        left, *looked = each(call, jobs)
     unseen, whole = (reduce(add, rows) for rows in ([x.scored for x in looked], [x.whole for x in looked]))
     scored = {
         name: Scored(
@@ -211,7 +215,6 @@ def estimate(
     }  # fmt: skip
     progress("uncertainties")
     found = Estimates(ols, wls, pieces, feasible, further, bounds, prior)
-    left = left_of(fitted, held_out[0], feasible.values)
     if not run.robust:
         far = outliers_seen(left)
     unlike = unlike_logs(fitted.scored_by_log, wls, fitted.independent)
