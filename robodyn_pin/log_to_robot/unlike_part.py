@@ -12,7 +12,7 @@ WORSE = 1.5  # and times the usual error of the others that they have together, 
 GAIN = 1.15  # times another torque that the others usually have
 GAP = 0.4  # of the difference from them by which all gains of a part stand apart
 LEAST = 0.1  # of its torque, error below which nobody needs to know what has changed
-TINY = np.finfo(float).tiny
+TINY = 1e-150  # smaller torques are none, and their inverse is still a number
 
 
 def unlike_part(log: AnyLog, index: np.ndarray, left: np.ndarray, predicted: np.ndarray, names: Sequence[str]) -> str:
@@ -27,9 +27,12 @@ def unlike_part(log: AnyLog, index: np.ndarray, left: np.ndarray, predicted: np.
     errors, sizes = (np.array([np.sqrt(np.mean(x[p] ** 2, axis=0)) for p in pieces]).T for x in (left, predicted))
     slopes = np.array([np.mean(left[p] * predicted[p], axis=0) for p in pieces]).T / np.maximum(sizes**2, TINY)
     told = []
-    for e, size, slope, name in zip(errors, np.maximum(sizes, TINY), slopes, names, strict=True):
-        for part in [*_worst(e), *_worst(e / size)]:
-            worse = min(_ratio(e, part), _ratio(e / size, part))
+    for e, size, slope, name in zip(errors, sizes, slopes, names, strict=True):
+        if not size.any():
+            continue  # nothing was predicted that could have changed
+        relative = e / np.maximum(size, TINY)
+        for part in [*_worst(e), *_worst(relative)]:
+            worse = min(_ratio(e, part), _ratio(relative, part))
             if worse > WORSE:
                 told.append((False, worse, f"the error of {name} is {worse:.2g} times as large as", part))
         if np.sum(e**2) > LEAST**2 * np.sum(size**2):

@@ -50,6 +50,17 @@ def test_errors_that_grow_and_parts_that_are_apart_are_no_part():
     assert not told(noise(2) * np.where((t < 5) | (t > 35), 3, 1))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("still", [slice(None), slice(1000)])
+def test_where_nothing_is_predicted_nothing_is_told_and_numpy_is_silent(still):
+    model = 10 * noise(77)
+    model[still, 1] = 0
+    assert not unlike_part(LOG, np.arange(SIZE), noise(3), model, ["one", "two"])
+    assert bool(
+        unlike_part(LOG, np.arange(SIZE), noise(1) * np.where(LOG.t < 12, 3, 1)[:, None], model, ["one", "two"])
+    )
+
+
 @pytest.mark.parametrize("begin", [0.4, 0.7])
 def test_another_gain_of_a_part_is_told_with_its_size(begin):
     """The model's torques lie between: of both parts it leaves as much where they are as long."""
