@@ -1,6 +1,7 @@
 """Work shared among processes of this machine or of a Dask cluster: what a killed one costs, and which are refused."""
 
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 import uuid
 from pathlib import Path
 
+import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
@@ -89,6 +91,22 @@ def test_a_process_that_grows_goes_on_without_a_word():
     pytest.importorskip("psutil", reason="without psutil no process is looked at")
     done = subprocess.run([sys.executable, "-c", GROWS], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[0, 1, 2, 3, 4, 5] 2", "")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no glibc")
+def test_memory_that_was_taken_once_is_not_taken_from_the_system_again():
+    def pages(k):
+        import resource
+
+        begun = []
+        for _ in range(3):
+            begun.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+            held = [np.ones(2**17) for _ in range(100)]  # of 1 MB
+            del held
+        return begun[2] - begun[1]
+
+    with rp.working(2):
+        assert max(each(pages, range(2))) < 1000  # of the 25600 in 100 MB
 
 
 def test_a_block_begins_and_ends_one_pool_of_processes(monkeypatch):

@@ -159,8 +159,9 @@ def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, str]]:
 def _date(path: str) -> datetime | None:
     """The last date in a path, with a time of the day if there is one."""
     for found in reversed(list(DATE.finditer(path))):
+        year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
         try:
-            return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
+            return datetime(year, month, day, hour, minute, second)
         except ValueError:
             continue
     return None
