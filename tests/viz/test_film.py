@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from canvas import at, is_inside, pixels, robot_pixels, wait_for_animation
 from conftest import wait_until
-from test_scene import at, is_inside, pixels, robot_pixels, wait_for_animation
 
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.files import read_yaml
