@@ -32,6 +32,7 @@ GLIBC_KEEPS = {-1: 2**30, -3: 2**25}
 LARGE = "Sending large graph"  # Dask's, of work in large pieces
 # Loggers that tell with tracebacks of a lost connection.
 TRACEBACKS = "distributed", "distributed.client", "tornado.application", "asyncio"
+SHOWING = ("commands", "output", "viz")  # rooms that no work needs, with libraries that take long to import
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
 
@@ -89,10 +90,10 @@ def _shared(others: _Others) -> Iterator[None]:
 
 @contextmanager
 def _starting(processes: Callable[[], Any], count: int) -> Iterator[None]:
-    """Let processes of this machine start, and import what this one has imported, while it goes on within a `with` block."""
+    """Let processes of this machine start, and import what this one has imported for its work, while it goes on within a `with` block."""
     from joblib import delayed
 
-    names = [name for name in sys.modules if name.startswith("robodyn_pin.")]
+    names = [name for name in sys.modules if name.startswith("robodyn_pin.") and name.split(".")[1] not in SHOWING]
     ready = processes()(delayed(_imported)(names) for _ in range(count))
     try:
         yield

@@ -221,3 +221,16 @@ def test_libraries_that_come_later_get_one_thread_as_well():
     many = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     run = subprocess.run([sys.executable, "-P", "-c", THREADS], capture_output=True, text=True, check=True, env=many)
     assert run.stdout.split() == ["1", "1", str(min(2, os.cpu_count()))]
+
+
+def _shown_here(_: object) -> list[str]:
+    return [name for name in ("matplotlib", "typer", "robodyn_pin.viz.plots") if name in sys.modules]
+
+
+def test_processes_do_not_import_what_draws_and_prints():
+    import robodyn_pin.commands.options
+    import robodyn_pin.viz.plots  # noqa: F401
+
+    assert _shown_here(None) == ["matplotlib", "typer", "robodyn_pin.viz.plots"]
+    with workers.working(2):
+        assert each(_shown_here, [0, 1]) == [[], []]

@@ -175,9 +175,8 @@ class _Halves:
             for _ in range(REWEIGHED):
                 weights = 1 / np.maximum(rest, least)
                 weights /= weights.max()
-                x = _solved(
-                    np.tensordot(weights, gram, 1), weights @ moments, np.sqrt(weights @ self.squares), self.bounded
-                )
+                mixed = (weights @ gram.reshape(len(weights), -1)).reshape(gram.shape[1:])
+                x = _solved(mixed, weights @ moments, weights @ self.squares, self.bounded)
                 rest = energy - 2 * moments @ x + (gram @ x) @ x
             left[judged] = y[judged] - (b @ x).T
         return left * self.size
@@ -196,22 +195,23 @@ def _independent(columns: np.ndarray) -> np.ndarray:
     return np.asarray(found / np.sqrt((found**2).sum(axis=(0, 1))))
 
 
-def _solved(gram: np.ndarray, moments: np.ndarray, length: np.ndarray, bounded: int) -> np.ndarray:
-    """The x (p,) of the normal equations for columns of these lengths, the last `bounded` of them not negative; it stays near
-    zero along what is hardly shown."""
+def _solved(gram: np.ndarray, moments: np.ndarray, squares: np.ndarray, bounded: int) -> np.ndarray:
+    """The x (p,) of the normal equations for columns of these squared lengths, the last `bounded` of them not negative; it stays
+    near zero along what is hardly shown. Changes `gram`."""
     from scipy.optimize import nnls
 
     if not len(gram):  # LAPACK takes no empty matrix
         return moments
-    free, length = len(gram) - bounded, np.where(length > 0, length, 1.0)
-    L, broken = dpotrf(gram / np.outer(length, length) + WEAK * np.eye(len(gram)), lower=1)
+    free = len(gram) - bounded
+    gram.flat[:: len(gram) + 1] += WEAK * np.where(squares > 0, squares, 1.0)
+    L, broken = dpotrf(gram, lower=1)
     if broken:
         raise np.linalg.LinAlgError(f"the normal equations have no Cholesky factor (row {broken})")
-    z = dtrtrs(L, moments / length, lower=1)[0]
+    z = dtrtrs(L, moments, lower=1)[0]
     x = dtrtrs(L, z, lower=1, trans=1)[0]
     if (x[free:] < 0).any():
         x[free:] = nnls(L.T[free:, free:], z[free:])[0]
         if free:
             rest = z[:free] - L.T[:free, free:] @ x[free:]
             x[:free] = dtrtrs(L[:free, :free], rest, lower=1, trans=1)[0]
-    return np.asarray(x / length)
+    return np.asarray(x)
