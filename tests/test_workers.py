@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -224,9 +225,8 @@ def test_libraries_that_come_later_get_one_thread_as_well():
 
 
 def test_processes_do_not_import_what_draws_and_prints():
-    import robodyn_pin.commands.options
-    import robodyn_pin.viz.plots  # noqa: F401
-
+    for name in ("robodyn_pin.commands.options", "robodyn_pin.viz.plots"):
+        import_module(name)
     shown = "sorted({'matplotlib', 'typer', 'robodyn_pin.viz.plots'} & set(__import__('sys').modules))"
     assert eval(shown) == ["matplotlib", "robodyn_pin.viz.plots", "typer"]
     with workers.working(2):

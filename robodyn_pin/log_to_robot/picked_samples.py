@@ -197,14 +197,13 @@ def _independent(columns: np.ndarray) -> np.ndarray:
 
 def _solved(gram: np.ndarray, moments: np.ndarray, squares: np.ndarray, bounded: int) -> np.ndarray:
     """The x (p,) of the normal equations for columns of these squared lengths, the last `bounded` of them not negative; it stays
-    near zero along what is hardly shown. Changes `gram`."""
+    near zero along what is hardly shown."""
     from scipy.optimize import nnls
 
     if not len(gram):  # LAPACK takes no empty matrix
         return moments
     free = len(gram) - bounded
-    gram.flat[:: len(gram) + 1] += WEAK * np.where(squares > 0, squares, 1.0)
-    L, broken = dpotrf(gram, lower=1)
+    L, broken = dpotrf(gram + np.diag(WEAK * np.where(squares > 0, squares, 1.0)), lower=1)
     if broken:
         raise np.linalg.LinAlgError(f"the normal equations have no Cholesky factor (row {broken})")
     z = dtrtrs(L, moments, lower=1)[0]

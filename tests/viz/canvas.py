@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 
+LAPTOP = (1366, 768)
 WORLD = "viewer.scene_tree.find(['meshcat', 'world'])"
 
 
@@ -53,3 +54,16 @@ def share_of_view(mask: np.ndarray) -> tuple[float, float]:
 
 def is_inside(mask: np.ndarray) -> bool:
     return not (mask[[0, -1]].any() or mask[:, [0, -1]].any())
+
+
+def world_matrix(frame, *path: str) -> np.ndarray:
+    """Where the page draws a node, in the robot's world frame, by three.js's own arithmetic."""
+    columns = frame.evaluate(
+        f"""path => {{
+            viewer.render();
+            const world = {WORLD};
+            return world.object.matrixWorld.clone().invert().multiply(world.find(path).object.matrixWorld).toArray();
+        }}""",
+        list(path),
+    )
+    return np.reshape(columns, (4, 4)).T

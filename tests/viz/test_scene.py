@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pinocchio as pin
 import pytest
-from canvas import WORLD, at, differs, pixels, plays, robot_pixels, share_of_view, wait_for_animation
+from canvas import WORLD, at, differs, pixels, plays, robot_pixels, share_of_view, wait_for_animation, world_matrix
 from conftest import painted, wait_until
 from two_links import TWO_LINKS, swing, two_links
 
@@ -46,12 +46,12 @@ def test_display_ends_an_animation(look):
         scene.display(np.array([0.3, 0.2]))
         page.wait_for_function("() => viewer.animator.duration === 0")
         there = pytest.approx(elbow_placement([0.3, 0.2]), abs=1e-6)
-        wait_until(page, lambda: page_placement(page, "arm|elbow") == there)
+        wait_until(page, lambda: world_matrix(page, "arm|elbow") == there)
         still = pixels(page)
         for _ in range(10):
             painted(page)
         assert not differs(still, pixels(page)).any()
-        assert page_placement(page, "arm|elbow") == there
+        assert world_matrix(page, "arm|elbow") == there
 
 
 def test_exported_page_plays_offline(look, tmp_path):
@@ -84,20 +84,6 @@ def test_embedded_page_plays_offline(look, tmp_path):
     assert not page.problems
 
 
-def page_placement(page, node: str) -> np.ndarray:
-    """Where the page draws a joint, in the robot's world frame, by three.js's own arithmetic."""
-    columns = page.evaluate(
-        f"""name => {{
-            viewer.render();
-            const world = {WORLD};
-            const inverse = world.object.matrixWorld.clone().invert();
-            return inverse.multiply(world.find([name]).object.matrixWorld).toArray();
-        }}""",
-        node,
-    )
-    return np.reshape(columns, (4, 4)).T
-
-
 def elbow_placement(q) -> np.ndarray:
     model = pin.buildModelFromXML(TWO_LINKS)
     data = model.createData()
@@ -116,7 +102,7 @@ def test_page_shows_the_pose_of_the_motion_at_each_time(look, tmp_path):
         at(page, time_of_page)
         pose = [np.interp(time_of_page + t[0], t, column) for column in q.T]
         # Straight lines between pictures h = 1/30 s apart miss at most h² a / 8: elbow turn, a = 4 rad/s²: 6e-4.
-        assert page_placement(page, "arm|elbow") == pytest.approx(elbow_placement(pose), abs=1e-3)
+        assert world_matrix(page, "arm|elbow") == pytest.approx(elbow_placement(pose), abs=1e-3)
 
 
 def test_mesh_is_drawn_in_its_urdf_scale(look, tmp_path):
