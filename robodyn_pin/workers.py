@@ -30,6 +30,7 @@ LOST = "a worker process ended before its work, killed or out of memory; run aga
 # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h [byte]: what is free at the heap's end stays, and large arrays lie there, too.
 GLIBC_KEEPS = {-1: 2**30, -3: 2**25}
 LARGE = "Sending large graph"  # Dask's, of work in large pieces
+CANCELLED = ".* tasks which were"  # joblib's, of work that nobody waits for any more
 # Loggers that tell with tracebacks of a lost connection.
 TRACEBACKS = "distributed", "distributed.client", "tornado.application", "asyncio"
 SHOWING = ("commands", "output", "viz")  # rooms that no work needs, with libraries that take long to import
@@ -126,10 +127,14 @@ def _here(processes: Callable[[], Any], work: Callable[[Any], Any], items: Seque
     from joblib import delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    found = processes()(delayed(_keeping_memory)(work, item) for item in items)
     try:
-        yield from processes()(delayed(_keeping_memory)(work, item) for item in items)
+        yield from (one for one in found)  # which ends `found` below alone, where its warning is not heard
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
+    finally:
+        with _unheard(CANCELLED):
+            found.close()
 
 
 def _keeping_memory(work: Callable[[Any], Any], item: Any) -> Any:

@@ -21,7 +21,7 @@ import robodyn_pin as rp
 from robodyn_pin import workers
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.own_code import code_hash
-from robodyn_pin.workers import each
+from robodyn_pin.workers import each, in_turn
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -200,6 +200,15 @@ def test_what_processes_cannot_do_is_said():
         pass
     with pytest.raises(RobodynError, match="killed or out of memory"), rp.working(2):
         each(os._exit, [1, 1, 1])
+
+
+def test_work_that_nobody_waits_for_any_more_ends_without_a_word(recwarn):
+    """As where the first log of many cannot be used, and `--strict` stops there."""
+    with rp.working(2):
+        for first in in_turn(abs, range(-50, 0)):
+            assert first == 50
+            break
+    assert not [str(w.message) for w in recwarn]
 
 
 THREADS = """

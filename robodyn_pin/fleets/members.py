@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.errors import BadFile, RobodynError
+from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import resolve
 from robodyn_pin.fleets.fleet_file import FleetFile
 from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
@@ -33,7 +33,13 @@ class KeptEvidence:
     robot: str
     made_with: str
     paths: tuple[Path, ...]  # of the leaves, in the order of their contents
+    contents: tuple[str, ...]  # SHA-256 of the logs' samples
     simulated: bool
+
+    def of(self, numbers: Sequence[int]) -> "KeptEvidence":
+        """That of the logs of these numbers alone."""
+        paths, contents = tuple(self.paths[k] for k in numbers), tuple(self.contents[k] for k in numbers)
+        return replace(self, paths=paths, contents=contents)
 
     def read(self) -> Evidence:
         """The evidence; raises BadFile where a leaf is gone."""
@@ -64,6 +70,15 @@ class MemberLogs:
     def simulated(self) -> bool:
         """Whether a log says so."""
         return self.said.simulated
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """SHA-256 of the logs' samples, in the order of the evidence's leaves."""
+        return self.said.contents
+
+    def with_logs(self, numbers: Sequence[int]) -> "MemberLogs":
+        """The robot with the logs of these numbers alone."""
+        return replace(self, said=self.said.of(numbers), when=self.when[list(numbers)])
 
 
 @dataclass(frozen=True)
@@ -100,21 +115,26 @@ def robots_of(file: FleetFile, folder: Path) -> dict[str, list[LogSpec]]:
 def fold_fleet(
     robot: Robot, run: RunFile, robots: Mapping[str, Sequence[LogSpec]], folder: Path, strict: bool = False
 ) -> Fold:
-    """Fold the logs of each robot; one that cannot be read is left out, unless `strict`.
+    """Fold the logs of each robot; one that cannot be read, or that another robot has as well, is left out, unless `strict`.
 
     Raises:
         BadFile: no robot has a log that can be used. RobodynError: with `strict`, the first log that cannot.
     """
-    members, left_out, dates = [], [], {}
+    members, left_out, dates, owners = [], [], {}, dict[str, str]()
     work = partial(_member, robot, run, folder, strict, kept_in())
     for name, found in zip(robots, tried(work, list(robots.items())), strict=True):
         if isinstance(found, RobodynError):
             if strict:
                 raise found
             left_out.append(f"{name}: {found}")
-        else:
-            member, dates[name] = found
-            members.append(member)
+            continue
+        member, paths = _own_logs(*found, owners, strict)
+        if not paths:
+            left_out.append(f"{name}: none of its logs is its own alone; the last: {member.left_out[-1]}")
+            continue
+        members.append(member)
+        dates[name] = [_date(path) for path in paths]
+        owners |= dict.fromkeys(member.contents, name)
     if not members:
         raise BadFile(f"none of {len(robots)} robots has a log that can be used; the first: {left_out[0]}")
     days = [date for found_dates in dates.values() for date in found_dates]
@@ -129,8 +149,8 @@ def fold_fleet(
 
 def _member(
     robot: Robot, run: RunFile, folder: Path, strict: bool, cache: Path | None, asked: tuple[str, Sequence[LogSpec]]
-) -> tuple[MemberLogs, list[datetime | None]]:
-    """The logs of one robot, folded, numbered, and dated as far as their names say; raises as `fold_fleet` with `strict`."""
+) -> tuple[MemberLogs, list[str]]:
+    """The logs of one robot, folded and numbered, and their paths; raises as `fold_fleet` with `strict`."""
     name, specs = asked
     with keeping(cache):
         found, _ = read_found(partial(select, robot, run, folder), specs, folder, strict)
@@ -140,13 +160,34 @@ def _member(
     order = [log.content for log in logs]
     number = np.array([order.index(leaf.content) for leaf in evidence.leaves], float)
     said = kept_evidence(evidence, cache) if cache else evidence
-    return MemberLogs(name, said, number, tuple(found.left_out)), [_date(paths[x.content]) for x in evidence.leaves]
+    return MemberLogs(name, said, number, tuple(found.left_out)), [paths[x.content] for x in evidence.leaves]
+
+
+def _own_logs(
+    member: MemberLogs, paths: Sequence[str], owners: Mapping[str, str], strict: bool
+) -> tuple[MemberLogs, list[str]]:
+    """The robot with those of its logs that no robot before has, and their paths; `owners`: whose the contents of logs are.
+
+    Raises:
+        BadLog: with `strict`, the first log that another robot has as well.
+    """
+    own, twice = [], []
+    for k, (path, content) in enumerate(zip(paths, member.contents, strict=True)):
+        if content not in owners:
+            own.append(k)
+        else:
+            twice.append(
+                f"{path}: {owners[content]} has a log with the same samples; which of the two robots is it of?"
+            )
+    if twice and strict:
+        raise BadLog(twice[0])
+    return replace(member.with_logs(own), left_out=(*member.left_out, *twice)), [paths[k] for k in own]
 
 
 def kept_evidence(evidence: Evidence, folder: Path) -> KeptEvidence:
     """The same evidence, of which the leaves lie in a folder."""
     paths = tuple(leaf_path(folder, evidence.made_with, leaf.content) for leaf in evidence.leaves)
-    return KeptEvidence(evidence.robot, evidence.made_with, paths, evidence.simulated)
+    return KeptEvidence(evidence.robot, evidence.made_with, paths, evidence.contents, evidence.simulated)
 
 
 def logs_there(file: FleetFile, folder: Path) -> set[tuple[str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_pin.errors import BadLog
-from robodyn_pin.fleets.members import KeptEvidence, MemberLogs
+from robodyn_pin.fleets.members import MemberLogs
 from robodyn_pin.identification.strange_logs import strange, times_worse
 from robodyn_pin.log_to_robot.unlike_logs import UnlikeLogs, what_is_unlike
 
@@ -51,11 +51,5 @@ def _own(member: MemberLogs, worse: np.ndarray, numbers: np.ndarray, strict: boo
     )
     if strict:
         raise BadLog(said[0])
-    kept = np.setdiff1d(np.arange(len(worse)), numbers)
-    of = member.said
-    own = (
-        replace(of, paths=tuple(of.paths[k] for k in kept))
-        if isinstance(of, KeptEvidence)
-        else replace(of, leaves=tuple(of.leaves[k] for k in kept))
-    )
-    return replace(member, said=own, when=member.when[kept], strange=(*member.strange, *said))
+    kept = [k for k in range(len(worse)) if k not in numbers]
+    return replace(member.with_logs(kept), strange=(*member.strange, *said))

@@ -9,7 +9,7 @@ same bits.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from pathlib import Path
@@ -49,6 +49,15 @@ class Evidence:
     def simulated(self) -> bool:
         """Whether one of the logs says so."""
         return any(leaf.simulated for leaf in self.leaves)
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """SHA-256 of the logs' samples."""
+        return tuple(leaf.content for leaf in self.leaves)
+
+    def of(self, numbers: Sequence[int]) -> "Evidence":
+        """That of the logs of these numbers alone."""
+        return replace(self, leaves=tuple(self.leaves[k] for k in numbers))
 
     @property
     def rows(self) -> Folded:

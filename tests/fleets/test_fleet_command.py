@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from robodyn_pin.identification.base_parameters import base_set
 from robodyn_pin.log_to_robot.evidence import evidence_of
 from robodyn_pin.log_to_robot.from_memory import all_samples
 from robodyn_pin.log_to_robot.held_out import windows
+from robodyn_pin.log_to_robot.leaf import keeping
+from robodyn_pin.logs.reading import LogSpec
 from robodyn_pin.logs.writing import write_log
 
 DAYS, ROBOTS = 4, 6
@@ -191,6 +193,26 @@ def test_dates_in_names_are_days(plant, simulated):
     fold = fold_fleet(simulated.robot, simulated.run, {"cell_1": robots["cell_1"]}, plant)
     assert fold.unit == "day"
     assert sorted(fold.members[0].when) == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_log_that_two_robots_have_is_the_first_ones_and_named(plant, simulated, tmp_path, cached):
+    """Of which of them it is, nobody can say; both would look alike."""
+    logs = plant / "logs"
+    cell_1, cell_2 = ([LogSpec(file=logs / f"cell_{k}" / f"2026-11-{day:02}.csv") for day in (1, 2)] for k in (1, 2))
+    robots = {"one": cell_1, "two": [*cell_2, cell_1[1]], "three": cell_1}
+    with keeping(tmp_path) if cached else nullcontext():
+        fold = fold_fleet(simulated.robot, simulated.run, robots, plant)
+        with pytest.raises(BadLog, match="one has a log with the same samples"):
+            fold_fleet(simulated.robot, simulated.run, robots, plant, strict=True)
+    one, two = fold.members
+    assert (one.left_out, [len(m.evidence.leaves) for m in fold.members]) == ((), [2, 2])
+    (said,) = two.left_out
+    assert "cell_1/2026-11-02.csv: one has a log with the same samples" in said
+    assert sorted(two.when) == [0.0, 1.0]
+    assert [leaf.content for leaf in two.evidence.leaves] == list(two.contents)
+    (alike,) = fold.left_out
+    assert alike.startswith("three: none of its logs is its own alone")
 
 
 def of_logs(simulated, name, logs):
