@@ -16,6 +16,7 @@ create table if not exists about (made_with text not null);
 create table if not exists robots (name text primary key, state blob not null);
 create table if not exists logs (number integer primary key, robot text not null, file text not null, as_read text not null,
                                  summary text not null, unique (robot, file));
+create table if not exists contents (sha256 text primary key, robot text not null, file text not null);
 """
 
 
@@ -45,9 +46,17 @@ class States:
         rows = self._connection.execute("select robot, file, as_read, summary from logs order by number")
         return [SeenLog(robot, file, as_read, json.loads(summary)) for robot, file, as_read, summary in rows]
 
-    def keep(self, log: SeenLog, state: bytes) -> None:
-        """Keep the state after a log, and what the log has shown."""
+    def with_content(self, sha256: str) -> tuple[str, str] | None:
+        """Robot and file of the log that had this content; None: none had."""
+        found: tuple[str, str] | None = self._connection.execute(
+            "select robot, file from contents where sha256 = ?", (sha256,)
+        ).fetchone()
+        return found
+
+    def keep(self, log: SeenLog, state: bytes, sha256: str) -> None:
+        """Keep the state after a log of this content, and what the log has shown."""
         with self._connection:
+            self._connection.execute("insert into contents values (?, ?, ?)", (sha256, log.robot, log.file))
             self._connection.execute("insert or replace into robots values (?, ?)", (log.robot, state))
             self._connection.execute(
                 "insert into logs (robot, file, as_read, summary) values (?, ?, ?, ?)",
@@ -63,7 +72,7 @@ def opened_states(path: Path, made_with: str) -> Iterator[States]:
         made_with: text of all that decides what a state means.
 
     Raises:
-        BadFile: no such database, another process uses it, it was made with something else, or it cannot be written.
+        BadFile: no such database, another process uses it, it has states made with something else, or it cannot be written.
     """
     try:
         connection = sqlite3.connect(path, timeout=1.0)
@@ -75,13 +84,14 @@ def opened_states(path: Path, made_with: str) -> Iterator[States]:
         connection.execute("commit")
         connection.executescript(TABLES)
         (found,) = connection.execute("select made_with from about").fetchone() or (None,)
-        if found is None:
+        if found != made_with:
+            if connection.execute("select 1 from robots limit 1").fetchone():
+                raise BadFile(
+                    f"{path} holds states of another robot or of other settings; track with those, or begin anew with another file"
+                )
             with connection:
+                connection.execute("delete from about")
                 connection.execute("insert into about values (?)", (made_with,))
-        elif found != made_with:
-            raise BadFile(
-                f"{path} holds states of another robot or of other settings; track with those, or begin anew with another file"
-            )
         yield States(connection)
     except sqlite3.Error as error:
         why = "another process uses it; wait for it" if "locked" in str(error) else f"{error}; is it a file of states?"

@@ -12,6 +12,7 @@ from robodyn_pin.fleets.states import SeenLog, States
 from robodyn_pin.log_to_robot.found_logs import meant_logs
 from robodyn_pin.log_to_robot.mispredicted import mistakes_of_tracked
 from robodyn_pin.logs.reading import LogSpec
+from robodyn_pin.logs.table import content_hash
 from robodyn_pin.online.saved_state import state_bytes
 from robodyn_pin.online.session import start_session
 from robodyn_pin.online.summary import tracking_summary
@@ -56,7 +57,7 @@ def track_robots(
         progress: is told the share of the new logs that is done.
 
     Raises:
-        BadFile: a pattern or folder without logs; rows of a log; no log can be used.
+        BadFile: rows of a log; no log can be used.
     """
     waiting, left_out = _new_logs(robots, folder, states)
     many, done = sum(map(len, waiting.values())), 0
@@ -65,6 +66,8 @@ def track_robots(
         for turn, found in zip(turns, tried(partial(_tracked_along, robot, settings), turns), strict=True):
             if isinstance(found, RobodynError):
                 left_out.append(f"{turn.robot}: {found}")
+            elif before := states.with_content(found[-1]):
+                left_out.append(f"{turn.robot}: {turn.log}: {_told_twice(turn.robot, *before)}")
             else:
                 states.keep(*found)
                 done += 1
@@ -77,27 +80,38 @@ def track_robots(
 def _new_logs(
     robots: Mapping[str, Sequence[LogSpec]], folder: Path, states: States
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """Logs that each robot has not seen, and sentences about those that have changed since it saw them."""
+    """Logs that each robot has not seen, and sentences about robots without logs and logs that have changed since they were seen."""
     seen = {(log.robot, log.file): log.as_read for log in states.logs()}
     waiting: dict[str, list[Path]] = {}
-    changed = []
+    said = []
     for name, specs in robots.items():
         if cut := [spec for spec in specs if spec.rows or spec.loaded]:
             raise BadFile(
                 f"robot {name}: {cut[0].file} has 'rows' or 'loaded', but robots are tracked along whole logs; leave it out"
             )
-        paths = [resolve(folder, one.spec.file).absolute() for one in meant_logs(specs, folder)]
+        try:
+            paths = [resolve(folder, one.spec.file).absolute() for one in meant_logs(specs, folder)]
+        except BadFile as error:
+            said.append(f"{name}: {error}")
+            continue
         waiting[name] = [path for path in dict.fromkeys(paths) if (name, str(path)) not in seen]
-        changed += [
+        said += [
             f"{name}: {path} has changed since it was tracked, and is not tracked again"
             for path in paths
             if seen.get((name, str(path)), state_of(path)) != state_of(path)
         ]
-    return waiting, changed
+    return waiting, said
 
 
-def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenLog, bytes]:
-    """What a log has shown, and the robot's state after it; raises as `start_session` and `tracking_summary`, BadLog: it looks mistaken."""
+def _told_twice(robot: str, other: str, file: str) -> str:
+    """What is said of a log whose samples a robot, this one or another, was tracked along before."""
+    if robot == other:
+        return f"{file} is there already and has the same samples"
+    return f"{other} has a log with the same samples; which of the two robots is it of?"
+
+
+def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenLog, bytes, str]:
+    """What a log has shown, the robot's state after it, and the SHA-256 of its file; raises as `start_session` and `tracking_summary`, BadLog: it looks mistaken."""
     as_read = state_of(turn.log)
     with TemporaryDirectory() as place:
         before = Path(place) / "state.npz"
@@ -108,4 +122,4 @@ def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenL
     summary = tracking_summary(session.stream, rows, session.simulated)
     if said := mistakes_of_tracked(robot, [turn.log], settings, summary):
         raise BadLog(f"{said[0]}; the robot's state stays as it was before this log")
-    return SeenLog(turn.robot, str(turn.log), as_read, summary), state_bytes(session.stream)
+    return SeenLog(turn.robot, str(turn.log), as_read, summary), state_bytes(session.stream), content_hash(turn.log)

@@ -125,3 +125,30 @@ def test_what_cannot_be_used_is_named_and_the_rest_goes_on(plant, tmp_path):
         pass
     with opened_states(tmp_path / "new.sqlite", "made") as states, pytest.raises(BadFile, match="none of 1 logs"):
         track_robots(robot, settings, {"a": [LogSpec(file=torn)]}, tmp_path, states)
+
+
+def test_a_log_is_tracked_once_whatever_its_name_and_robot_and_a_robot_without_logs_is_named(plant, tmp_path):
+    robot, settings = load("delta3"), read_yaml(EXAMPLES / "delta3_track.yaml", TrackFile)
+    first, second = (plant / f"logs/cell_1/2026-11-0{day}.csv" for day in (1, 2))
+    (tmp_path / "copy.csv").write_bytes(first.read_bytes())
+    (tmp_path / "empty").mkdir()
+    robots = {"a": [first, tmp_path / "copy.csv"], "b": [second, first], "c": [tmp_path / "empty"]}
+    specs = {name: [LogSpec(file=path) for path in paths] for name, paths in robots.items()}
+    with opened_states(tmp_path / "states.sqlite", "made") as states:
+        for new in (2, 0):
+            found = track_robots(robot, settings, specs, tmp_path, states)
+            assert ([(log.robot, log.file) for log in found.logs], found.new) == (
+                [("a", str(first)), ("b", str(second))],
+                new,
+            )
+            empty, copied, of_other = sorted(found.left_out, key=lambda text: "cab".index(text[0]))
+            assert empty.startswith(f"c: {tmp_path / 'empty'}: found no log")
+            assert copied == f"a: {tmp_path / 'copy.csv'}: {first} is there already and has the same samples"
+            assert of_other == f"b: {first}: a has a log with the same samples; which of the two robots is it of?"
+
+
+def test_settings_that_no_robot_was_tracked_with_are_forgotten(tmp_path):
+    """As where the first run found no log."""
+    for made_with in ("wrong settings", "right ones"):
+        with opened_states(tmp_path / "states.sqlite", made_with) as states:
+            assert states.logs() == []
