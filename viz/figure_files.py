@@ -37,8 +37,13 @@ class Picture:
 
 
 def picture(figure: Figure, name: str, columns: Mapping[str, np.ndarray | list[str]]) -> Picture:
-    """A figure with its numbers; characters of its name that a file name cannot have become underscores."""
-    return Picture(re.sub(r"[^\w.-]", "_", name), figure, columns)
+    """A figure with its numbers, named as `file_name`."""
+    return Picture(file_name(name), figure, columns)
+
+
+def file_name(name: str) -> str:
+    """Characters that the name of a file cannot have become underscores: names in robots' files may be arm/joint_1."""
+    return re.sub(r"[^\w.-]", "_", name)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path, note: str = "") -> None:

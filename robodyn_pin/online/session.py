@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_pin.errors import BadLog
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.stored_log import log_pieces
+from robodyn_pin.logs.table import content_hash
 from robodyn_pin.online.history import History, HistoryRow
 from robodyn_pin.online.log_setup import PART, causal_rates, feed_log, first_motion, sampling_rate, torque_noise
 from robodyn_pin.online.saved_state import merge_state, restore_state
@@ -55,6 +57,13 @@ class TrackingSession:
             yield row
 
 
+def _check_each_once(paths: Sequence[Path]) -> None:
+    contents = [content_hash(path) for path in paths] if len(paths) > 1 else []
+    for k, content in enumerate(contents):
+        if (other := contents.index(content)) < k:
+            raise BadLog(f"{paths[other]} and {paths[k]} have the same samples and would count twice; leave one out")
+
+
 def start_session(
     robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequence[Path] = ()
 ) -> TrackingSession:
@@ -64,7 +73,7 @@ def start_session(
         resume: saved states; the session continues from the first and merges the others into it.
 
     Raises:
-        BadLog: names the file and column that are wrong. BadFile: a state is of another robot or other settings.
+        BadLog: names the file and column that are wrong; two logs have the same samples. BadFile: a state is of another robot or other settings.
         UnknownName, RobodynError: as `tracked`.
     """
     parameters = tracked(robot, settings)
@@ -74,6 +83,7 @@ def start_session(
 
     # The first part of every log is read now, so that wrong columns of a later log show before the first is tracked.
     openings = [next(read(path)) for path in paths]
+    _check_each_once(paths)
     first, simulated = openings[0], any(log.simulated for log in openings)
     rate = sampling_rate(first)
     noise = torque_noise(parameters, first.name, first_motion(robot, first, settings), settings)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from robodyn_pin.files import remove, write_json, write_text
 from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult
@@ -11,6 +12,7 @@ from robodyn_pin.friction_tests.result import FrictionResult
 from robodyn_pin.logs.writing import write_table
 from robodyn_pin.robot.export import robot_with_friction
 from robodyn_pin.viz.breakaway import breakaway_figure
+from robodyn_pin.viz.figure_files import file_name
 from robodyn_pin.viz.friction import friction_figure, passages_figure
 from robodyn_pin.viz.plots import svg
 
@@ -32,10 +34,9 @@ def write_sweeps(result: SweepResult, folder: Path) -> None:
     tables = [one.table().insert_column(0, pl.lit(name).alias("motor")) for name, one in result.motors.items()]
     write_table(folder / "friction.csv", pl.concat(tables, how="diagonal"), NOTE if result.simulated else "")
     for name, one in result.motors.items():
-        write_text(folder / f"friction_{name}.svg", svg(friction_figure(one), f"friction_{name}"))
+        _draw(friction_figure(one), f"friction_{name}", folder)
         if name in result.shown:
-            picture = passages_figure(result.shown[name], one, result.at[name])
-            write_text(folder / f"passages_{name}.svg", svg(picture, f"passages_{name}"))
+            _draw(passages_figure(result.shown[name], one, result.at[name]), f"passages_{name}", folder)
     name = f"{result.robot.name}_friction"
     if not result.known:
         for old in (folder / f"{name}.urdf", folder / f"{name}.yaml"):
@@ -50,5 +51,9 @@ def write_breakaway(result: BreakawayResult, folder: Path) -> None:
     """Write `breakaway.csv` (every ramp), for each motor `breakaway_M.svg` and, last, `breakaway.json`."""
     write_table(folder / "breakaway.csv", result.table(), NOTE if result.simulated else "")
     for name in result.places:
-        write_text(folder / f"breakaway_{name}.svg", svg(breakaway_figure(result, name), f"breakaway_{name}"))
+        _draw(breakaway_figure(result, name), f"breakaway_{name}", folder)
     write_json(folder / "breakaway.json", result.summary())
+
+
+def _draw(figure: Figure, name: str, folder: Path) -> None:
+    write_text(folder / f"{file_name(name)}.svg", svg(figure, file_name(name)))

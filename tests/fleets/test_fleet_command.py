@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from pydantic import ValidationError
 from simulated import SHORT
 from simulated_fleets import SETTINGS, Changed, SimulatedFleet, changed_body
 
@@ -200,7 +201,7 @@ def test_a_log_that_two_robots_have_is_the_first_ones_and_named(plant, simulated
     """Of which of them it is, nobody can say; both would look alike."""
     logs = plant / "logs"
     cell_1, cell_2 = ([LogSpec(file=logs / f"cell_{k}" / f"2026-11-{day:02}.csv") for day in (1, 2)] for k in (1, 2))
-    robots = {"one": cell_1, "two": [*cell_2, cell_1[1]], "three": cell_1}
+    robots = {"one": cell_1, "two": [*cell_2, cell_1[1]], "three": cell_1, "four": [cell_2[0], cell_2[0]]}
     with keeping(tmp_path) if cached else nullcontext():
         fold = fold_fleet(simulated.robot, simulated.run, robots, plant)
         with pytest.raises(BadLog, match="one has a log with the same samples"):
@@ -211,8 +212,17 @@ def test_a_log_that_two_robots_have_is_the_first_ones_and_named(plant, simulated
     assert "cell_1/2026-11-02.csv: one has a log with the same samples" in said
     assert sorted(two.when) == [0.0, 1.0]
     assert [leaf.content for leaf in two.evidence.leaves] == list(two.contents)
-    (alike,) = fold.left_out
+    alike, doubled = fold.left_out
     assert alike.startswith("three: none of its logs is its own alone")
+    assert doubled.startswith("four: 2026-11-01.csv")
+    assert doubled.endswith("they would count twice; leave one out")
+
+
+@pytest.mark.parametrize("name", ["../../other", "a/b", "a\\b", "..", ""])
+def test_a_robot_whose_name_is_a_path_is_refused(name):
+    """What is found of it would be written beside the result folder."""
+    with pytest.raises(ValidationError, match="give a name without '/'"):
+        FleetFile.model_validate({"run": "run.yaml", "robots": {name: [{"file": "log.csv"}]}})
 
 
 def of_logs(simulated, name, logs):

@@ -14,6 +14,7 @@ from robodyn_pin.friction_tests.breakaway_ramps import BreakawayResult, measure_
 from robodyn_pin.friction_tests.friction_file import FrictionFile
 from robodyn_pin.friction_tests.ramp_plan import plan_ramps
 from robodyn_pin.motions.steps import StepMotion, stepped
+from robodyn_pin.output.friction import write_breakaway
 from robodyn_pin.robot.robot import load
 
 
@@ -113,3 +114,10 @@ def test_the_command_writes_table_and_picture(robodyn, tmp_path):
     assert found["motors"]["x"]["places"][0]["static friction"]["unit"] == "N"
     assert len(pl.read_csv(tmp_path / "out" / "breakaway.csv")) == 8
     assert "stiffness [N/m]" in (tmp_path / "out" / "breakaway_x.svg").read_text()
+
+
+def test_a_motor_named_like_a_path_has_its_picture_in_the_folder(tmp_path):
+    result = measured(tmp_path, STUCK_SLIDE, ramps(replace(STUCK_SLIDE, places=(0.1,)), 0))
+    units, places, shown = ({"../left/x": of["x"]} for of in (result.units, result.places, result.shown))
+    write_breakaway(replace(result, units=units, places=places, shown=shown), tmp_path / "out/own")
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*.svg")) == ["breakaway_.._left_x.svg"]

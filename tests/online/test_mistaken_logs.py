@@ -1,6 +1,7 @@
 """Tracked logs with a mistake are told: the estimate follows whatever it is given. All logs are SIMULATED."""
 
 import json
+import shutil
 from collections.abc import Callable
 
 import polars as pl
@@ -71,3 +72,13 @@ def test_a_robot_of_many_keeps_its_state(logs, tmp_path):
     assert found.new == 0
     [said] = found.left_out
     assert said.startswith("a: sign.csv: tau_phi1 looks like -tau_phi1; the robot's state stays")
+
+
+def test_a_log_that_is_given_twice_is_refused(logs, robodyn_here, tmp_path):
+    """Its torques would count twice, and the deviations would be too small."""
+    shutil.copy(logs / "good.csv", tmp_path / "copy.csv")
+    given = logs / "good.csv", tmp_path / "copy.csv"
+    done = robodyn_here("track", "delta3", *given, "--settings", SETTINGS, "--out", tmp_path / "out")
+    assert done.returncode == 1
+    assert f"{given[0]} and {given[1]} have the same samples and would count twice; leave one out" in done.stderr
+    assert not (tmp_path / "out").exists()
