@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from ctypes import CDLL
@@ -127,11 +127,19 @@ def _here(processes: Callable[[], Any], work: Callable[[Any], Any], items: Seque
     from joblib import delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    found = processes()(delayed(_keeping_memory)(work, item) for item in items)
     try:
-        yield from (one for one in found)  # which ends `found` below alone, where its warning is not heard
+        found = processes()(delayed(_keeping_memory)(work, item) for item in items)
+        with _ended(found):
+            yield from (one for one in found)  # which leaves the end of `found` to the block
     except BrokenProcessPool:
         raise RobodynError(LOST) from None
+
+
+@contextmanager
+def _ended(found: Generator[Any, None, None]) -> Iterator[None]:
+    """End work that nobody waits for any more after a `with` block: joblib would warn of it."""
+    try:
+        yield
     finally:
         with _unheard(CANCELLED):
             found.close()

@@ -10,6 +10,7 @@ import numpy as np
 from robodyn_pin.dynamics.compile_kernels import compiling_for_logs
 from robodyn_pin.errors import BadFile, BadLog
 from robodyn_pin.files import of_schema
+from robodyn_pin.log_to_robot.counted_once import Samples, check_counted_once
 from robodyn_pin.log_to_robot.held_out import Selected, clear, in_motion, split_last, within_torques
 from robodyn_pin.log_to_robot.result import Result
 from robodyn_pin.log_to_robot.run import as_asked, estimate
@@ -46,6 +47,7 @@ def identify(
             f"rp.identify takes no {wrong[0]!r}: its robot and its logs are in memory; give it to rp.load, rp.read_log, "
             "rp.Log.from_frame or result.write"
         )
+    check_counted_once(*([Samples(log.content, log.name) for log in logs] for logs in (fit, judges)))
     # What reads the next log through the result puts its torques as late as these.
     asked = {"robot": robot.name, "fit": _specs(fit), "delay": float(np.mean([log.delay for log in fit])), **settings}
     run = of_schema(asked if held_out is None else asked | {"held_out": _specs(judges)}, RunFile, "rp.identify")

@@ -1,13 +1,15 @@
 """Samples that a run file means twice are refused: fitted twice they look surer than they are, held out as well they judge nothing."""
 
+from functools import partial
+
 import pytest
 import yaml
 from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadLog
-from robodyn_pin.log_to_robot.counted_once import check_counted_once
-from robodyn_pin.log_to_robot.held_out import split_last
+from robodyn_pin.log_to_robot.counted_once import check_counted_once, samples_of
+from robodyn_pin.log_to_robot.found_logs import read_found
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.writing import write_log
@@ -25,9 +27,10 @@ def desk(tmp_path_factory):
     return folder
 
 
-def selected(folder, fit, held_out):
+def meant(folder, fit, held_out):
     robot, run = rp.load("delta3"), RunFile.model_validate({"robot": "delta3", "fit": fit, "held_out": held_out})
-    return [[select(robot, run, folder, spec) for spec in specs or ()] for specs in (run.fit, run.held_out)]
+    found = read_found(partial(select, robot, run, folder), run.fit, folder, True, run.held_out or ())
+    return [samples_of(usable) if usable else () for usable in found]
 
 
 @pytest.mark.parametrize(
@@ -42,13 +45,12 @@ def selected(folder, fit, held_out):
 )
 def test_samples_that_are_meant_twice_are_refused(desk, fit, held_out, why):
     with pytest.raises(BadLog, match=why):
-        check_counted_once(*selected(desk, fit, held_out))
+        check_counted_once(*meant(desk, fit, held_out))
 
 
-def test_parts_of_a_log_that_touch_are_taken_and_so_are_the_ends_that_a_run_holds_out_itself(desk):
+def test_parts_of_a_log_that_touch_are_taken(desk):
     parts = [{"file": "log.csv", "rows": [0, 300]}], [{"file": "log.csv", "rows": [300, 600]}]
-    check_counted_once(*selected(desk, *parts))
-    check_counted_once(*split_last(selected(desk, [{"file": "log.csv"}], None)[0], 0))
+    check_counted_once(*meant(desk, *parts))
 
 
 def test_the_sentence_names_files_and_rows(desk, robodyn_here):
