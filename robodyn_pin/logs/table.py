@@ -33,7 +33,7 @@ def open_table(path: Path) -> Table:
             raise BadLog(f"{path}: bags are read on this machine only; copy it, or write it as .parquet")
         return BagTable(reads(path))
     if path.suffix not in SUFFIXES:
-        raise BadLog(f"{path}: expected a .csv, .parquet, .mcap or .bag log, found {path.suffix or 'no suffix'}")
+        raise BadLog(f"{path}: found {path.suffix or 'no suffix'}, expected a log ({', '.join(SUFFIXES)})")
     reads(path)
     return ParquetTable(path) if path.suffix == ".parquet" else TextTable(path)
 
