@@ -37,8 +37,8 @@ class KeptEvidence:
     contents: tuple[str, ...]  # SHA-256 of the logs' samples
     simulated: bool
 
-    def of(self, numbers: Sequence[int]) -> "KeptEvidence":
-        """That of the logs of these numbers alone."""
+    def with_logs(self, numbers: Sequence[int]) -> "KeptEvidence":
+        """Evidence of the logs of these numbers alone."""
         paths, contents = tuple(self.paths[k] for k in numbers), tuple(self.contents[k] for k in numbers)
         return replace(self, paths=paths, contents=contents)
 
@@ -79,7 +79,7 @@ class MemberLogs:
 
     def with_logs(self, numbers: Sequence[int]) -> "MemberLogs":
         """The robot with the logs of these numbers alone."""
-        return replace(self, said=self.said.of(numbers), when=self.when[list(numbers)])
+        return replace(self, said=self.said.with_logs(numbers), when=self.when[list(numbers)])
 
 
 @dataclass(frozen=True)

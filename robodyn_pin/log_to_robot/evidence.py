@@ -55,8 +55,8 @@ class Evidence:
         """SHA-256 of the logs' samples."""
         return tuple(leaf.content for leaf in self.leaves)
 
-    def of(self, numbers: Sequence[int]) -> "Evidence":
-        """That of the logs of these numbers alone."""
+    def with_logs(self, numbers: Sequence[int]) -> "Evidence":
+        """Evidence of the logs of these numbers alone."""
         return replace(self, leaves=tuple(self.leaves[k] for k in numbers))
 
     @property
