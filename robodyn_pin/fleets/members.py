@@ -12,7 +12,7 @@ import numpy as np
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import resolve
 from robodyn_pin.fleets.fleet_file import FleetFile
-from robodyn_pin.log_to_robot.counted_once import check_counted_once, samples_of
+from robodyn_pin.log_to_robot.counted_once import check_counted_once, named_samples
 from robodyn_pin.log_to_robot.evidence import Evidence, evidence_of
 from robodyn_pin.log_to_robot.found_logs import natural_order, read_found
 from robodyn_pin.log_to_robot.held_out import windows
@@ -155,7 +155,7 @@ def _member(
     name, specs = asked
     with keeping(cache):
         found, _ = read_found(partial(select, robot, run, folder), specs, folder, strict)
-        check_counted_once(samples_of(found))
+        check_counted_once(named_samples(found))
         logs = windows(found.logs)
         evidence = evidence_of(robot, run, logs)
     paths = {log.content: str(spec.file) for log, spec in zip(logs, found.specs, strict=True)}

@@ -24,7 +24,7 @@ class Samples:
         return self.name if self.rows[1] == inf else f"{self.name}, samples {self.rows[0]} to {self.rows[1] - 1}"
 
 
-def samples_of(found: Usable) -> list[Samples]:
+def named_samples(found: Usable) -> list[Samples]:
     """Those of files, as a run file names them."""
     return [
         Samples(log.sha256, log_name(spec.file), spec.rows or (0, inf))

@@ -14,7 +14,7 @@ from robodyn_pin.files import read_yaml, resolve
 from robodyn_pin.identification.accuracy import Accuracy
 from robodyn_pin.identification.least_squares import ordinary
 from robodyn_pin.identification.validation import errors, pooled
-from robodyn_pin.log_to_robot.counted_once import check_counted_once, samples_of
+from robodyn_pin.log_to_robot.counted_once import check_counted_once, named_samples
 from robodyn_pin.log_to_robot.cross_validation import other_rates
 from robodyn_pin.log_to_robot.delay import Delay
 from robodyn_pin.log_to_robot.diagnosis import diagnose
@@ -99,7 +99,7 @@ def execute(run: RunFile, folder: Path, progress: Progress = tell, strict: bool 
         found, judges = read_found(read, run.fit, folder, strict, run.held_out or ())
     run = run.model_copy(update={"fit": found.specs, "held_out": judges.specs if judges else None})
     check_rates((s.log.name, s.log.rate) for s in found.logs)
-    check_counted_once(samples_of(found), samples_of(judges) if judges else ())
+    check_counted_once(named_samples(found), named_samples(judges) if judges else ())
     if judges is None:
         fit, held_out = split_last(found.logs, run.rows.cut)
     else:

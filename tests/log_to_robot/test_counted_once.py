@@ -8,7 +8,7 @@ from simulated import noisy_log
 
 import robodyn_pin as rp
 from robodyn_pin.errors import BadLog
-from robodyn_pin.log_to_robot.counted_once import check_counted_once, samples_of
+from robodyn_pin.log_to_robot.counted_once import check_counted_once, named_samples
 from robodyn_pin.log_to_robot.found_logs import read_found
 from robodyn_pin.log_to_robot.run import select
 from robodyn_pin.log_to_robot.run_file import RunFile
@@ -30,7 +30,7 @@ def desk(tmp_path_factory):
 def meant(folder, fit, held_out):
     robot, run = rp.load("delta3"), RunFile.model_validate({"robot": "delta3", "fit": fit, "held_out": held_out})
     found = read_found(partial(select, robot, run, folder), run.fit, folder, True, run.held_out or ())
-    return [samples_of(usable) if usable else () for usable in found]
+    return [named_samples(usable) if usable else () for usable in found]
 
 
 @pytest.mark.parametrize(
