@@ -13,7 +13,7 @@ from robodyn_pin.fleets.fleet import Fleet, judge_fleet
 from robodyn_pin.fleets.members import Fold
 from robodyn_pin.workers import each
 
-ROBOTS, LOGS, FLEETS = 50, 10, 20
+ROBOTS, LOGS, FLEETS, FIRST = 50, 10, 40, 20
 SCATTERS = (0.03, 0.05)  # of friction from robot to robot, in turns; assumed
 TRUTH = {3: "coulomb(phi2)", 17: "body arm_1", 31: "motor constant of phi1"}
 CHANGES = {3: Changed({"coulomb(phi2)": 0.3}), 17: changed_body("arm_1", -0.05), 31: Changed(a_day={"phi1": 0.003})}
@@ -84,8 +84,8 @@ def named() -> list[Row]:
     missed = "; ".join(f"seed {seed} {', '.join(f.missed)}" for seed, f in enumerate(found) if f.missed)
     share = wrong / max(1, wrong + said)
     return [
-        Row(f"fleets of {FLEETS} in which 3 of 3 are named rightly; with friction alike to 3 and to 5 %", ">= 19",
-            f"{sum(right)}; {sum(right[::2])} and {sum(right[1::2])} of {FLEETS // 2}{f'; missed: {missed}' if missed else ''}", sum(right) >= 19),
+        Row(f"fleets of {FLEETS} in which 3 of 3 are named rightly; of the first {FIRST} seeds and the others; with friction alike to 3 and to 5 %", ">= 19 of 20",
+            f"{sum(right)}; {sum(right[:FIRST])} and {sum(right[FIRST:])}; {sum(right[::2])} and {sum(right[1::2])} of {FLEETS // 2}{f'; missed: {missed}' if missed else ''}", 20 * sum(right) >= 19 * FLEETS),
         Row("of the changed robots, named rightly; by the first cause; causes named for one, at most", "reported",
             f"{said} of {3 * FLEETS}; {sum(f.first for f in found)}; {max(f.causes for f in found)}"),
         Row("false of all named [%]", "<= 5", f"{100 * share:.1f} ({wrong} of {wrong + said}{f': {told}' if told else ''})", share <= 0.05),
