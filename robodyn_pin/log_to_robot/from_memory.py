@@ -47,7 +47,6 @@ def identify(
             f"rp.identify takes no {wrong[0]!r}: its robot and its logs are in memory; give it to rp.load, rp.read_log, "
             "rp.Log.from_frame or result.write"
         )
-    check_counted_once(*([Samples(log.content, log.name) for log in logs] for logs in (fit, judges)))
     # What reads the next log through the result puts its torques as late as these.
     asked = {"robot": robot.name, "fit": _specs(fit), "delay": float(np.mean([log.delay for log in fit])), **settings}
     run = of_schema(asked if held_out is None else asked | {"held_out": _specs(judges)}, RunFile, "rp.identify")
@@ -55,12 +54,13 @@ def identify(
         robot, run = as_asked(robot, run, Path())
         if "delay" in settings:
             fit, judges = ([replace(log, delay=run.known_delay) for log in logs] for logs in (fit, judges))
-        chosen = [all_samples(robot, log) for log in fit]
+        chosen, rest = ([all_samples(robot, log) for log in logs] for logs in (fit, judges))
     check_rates((s.log.name, s.log.rate) for s in chosen)
+    check_counted_once(*([Samples(s.log.content, s.log.name) for s in of] for of in (chosen, rest)))
     if held_out is None:
         chosen, rest = split_last(chosen, run.rows.cut)
     else:
-        rest = [clear(all_samples(robot, log), run.rows.cut) for log in judges]
+        rest = [clear(s, run.rows.cut) for s in rest]
     return estimate(robot, run, chosen, rest)
 
 
