@@ -12,10 +12,10 @@ from scipy.special import stdtr, stdtrit
 
 from robodyn_pin.identification.base_parameters import BaseSet
 from robodyn_pin.identification.block_jackknife import likeness, spread
+from robodyn_pin.identification.departures import ALIKE
 
 COMMON = 1e-6  # of a combination's size: what the other estimate may lack of it
 UNLIKELY = 0.05
-ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two parameters explain a change equally well
 SMALL = 1e-9  # round-off
 OTHER_MOTION = 3.0  # variance of a wrong model's error that pieces of a motion share, over what differs between them
 

@@ -17,7 +17,7 @@ import numpy as np
 from robodyn_pin.identification.hierarchy import ShownByLogs, TypeOfRobots, marginal, type_of, without
 
 FALSE = 0.05  # share of the members that are named wrongly, of all that are named
-ALIKE = 4.0  # log-likelihood ratio, doubled, up to which two causes explain a difference equally well
+ALIKE = 6.63  # log-likelihood ratio, doubled, up to which two causes explain as much: 99 % of chi-square
 SUSPECTS = 3  # members of each round that are judged by a spread of the others, their own difference left out
 
 

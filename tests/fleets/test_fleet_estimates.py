@@ -9,7 +9,7 @@ from scipy.stats import false_discovery_control
 from robodyn_pin.errors import BadLog
 from robodyn_pin.fleets.members import MemberLogs
 from robodyn_pin.fleets.strangers import without_strangers
-from robodyn_pin.identification.departures import departures, false_discoveries
+from robodyn_pin.identification.departures import alike_causes, departures, false_discoveries
 from robodyn_pin.identification.hierarchy import ShownByLogs, marginal, posterior_covariance, type_of, within, without
 from robodyn_pin.identification.shared_colour import RowPieces, colour_of, shown_by
 from robodyn_pin.identification.wear import AlongLogs, log_by_log, scatter_of_logs, wear_of
@@ -93,6 +93,20 @@ def test_members_that_differ_are_named_with_their_cause_and_others_are_not():
         assert found[3].size == pytest.approx(12.0, abs=4 * found[3].deviation)
     assert named >= 18
     assert false <= 3  # 1 of 20 that are named, on the mean
+
+
+def test_causes_that_are_said_to_be_alike_hold_the_true_one_in_99_of_100():
+    """A cause of seven standard deviations, and twelve whose looks go with it by 0.6 to 0.98; z is what is looked at."""
+    rng, along = np.random.default_rng(6), np.linspace(0.6, 0.98, 12)
+    aside = rng.normal(size=(12, 4))
+    unit = np.column_stack([along, np.sqrt(1 - along**2)[:, None] * aside / np.linalg.norm(aside, axis=1)[:, None]])
+    looks = np.vstack([np.eye(5)[0], unit])
+    hits = 0
+    for _ in range(4000):
+        squares = (looks @ (7 * np.eye(5)[0] + rng.normal(size=5))) ** 2
+        best = int(squares.argmax())
+        hits += 0 in (best, *alike_causes(squares, best))
+    assert hits >= 0.98 * 4000
 
 
 @pytest.mark.parametrize("n", [8, 20])
