@@ -4,6 +4,7 @@ Stages of long work at INFO, what takes longer than a user expects at WARNING. `
 """
 
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,6 +41,24 @@ def silent() -> Iterator[None]:
         yield
     finally:
         LOGGER.disabled = before
+
+
+@contextmanager
+def unheard(warning: str, *names: str) -> Iterator[dict[logging.Logger, int]]:
+    """Keep a warning and the loggers of these names silent within a `with` block: errors of ours say what matters.
+
+    Gives the levels that the loggers get back.
+    """
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    try:
+        for logger in levels:
+            logger.setLevel(logging.CRITICAL)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", warning, UserWarning)
+            yield levels
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 _count: ContextVar[Callable[[int, int], None] | None] = ContextVar("count", default=None)

@@ -3,10 +3,8 @@
 What is found stands in the order of the items, and one thread computes each of them, so that it is the same bits whoever computes.
 """
 
-import logging
 import os
 import sys
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -14,25 +12,19 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from robodyn_pin.dask_workers import LOST, of_cluster
 from robodyn_pin.errors import RobodynError
-from robodyn_pin.own_code import code_hash
-from robodyn_pin.telling import counting, silent, told_of_each
+from robodyn_pin.telling import counting, silent, told_of_each, unheard
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-LOST = "a worker process ended before its work, killed or out of memory; run again, with fewer workers if need be"
-
 # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h [byte]: what is free at the heap's end stays, and large arrays lie there, too.
 GLIBC_KEEPS = {-1: 2**30, -3: 2**25}
-LARGE = "Sending large graph"  # Dask's, of work in large pieces
 CANCELLED = ".* tasks which were"  # joblib's, of work that nobody waits for any more
-# Loggers that tell with tracebacks of a lost connection.
-TRACEBACKS = "distributed", "distributed.client", "tornado.application", "asyncio"
 SHOWING = ("commands", "output", "viz")  # rooms that no work needs, with libraries that take long to import
 MANY = 4  # items for each process, from which processes that nobody asked for are worth their start
 
@@ -76,7 +68,7 @@ def working(workers: int | None = None, scheduler: str | None = None) -> Iterato
             with _shared(_Others(2 if workers else MANY * count, partial(_here, processes))):
                 yield
         return
-    with _cluster(scheduler) as others, _shared(others):
+    with of_cluster(scheduler) as run, _shared(_Others(2, run)):
         yield
 
 
@@ -141,7 +133,7 @@ def _ended(found: Generator[Any, None, None]) -> Iterator[None]:
     try:
         yield
     finally:
-        with _unheard(CANCELLED):
+        with unheard(CANCELLED):
             found.close()
 
 
@@ -221,91 +213,6 @@ def _raised(found: Found | RobodynError) -> Found:
     return found
 
 
-@contextmanager
-def _cluster(address: str) -> Iterator[_Others]:
-    """The workers of a Dask cluster; raises as `working`."""
-    try:
-        from distributed import CancelledError, Client, KilledWorker, as_completed
-    except ImportError:
-        raise RobodynError("a scheduler needs Dask: pip install 'robodyn_pin[scale]'") from None
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError, TypeError) as error:
-        raise RobodynError(
-            f"no Dask scheduler answers at {address!r} ({type(error).__name__}); start one with 'dask scheduler' and name its "
-            "address, tcp://HOST:8786"
-        ) from None
-
-    def run(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        futures = client.map(work, items, pure=False)
-        place, ready, given = {future.key: k for k, future in enumerate(futures)}, dict[int, Any](), 0
-        completed = as_completed(futures, with_results=True)  # fetched at once: a killed worker takes what it holds
-        del futures  # what is fetched the workers may forget
-        try:
-            for future, found in completed:
-                if isinstance(found, CancelledError):
-                    raise found
-                ready[place[future.key]] = found
-                del future  # else the last one stays wanted until the next is there, and is computed again where its worker is killed
-                while given in ready:
-                    yield ready.pop(given)
-                    given += 1
-        except KilledWorker:
-            raise RobodynError(LOST) from None
-        except (CancelledError, OSError):
-            levels.clear()  # what is left of the connection complains until the process ends
-            raise RobodynError(
-                f"the connection to the scheduler at {address!r} was lost; start it again and run again: what lies in '--cache' is not "
-                "computed again"
-            ) from None
-
-    with _unheard(LARGE, *TRACEBACKS) as levels, client:
-        _check_workers(client, address)
-        yield _Others(2, run)
-
-
-@contextmanager
-def _unheard(warning: str, *names: str) -> Iterator[dict[logging.Logger, int]]:
-    """Keep a warning and the loggers of these names silent within a `with` block: errors of ours say what matters.
-
-    Gives the levels that the loggers get back.
-    """
-    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
-    try:
-        for logger in levels:
-            logger.setLevel(logging.CRITICAL)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", warning, UserWarning)
-            yield levels
-    finally:
-        for logger, level in levels.items():
-            logger.setLevel(level)
-
-
-def _check_workers(client: Any, address: str) -> None:
-    """See that there are workers, each with this version and code of the package and one thread."""
-    threads, ours = client.nthreads(), _version()
-    if not threads:
-        raise RobodynError(
-            f"the scheduler at {address!r} has no workers; start some with 'dask worker {address} --nthreads 1'"
-        )
-    if shared := [worker for worker, count in threads.items() if count > 1]:
-        raise RobodynError(
-            f"the worker {shared[0]} has {threads[shared[0]]} threads, which would share what one thread needs; start workers with "
-            "--nthreads 1, as many as there are cores"
-        )
-    for worker, found in client.run(_version, on_error="return").items():
-        if found != ours:
-            raise RobodynError(
-                f"the worker {worker} has robodyn_pin {found if isinstance(found, str) else 'not installed'}, expected {ours}; "
-                "install the same version there"
-            )
-
-
 def cores() -> int:
     """How many of them this process may use; macOS does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _version() -> str:
-    return f"{version('robodyn_pin')} (code {code_hash()[:8]})"

@@ -18,7 +18,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.reusable_executor import _ReusablePoolExecutor
 
 import robodyn_pin as rp
-from robodyn_pin import workers
+from robodyn_pin import dask_workers, workers
 from robodyn_pin.errors import RobodynError
 from robodyn_pin.own_code import code_hash
 from robodyn_pin.workers import each, in_turn
@@ -179,7 +179,7 @@ def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
         pass
     with pytest.raises(RobodynError, match="no Dask scheduler answers"), rp.working(scheduler="tcp://127.0.0.1:1"):
         pass
-    ours = re.escape(workers._version())
+    ours = re.escape(dask_workers._version())
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
     with cluster:
         for name, other, expected in (
@@ -188,7 +188,7 @@ def test_clusters_that_would_not_find_the_same_bits_are_refused(monkeypatch):
         ):
             said = f"has robodyn_pin {ours}, expected {expected}"
             with monkeypatch.context() as here:
-                here.setattr(workers, name, lambda *_, other=other: other)
+                here.setattr(dask_workers, name, lambda *_, other=other: other)
                 with pytest.raises(RobodynError, match=said), rp.working(scheduler=cluster.scheduler_address):
                     pass
 

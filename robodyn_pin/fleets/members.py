@@ -25,6 +25,7 @@ from robodyn_pin.storage.remote import files_below, is_folder, matching
 from robodyn_pin.workers import tried
 
 DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[T_ -]?([0-2]\d)[-:]?([0-5]\d)(?:[-:]?([0-5]\d))?)?(?!\d)")
+HAS_IT_TOO = "has a log with the same samples; which of the two robots is it of?"
 
 
 @dataclass(frozen=True)
@@ -178,9 +179,7 @@ def _own_logs(
         if content not in owners:
             own.append(k)
         else:
-            twice.append(
-                f"{path}: {owners[content]} has a log with the same samples; which of the two robots is it of?"
-            )
+            twice.append(f"{path}: {owners[content]} {HAS_IT_TOO}")
     if twice and strict:
         raise BadLog(twice[0])
     return replace(member.with_logs(own), left_out=(*member.left_out, *twice)), [paths[k] for k in own]

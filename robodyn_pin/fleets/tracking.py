@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from robodyn_pin.errors import BadFile, BadLog, RobodynError
 from robodyn_pin.files import json_text, resolve
+from robodyn_pin.fleets.members import HAS_IT_TOO
 from robodyn_pin.fleets.states import SeenLog, States
 from robodyn_pin.log_to_robot.found_logs import meant_logs
 from robodyn_pin.log_to_robot.mispredicted import mistakes_of_tracked
@@ -107,7 +108,7 @@ def _told_twice(robot: str, other: str, file: str) -> str:
     """What is said of a log whose samples a robot, this one or another, was tracked along before."""
     if robot == other:
         return f"{file} is there already and has the same samples"
-    return f"{other} has a log with the same samples; which of the two robots is it of?"
+    return f"{other} {HAS_IT_TOO}"
 
 
 def _tracked_along(robot: Robot, settings: TrackFile, turn: Turn) -> tuple[SeenLog, bytes, str]:

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import pairwise
 from pathlib import Path
 
 from robodyn_pin.errors import BadLog, RobodynError
@@ -21,6 +20,7 @@ from robodyn_pin.log_to_robot.noise import motor_noise
 from robodyn_pin.log_to_robot.rows import Folded, add, fold_log
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.log_to_robot.segments import fitted_rows, segmented
+from robodyn_pin.logs.each_once import check_each_once
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.stored_log import AnyLog
 from robodyn_pin.logs.uniform import check_rates
@@ -91,9 +91,7 @@ def merge(first: Evidence, *others: Evidence) -> Evidence:
             )
     leaves = sorted((leaf for part in (first, *others) for leaf in part.leaves), key=lambda leaf: leaf.content)
     check_rates((leaf.log, leaf.rate) for leaf in leaves)
-    for leaf, following in pairwise(leaves):
-        if leaf.content == following.content:
-            raise BadLog(f"{leaf.log} and {following.log} have the same samples and would count twice; leave one out")
+    check_each_once((leaf.log, leaf.content) for leaf in leaves)
     return Evidence(first.robot, first.made_with, tuple(leaves))
 
 

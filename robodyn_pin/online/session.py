@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_pin.errors import BadLog
+from robodyn_pin.logs.each_once import check_each_once
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.stored_log import log_pieces
 from robodyn_pin.logs.table import content_hash
@@ -57,13 +57,6 @@ class TrackingSession:
             yield row
 
 
-def _check_each_once(paths: Sequence[Path]) -> None:
-    contents = [content_hash(path) for path in paths] if len(paths) > 1 else []
-    for k, content in enumerate(contents):
-        if (other := contents.index(content)) < k:
-            raise BadLog(f"{paths[other]} and {paths[k]} have the same samples and would count twice; leave one out")
-
-
 def start_session(
     robot: Robot, paths: Sequence[Path], settings: TrackFile, resume: Sequence[Path] = ()
 ) -> TrackingSession:
@@ -83,7 +76,8 @@ def start_session(
 
     # The first part of every log is read now, so that wrong columns of a later log show before the first is tracked.
     openings = [next(read(path)) for path in paths]
-    _check_each_once(paths)
+    if len(paths) > 1:
+        check_each_once((str(path), content_hash(path)) for path in paths)
     first, simulated = openings[0], any(log.simulated for log in openings)
     rate = sampling_rate(first)
     noise = torque_noise(parameters, first.name, first_motion(robot, first, settings), settings)
