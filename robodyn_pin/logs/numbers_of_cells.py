@@ -56,9 +56,10 @@ def column(
         expected = "seconds, or times as 2026-11-29T10:00:00.004, all in one zone" if clock else ""
         expected = expected if np.isnan(values[bad[0]]) else f"one from {-LARGEST:g} to {LARGEST:g}"
         size = f"; expected {expected}" if expected else ""
+        found = written[int(bad[0])]
         raise BadLog(
             f"{where}: column {name!r} is not a number in {len(bad)} rows, first in row {line(begin + int(bad[0]))} "
-            f"({quoted(written[int(bad[0])])}){size}"
+            f"({'empty' if found is None else quoted(found)}){size}"
         )
     return np.asarray(values * unit, float)
 

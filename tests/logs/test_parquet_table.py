@@ -81,7 +81,7 @@ def test_numbers_of_any_kind_are_read(tmp_path: Path, kind: str):
     [
         ([b"1.5", b"2.5"], "Binary"), ([True, False], "Boolean"), ([[1.5], [2.5]], "List"), ([{"x": 1.5}, {"x": 2.5}], "Struct"),
         (pl.Series([1, 2], dtype=pl.Duration("ms")), "Duration"), (["1.5", "x"], "row 2 ('x')"), (["1_5", "2"], "row 1 ('1_5')"),
-        ([2**60, 1], "expected one from -1e+15 to 1e+15"), ([None, None], "is not a number in 2 rows"),
+        ([2**60, 1], "expected one from -1e+15 to 1e+15"), ([None, None], "is not a number in 2 rows, first in row 1 (empty)"),
     ],
 )  # fmt: skip
 def test_what_would_need_a_guess_is_refused_by_name_and_kind(tmp_path: Path, values, said: str):
