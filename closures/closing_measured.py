@@ -28,6 +28,7 @@ def nearest(
     x: np.ndarray,
     start: np.ndarray,
     label: Callable[[int], str] = str,
+    near: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coordinates c (N, d) of the states on the loops whose measured axes are nearest to x (N, n), n >= d.
 
@@ -36,13 +37,15 @@ def nearest(
 
     Args:
         S, offset: coordinates c = S q + offset. measured: M (n, nv) and m (n,).
+        near: states (N, nv) on the loops that may be the first guess, where they are close enough.
 
     Raises:
         ClosureFailed: a sample that no state comes near to, or that the coordinates do not determine.
     """
     task = _Task(loops, S, offset, *measured)
     _check_near(task, x, start, label)
-    guess = _by_some(task, x, start)
+    guess = _known(task, x, near)
+    guess = _by_some(task, x, start) if guess is None else guess
     c = _followed(task, x, start, label) if guess is None else guess
     for _ in range(STEPS):
         q = close(loops, S, offset, c, start, label)
@@ -89,6 +92,13 @@ class _Task:
     offset: np.ndarray  # (d,)
     M: np.ndarray  # (n, nv)
     m: np.ndarray  # (n,)
+
+
+def _known(task: _Task, x: np.ndarray, near: np.ndarray | None) -> np.ndarray | None:
+    """Coordinates (N, d) of states that are known near the measured axes; None: they are not, or not all near enough."""
+    if near is None or np.abs(near @ task.M.T + task.m - x).max() > SMALL_MISS:
+        return None
+    return near @ task.S.T + task.offset
 
 
 def _by_some(task: _Task, x: np.ndarray, start: np.ndarray) -> np.ndarray | None:

@@ -12,12 +12,20 @@ from robodyn_pin.robot.robot import Robot, State
 
 
 def close_motors(
-    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str] = str
+    robot: Robot,
+    q: np.ndarray,
+    dq: np.ndarray,
+    ddq: np.ndarray,
+    label: Callable[[int], str] = str,
+    near: np.ndarray | None = None,
 ) -> State:
     """All joints' motion from that of the motors (N, n), projected onto the robot's coordinates.
 
     With more motors than degrees of freedom no motion of the loops agrees with all encoders: positions are the nearest
     ones, rates c' = B^+ q_m', accelerations c'' = B^+ (q_m'' - S g), all by least squares.
+
+    Args:
+        near: closed joints (N, nv) that are known near these, from where the nearest ones are sought.
 
     Raises:
         ClosureFailed: positions out of reach; the coordinates do not determine a sample.
@@ -33,7 +41,7 @@ def close_motors(
         driven = robot.with_coordinates(
             robot.file.coordinates or chosen.names
         )  # chosen ones may be singular on the way
-        state = _least_squares(driven, q, dq, ddq, label)
+        state = _least_squares(driven, q, dq, ddq, label, near)
     return state if driven.coordinates.names == chosen.names else _along_chosen(robot, driven, state, label)
 
 
@@ -48,9 +56,11 @@ def _too_few(robot: Robot) -> WrongMobility:
     )
 
 
-def _least_squares(robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str]) -> State:
+def _least_squares(
+    robot: Robot, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, label: Callable[[int], str], near: np.ndarray | None
+) -> State:
     motors, axes = robot.motors, robot.coordinates
-    c = nearest(robot.loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label)
+    c = nearest(robot.loops, axes.S, axes.offset, (motors.S, motors.offset), q, robot.home, label, near)
     still = robot.close(c, 0 * c, 0 * c, label=label)
     inverse = np.linalg.pinv(motor_map(robot, still))
     cd = (inverse @ dq[..., None])[..., 0]

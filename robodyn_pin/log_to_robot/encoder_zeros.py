@@ -7,6 +7,7 @@ import numpy as np
 
 from robodyn_pin.log_to_robot.explained import Explained, closed_with
 from robodyn_pin.log_to_robot.few_causes import best_sizes, fewest_causes
+from robodyn_pin.log_to_robot.overconstraint import FAR as FAR_FROM_LOOPS
 from robodyn_pin.log_to_robot.picked_samples import Picked
 from robodyn_pin.log_to_robot.usual_guesses import Guess, off_all_the_time
 from robodyn_pin.logs.units import LogKeys
@@ -23,14 +24,16 @@ CONVENTIONS = (np.pi / 2, -np.pi / 2, np.pi)  # [rad] between zeros of drawings 
 def encoder_zeros(robot: Robot, samples: Picked, plain: Explained, keys: LogKeys) -> list[Guess]:
     """The zeros of encoders that leave least, of as few motors as do, as one guess; none where none is worth it."""
     unit = np.where(robot.slides(robot.motors.S), np.ptp(samples.q, axis=0), _turns(robot))
-    shifted = [_shifted(robot, samples, step) for step in STEP * np.diag(unit)]
+    shifted = [_shifted(robot, samples, step, plain) for step in STEP * np.diag(unit)]
     found = []
     for files in (False, True):
         left, size = _left(plain, files)
         made = np.array([np.zeros_like(left) if s is None else _left(s, files)[0] - left for s in shifted]) / size
         felt = np.linalg.norm(made, axis=(1, 2)) * FAR / STEP > FELT * np.sqrt(left.size)
         zeros = STEP * unit * fewest_causes(left / size, made, np.flatnonzero(felt).tolist())
-        if zeros.any() and (closer := _closer(robot, samples, zeros, STEP * unit, files)) is not None:
+        if not zeros.any() or contradicted(robot, samples, plain, zeros):
+            continue
+        if (closer := _closer(robot, samples, zeros, STEP * unit, files, plain)) is not None:
             found.append(closer)
     within = [(zeros, errors) for zeros, errors in found if (np.abs(zeros) <= FAR * unit).all()]
     if not within:
@@ -60,29 +63,41 @@ def _guess(robot: Robot, zeros: np.ndarray, keys: LogKeys) -> Guess:
     return Guess(text, tuple(np.flatnonzero(zeros).tolist()), one, one, zeros=zeros)
 
 
+def contradicted(robot: Robot, samples: Picked, plain: Explained, zeros: np.ndarray) -> bool:
+    """Whether encoders, of which there are more than degrees of freedom, would agree less with the loops, to first order, than they do."""
+    rows, motors = plain.fits.rows, robot.motors
+    off = rows.q @ motors.S.T + motors.offset - samples.q
+    followed = (rows.B @ np.linalg.pinv(rows.B)) @ zeros  # by the states on the loops that are nearest
+    then = np.sqrt(np.mean((off + zeros - followed) ** 2, axis=0)).max()
+    return bool(then > max(rows.miss, FAR_FROM_LOOPS))
+
+
 def _closer(
-    robot: Robot, samples: Picked, zeros: np.ndarray, steps: np.ndarray, files: bool
+    robot: Robot, samples: Picked, zeros: np.ndarray, steps: np.ndarray, files: bool, plain: Explained
 ) -> tuple[np.ndarray, float] | None:
     """Zeros of the same motors after some steps of Gauss and Newton, and their errors; None where the loops do not close."""
     motors = np.flatnonzero(zeros)
-    here = _shifted(robot, samples, -zeros)
+    here = _shifted(robot, samples, -zeros, plain)
     for _ in range(CLOSER):
-        beside = [_shifted(robot, samples, step - zeros) for step in np.diag(steps)[motors]]
-        if here is None or None in beside:
+        if here is None:
+            return None
+        beside = [_shifted(robot, samples, step - zeros, here) for step in np.diag(steps)[motors]]
+        if None in beside:
             return None
         left, size = _left(here, files)
         made = np.array([_left(s, files)[0] - left for s in beside if s is not None]) / size
         by = best_sizes(left / size, made)
         zeros = zeros.copy()
         zeros[motors] += steps[motors] * by
-        here = _shifted(robot, samples, -zeros)
+        here = _shifted(robot, samples, -zeros, here)
         if np.abs(by).max() < 1:
             break
     return None if here is None else (zeros, float((here.asis.free + here.asis.own)[-1].sum()))
 
 
-def _shifted(robot: Robot, samples: Picked, by: np.ndarray) -> Explained | None:
-    return closed_with(robot, replace(samples, q=samples.q + by))
+def _shifted(robot: Robot, samples: Picked, by: np.ndarray, near: Explained) -> Explained | None:
+    """The samples explained with other zeros, the loops closed from where they are `near`."""
+    return closed_with(robot, replace(samples, q=samples.q + by), near.fits.rows.q)
 
 
 def _left(explained: Explained, files: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -24,15 +24,15 @@ def undone(samples: Picked, guess: Guess) -> Picked:
     return samples.changed(guess.positions, guess.torques, guess.time)
 
 
-def closed_with(robot: Robot, samples: Picked) -> "Explained | None":
-    """The explained samples; None without samples, or where the loops do not close."""
-    rows = _rows(robot, samples)
+def closed_with(robot: Robot, samples: Picked, near: np.ndarray | None = None) -> "Explained | None":
+    """The explained samples; None without samples, or where the loops do not close. `near` as `close_motors` takes it."""
+    rows = _rows(robot, samples, near)
     return None if rows is None else Explained(robot, samples, rows)
 
 
-def _rows(robot: Robot, samples: Picked) -> PickedRows | None:
+def _rows(robot: Robot, samples: Picked, near: np.ndarray | None = None) -> PickedRows | None:
     try:
-        return picked_rows(robot, samples) if len(samples.q) else None
+        return picked_rows(robot, samples, near) if len(samples.q) else None
     except ClosureFailed:
         return None
 

@@ -96,6 +96,7 @@ class PickedRows:
     W: np.ndarray  # (M, d, p)
     known: np.ndarray  # (M, d)
     B: np.ndarray  # (M, n, d)
+    q: np.ndarray  # (M, nv) joints on the loops
     miss: float  # largest rms distance of a motor's position from the loops [rad or m]
 
     def left(self, tau: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -107,15 +108,15 @@ class PickedRows:
         return along(self.B, tau)
 
 
-def picked_rows(robot: Robot, samples: Picked) -> PickedRows:
-    """Raises ClosureFailed where the loops cannot close at these positions."""
+def picked_rows(robot: Robot, samples: Picked, near: np.ndarray | None = None) -> PickedRows:
+    """Raises ClosureFailed where the loops cannot close at these positions; `near` as `close_motors` takes it."""
     # Samples apart from each other do not know the motion between them.
-    state = saturated(robot, close_motors(robot, samples.q, samples.dq, samples.ddq))
+    state = saturated(robot, close_motors(robot, samples.q, samples.dq, samples.ddq, near=near))
     W = state_regressor(robot, state)
     W[~samples.loaded, :, robot.payload_columns] = 0.0
     off = state.q @ robot.motors.S.T + robot.motors.offset - samples.q
     miss = float(np.sqrt(np.mean(off**2, axis=0)).max())
-    return PickedRows(W, known_efforts(robot, state), motor_map(robot, state), miss)
+    return PickedRows(W, known_efforts(robot, state), motor_map(robot, state), state.q, miss)
 
 
 class Explanations:

@@ -46,3 +46,21 @@ def test_the_compiled_walk_ends_where_newton_does(monkeypatch, broken):
         found = close_motors(robot, q, 0 * q, 0 * q)
     assert walks
     np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
+
+
+@pytest.mark.parametrize(("off", "walked"), [(0.0, False), (0.5, True)])
+def test_states_that_are_known_near_are_where_the_search_begins(monkeypatch, off, walked):
+    """One encoder is off by 0.1 rad; known are the states of one that is off by 0.08 rad, or joints `off` from these."""
+    robot = rp.load("dualv")
+    t = np.arange(60)[:, None] / 200
+    c = robot.coordinates.S @ robot.home + robot.coordinates.offset + 0.1 * np.sin(np.array([2.0, 3.0, 4.0]) * t)
+    q = robot.close(c, 0 * c, 0 * c).q @ robot.motors.S.T + robot.motors.offset
+    second = np.array([0.0, 1.0, 0.0, 0.0])
+    near = close_motors(robot, q + 0.08 * second, 0 * q, 0 * q).q
+    expected = close_motors(robot, q + 0.1 * second, 0 * q, 0 * q)
+    walks, along = [], closing_measured._followed
+    monkeypatch.setattr(closing_measured, "_followed", lambda *of: (walks.append(1), along(*of))[1])
+    monkeypatch.setattr(closing_measured, "_by_some", lambda *of: None)
+    found = close_motors(robot, q + 0.1 * second, 0 * q, 0 * q, near=near + off)
+    assert bool(walks) == walked
+    np.testing.assert_allclose(found.q, expected.q, atol=1e-9)
