@@ -57,7 +57,7 @@ from robodyn_pin.log_to_robot.unlike_logs import (
     unlike_logs,
     what_is_unlike,
 )
-from robodyn_pin.log_to_robot.verdict import Coordinates, Scored, judge
+from robodyn_pin.log_to_robot.verdict import Coordinates, Remarks, Scored, judge
 from robodyn_pin.logs.fourier_series import period_of
 from robodyn_pin.logs.parts import open_rows
 from robodyn_pin.logs.reading import LogSpec
@@ -251,10 +251,8 @@ def estimate(
     still = {motor for record in records for motor in record.quality.still}
     coordinates = Coordinates(robot.coordinates.names, coordinate_units(robot), still)
     friction = worth_it(settings.friction)
-    verdict = judge(
-        scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, noticed, rates, friction, settings.gravity,
-        contradiction, tuple(mistaken.values()),
-    )  # fmt: skip
+    remarks = Remarks(noticed, rates, friction, settings.gravity, contradiction, tuple(mistaken.values()))
+    verdict = judge(scored["feasible"], measure, wls, diagnosis, labels, coordinates, looked_at, remarks)
     return Result(
         settings,
         records,

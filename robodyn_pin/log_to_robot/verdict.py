@@ -68,31 +68,46 @@ class Coordinates:
     still: Collection[str] = ()  # those that do not move in the logs
 
 
+@dataclass(frozen=True)
+class Remarks:
+    """Sentences on logs and settings that a verdict takes into account; empty where there is nothing to say."""
+
+    noticed: Sequence[str] = ()  # cautions
+    rates: str = ""  # other rates explain the torques clearly better
+    friction: str = ""  # on its choice
+    gravity: str = ""  # on its choice
+    contradiction: str = ""  # fit logs do not agree
+    mistaken: Sequence[str] = ()  # held-out logs and the mistakes that they alone look like having
+
+
 def judge(
-    scored: "Scored", measure: str, wls: BaseEstimate, found: "Diagnosis", labels: Sequence[str], coordinates: Coordinates,
-    held_out: Accuracy, noticed: Sequence[str] = (), rates: str = "", friction: str = "", gravity: str = "",
-    contradiction: str = "", mistaken: Sequence[str] = (),
-) -> Verdict:  # fmt: skip
+    scored: "Scored",
+    measure: str,
+    wls: BaseEstimate,
+    found: "Diagnosis",
+    labels: Sequence[str],
+    coordinates: Coordinates,
+    held_out: Accuracy,
+    remarks: Remarks = Remarks(),
+) -> Verdict:
     """Accept a result that has enough data, whose error is about the same on unseen data, and that explains every torque.
 
     A torque is not explained if the held-out error is not smaller than the torque's standard deviation. This is only a
     caution if the coordinate stands still, or if the torque is nearly constant and the model gives its mean.
 
     Args:
-        labels: of the base parameters. held_out: accuracy of the held-out torques. noticed: further cautions, of logs and
-            settings. rates: a sentence on other rates that explain the torques clearly better; empty if none do. friction, gravity: on their choice.
-        contradiction: of the fit logs; empty where they agree. mistaken: held-out logs and the mistakes that they alone look like having.
+        labels: of the base parameters. held_out: accuracy of the held-out torques.
     """
-    reasons = [contradiction] if contradiction else []
+    reasons = [remarks.contradiction] if remarks.contradiction else []
     not_explained, minor = unexplained(held_out, coordinates)
     # Torque against torque: in percent a weaker held-out motion would look like over-fitting.
     ratio = ratio_of(scored.held_out.rmse, scored.fit.rmse)
     unseen, each = scored.held_out.by(measure), found.rows / max(wls.base.size, 1)
     unknown = np.flatnonzero(relative_deviations(wls) > UNKNOWN)
     if ratio > MOST_WORSE:
-        reasons.append(worse_on_others(ratio, found.unseen, mistaken))
-    elif mistaken:
-        minor.append(f"{CONTRARY}: {'; '.join(mistaken)}")
+        reasons.append(worse_on_others(ratio, found.unseen, remarks.mistaken))
+    elif remarks.mistaken:
+        minor.append(f"{CONTRARY}: {'; '.join(remarks.mistaken)}")
     if each < ENOUGH:
         reasons.append(
             f"over-fitted: {found.seconds:.3g} s of log give {each:.3g} independent values for each of {wls.base.size} base "
@@ -107,8 +122,8 @@ def judge(
         reasons.append("; or ".join(mistakes) + (f"; signs of it: {signs}" if signs else ""))
     elif found.outliers and reasons:
         reasons.append(found.outliers)
-    elif rates and reasons:
-        reasons.append(rates)
+    elif remarks.rates and reasons:
+        reasons.append(remarks.rates)
     elif (
         not found.mistakes
         and (ratio <= MOST_WORSE or scored.fit.by(measure) > MOST_UNEXPLAINED)
@@ -127,10 +142,10 @@ def judge(
             f"the error on held-out data is {unseen:.3g} % (rms error over rms torque, {MEASURES[measure]}), {ratio:.2f} times that on the fit data",
             "every body can exist: its pseudo-inertia is positive definite and its mass within its bounds; no friction is negative",
         ]
-    causes = [contradiction, *(m.said for m in found.mistakes)]
-    told = [text for text in noticed if not any(text in cause for cause in causes)]
+    causes = [remarks.contradiction, *(m.said for m in found.mistakes)]
+    told = [text for text in remarks.noticed if not any(text in cause for cause in causes)]
     cautions = (*minor, *told, *_cautions(wls, found, labels, coordinates.names, unknown))
-    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, friction, gravity)
+    return Verdict(accepted, tuple(reasons), _scope(found, coordinates), cautions, remarks.friction, remarks.gravity)
 
 
 def ratio_of(error: np.ndarray, usual: np.ndarray) -> float:
@@ -142,7 +157,7 @@ def worse_on_others(ratio: float, unseen: float, mistaken: Sequence[str] = ()) -
     """Why the error on held-out data is `ratio` times that on the fit data.
 
     Args:
-        unseen: the same of parts of the fit data which a fit has not seen. mistaken: as of `judge`.
+        unseen: the same of parts of the fit data which a fit has not seen. mistaken: as of `Remarks`.
     """
     worse = f"the error on held-out data is {ratio:.3g} times that on the fit data"
     if mistaken:
