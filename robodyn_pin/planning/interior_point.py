@@ -68,14 +68,13 @@ def minimise(
         mu = max(float(predicted_slacks @ predicted_multipliers), 0.1 * TOLERANCE * abs(f)) / limits.size
         for target, tries in ((mu - predictor.ds * predictor.dm, CORRECTED_TRIES), (mu, TRIES)):
             step = system.direction(target)
-            length, new_slacks = _line_search(objective, system, f, x, step, mu, tries)
+            length, new_slacks, new_f = _line_search(objective, system, f, x, step, mu, tries)
             if length:
                 break
         else:
             break
         multipliers = multipliers + _step_to_boundary(multipliers, step.dm) * step.dm
-        x, slacks = x + length * step.dx, new_slacks
-        f = objective.value(x)
+        x, slacks, f = x + length * step.dx, new_slacks, new_f
         history.append(f)
         best = x if f <= min(history) else best
     return Optimum(best, tuple(history), converged)
@@ -136,8 +135,8 @@ def _newton_system(
 
 def _line_search(
     objective: Objective, system: _NewtonSystem, f: float, x: np.ndarray, step: _Step, mu: float, tries: int
-) -> tuple[float, np.ndarray]:
-    """Return a feasible step length that decreases the barrier function, and the slacks after it; 0 if no try does.
+) -> tuple[float, np.ndarray, float]:
+    """Return a feasible step length that decreases the barrier function, the slacks and the objective after it; 0 if no try does.
 
     f: the objective at x (n,).
     """
@@ -148,11 +147,11 @@ def _line_search(
         there = x + length * step.dx
         new = system.limits.slacks(there)
         if new is not None and (new >= (1 - TO_BOUNDARY) * slacks).all():
-            now = objective.value(there) - mu * float(np.log(new).sum())
-            if now <= start + ROUND_OFF * abs(start):
-                return length, new
+            value = objective.value(there)
+            if value - mu * float(np.log(new).sum()) <= start + ROUND_OFF * abs(start):
+                return length, new, value
         length *= BACKTRACKING
-    return 0.0, slacks
+    return 0.0, slacks, f
 
 
 def _step_to_boundary(values: np.ndarray, changes: np.ndarray) -> float:

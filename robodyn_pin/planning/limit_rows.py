@@ -19,7 +19,7 @@ from robodyn_pin.planning.parabolas import Intervals, SplineSpace
 from robodyn_pin.planning.terms import Terms
 
 ENTRIES = ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2))  # of a symmetric matrix (3, 3): row, column
-WITH_W = 3  # the first of them that belongs to w
+WITHOUT_W = 3  # so many of them come first
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,9 @@ class ConstraintSet:
         by_coefficients = (self._maps * local.T[:, None]).sum(axis=0)
         total += np.bincount(self._index.ravel(), by_coefficients.ravel(), len(total))
 
-    def scatter_bands(self, bands: np.ndarray, local: np.ndarray) -> None:
-        """Add a Hessian by y, u, w (K', 3, 3) to the lower bands (3, n) of the one by the coefficients."""
-        entries = np.stack([local[:, i, j] for i, j in ENTRIES])
-        used = slice(None) if entries[WITH_W:].any() else slice(WITH_W)
-        by_coefficients = (self._pair_maps[used] * entries[used, None]).sum(axis=0)
+    def scatter_bands(self, bands: np.ndarray, entries: np.ndarray) -> None:
+        """Add a Hessian by y, u, w to the lower bands (3, n) of the one by the coefficients; its ENTRIES (6, K'), or those without w (3, K')."""
+        by_coefficients = (self._pair_maps[: len(entries)] * entries[:, None]).sum(axis=0)
         bands += np.bincount(self._band_index.ravel(), by_coefficients.ravel(), bands.size).reshape(bands.shape)
 
     def values(self, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

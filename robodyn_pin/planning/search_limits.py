@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from robodyn_pin.planning.limit_rows import ConstraintSet, LimitRows
+from robodyn_pin.planning.limit_rows import ENTRIES, WITHOUT_W, ConstraintSet, LimitRows
 
 
 @dataclass(frozen=True)
@@ -111,23 +111,22 @@ class Tangents:
         parts = zip(self.limits.parts, self.limits.columns, self.y, self.slopes, self.bends, blocks, strict=True)
         for part, of, y, slope, bend, (weight, multiplier) in parts:
             m, k = len(slope), of.jerk.shape[1]
-            both, local = weight[:m] + weight[m : 2 * m], np.zeros((len(y), 3, 3))
-            weighted = both * slope
-            local[:, 0, 0] = (weighted * slope).sum(axis=0)
-            local[:, 1, 0] = (weighted * of.alpha).sum(axis=0)
-            local[:, 1, 1] = (both * of.alpha * of.alpha).sum(axis=0)
+            both, entries = weight[:m] + weight[m : 2 * m], np.zeros((len(ENTRIES) if k else WITHOUT_W, len(y)))
+            by_y, by_u = both * slope, both * of.alpha
+            entries[0] = (by_y * slope).sum(axis=0)
+            entries[1] = (by_y * of.alpha).sum(axis=0)
+            entries[2] = (by_u * of.alpha).sum(axis=0)
             if k:
                 upper, lower = weight[2 * m : 2 * m + k], weight[2 * m + k :]
                 for side, sign in ((upper, -1.0), (lower, 1.0)):
                     g = sign * of.jerk
                     g[0] -= bend
-                    for i in range(3):
-                        for j in range(i + 1):
-                            local[:, i, j] += (side * g[i] * g[j]).sum(axis=0)
+                    for entry, (i, j) in zip(entries, ENTRIES, strict=True):
+                        entry += (side * g[i] * g[j]).sum(axis=0)
             if of.delta is not None:
                 concave = np.where(of.delta < 0, multiplier[:m], multiplier[m : 2 * m])
-                local[:, 0, 0] += (np.abs(of.delta) * concave).sum(axis=0) * y**-1.5 / 4
-            part.scatter_bands(bands, local)
+                entries[0] += (np.abs(of.delta) * concave).sum(axis=0) * y**-1.5 / 4
+            part.scatter_bands(bands, entries)
 
 
 def slack_tangents(limits: SearchLimits, x: np.ndarray) -> Tangents:

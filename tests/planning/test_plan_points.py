@@ -5,7 +5,7 @@ import pytest
 
 from robodyn_pin.planning.end_grading import Grading
 from robodyn_pin.planning.grid import used_shares
-from robodyn_pin.planning.limit_rows import ConstraintSet, LimitRows
+from robodyn_pin.planning.limit_rows import ENTRIES, ConstraintSet, LimitRows
 from robodyn_pin.planning.limits import symmetric
 from robodyn_pin.planning.parabolas import ALL, SplineSpace
 from robodyn_pin.planning.path import lines
@@ -35,9 +35,8 @@ def test_what_is_added_at_places_is_the_transpose_of_what_is_read_there(smoothne
     part.scatter(total, local)
     assert total @ x == pytest.approx((local * part.motion(x)).sum())
 
-    square = np.einsum("ni,nj->nij", local, local)
     bands = np.zeros((3, space.size))
-    part.scatter_bands(bands, square)
+    part.scatter_bands(bands, np.stack([local[:, i] * local[:, j] for i, j in ENTRIES]))
     H = sum(np.diag(bands[i, : space.size - i], -i) for i in range(3))
     H = H + np.tril(H, -1).T
     assert x @ H @ x == pytest.approx(((local * part.motion(x)).sum(axis=1) ** 2).sum())
