@@ -25,7 +25,7 @@ from robodyn_pin.logs.writing import write_log
 from robodyn_pin.simulation.simulated_log import Noise, simulate
 from robodyn_pin.workers import each
 
-FILES = 20
+FILES = 100
 
 
 def study() -> Section:
@@ -53,7 +53,7 @@ def dataset(folder: Path) -> list[Row]:
            "rows": {"filter": {"order": 4, "cutoff": 40}, "cut": 200, "every": 12}, "bounds": {"mass": [0.01, 5.0]}}  # fmt: skip
     held, spent = [], []
     each(partial(part, folder), range(FILES + 1))
-    for many in (FILES // 4, FILES):
+    for many in (FILES // 10, FILES):
         named = [{"file": str(folder / f"part_{k:03}.parquet")} for k in range(many)]
         judge = [{"file": str(folder / f"part_{FILES:03}.parquet"), "rows": [0, 20_000]}]
         (folder / "run.yaml").write_text(yaml.safe_dump(run | {"fit": named, "held_out": judge}))
@@ -83,6 +83,6 @@ def dataset(folder: Path) -> list[Row]:
     return [
         Row(f"{rows:.0e} rows in {FILES} files, 2 processes: rows a second (of all: reading, checking and hashing [%])", "reported",
             f"{rows / spent[-1]:.0f} ({100 * share:.0f} %); {spent[-1]:.0f} s"),
-        Row(f"{rows:.0e} rows: largest process, a quarter of the files and all [MB]", "flat (<= 1.1)",
+        Row(f"{rows:.0e} rows: largest process, a tenth of the files and all [MB]", "flat (<= 1.1)",
             f"{held[0]:.0f}, {held[1]:.0f}", held[1] <= 1.1 * held[0]),
     ]  # fmt: skip
