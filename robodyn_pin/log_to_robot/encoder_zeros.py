@@ -8,7 +8,7 @@ import numpy as np
 from robodyn_pin.log_to_robot.explained import Explained, closed_with
 from robodyn_pin.log_to_robot.few_causes import best_sizes, fewest_causes
 from robodyn_pin.log_to_robot.overconstraint import FAR as FAR_FROM_LOOPS
-from robodyn_pin.log_to_robot.picked_samples import Picked
+from robodyn_pin.log_to_robot.picked_samples import Picked, PickedRows, largest_rms
 from robodyn_pin.log_to_robot.usual_guesses import Guess, off_all_the_time
 from robodyn_pin.logs.units import LogKeys
 from robodyn_pin.robot.robot import Robot
@@ -31,7 +31,7 @@ def encoder_zeros(robot: Robot, samples: Picked, plain: Explained, keys: LogKeys
         made = np.array([np.zeros_like(left) if s is None else _left(s, files)[0] - left for s in shifted]) / size
         felt = np.linalg.norm(made, axis=(1, 2)) * FAR / STEP > FELT * np.sqrt(left.size)
         zeros = STEP * unit * fewest_causes(left / size, made, np.flatnonzero(felt).tolist())
-        if not zeros.any() or contradicted(robot, samples, plain, zeros):
+        if not zeros.any() or contradicted(plain.fits.rows, zeros):
             continue
         if (closer := _closer(robot, samples, zeros, STEP * unit, files, plain)) is not None:
             found.append(closer)
@@ -63,13 +63,10 @@ def _guess(robot: Robot, zeros: np.ndarray, keys: LogKeys) -> Guess:
     return Guess(text, tuple(np.flatnonzero(zeros).tolist()), one, one, zeros=zeros)
 
 
-def contradicted(robot: Robot, samples: Picked, plain: Explained, zeros: np.ndarray) -> bool:
+def contradicted(rows: PickedRows, zeros: np.ndarray) -> bool:
     """Whether encoders, of which there are more than degrees of freedom, would agree less with the loops, to first order, than they do."""
-    rows, motors = plain.fits.rows, robot.motors
-    off = rows.q @ motors.S.T + motors.offset - samples.q
     followed = (rows.B @ np.linalg.pinv(rows.B)) @ zeros  # by the states on the loops that are nearest
-    then = np.sqrt(np.mean((off + zeros - followed) ** 2, axis=0)).max()
-    return bool(then > max(rows.miss, FAR_FROM_LOOPS))
+    return largest_rms(rows.off + zeros - followed) > max(rows.miss, FAR_FROM_LOOPS)
 
 
 def _closer(

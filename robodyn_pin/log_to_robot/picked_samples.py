@@ -97,7 +97,12 @@ class PickedRows:
     known: np.ndarray  # (M, d)
     B: np.ndarray  # (M, n, d)
     q: np.ndarray  # (M, nv) joints on the loops
-    miss: float  # largest rms distance of a motor's position from the loops [rad or m]
+    off: np.ndarray  # (M, n) positions of the motors there, less the measured ones [rad or m]
+
+    @property
+    def miss(self) -> float:
+        """Largest rms distance of a motor's position from the loops [rad or m]."""
+        return largest_rms(self.off)
 
     def left(self, tau: np.ndarray, x: np.ndarray) -> np.ndarray:
         """What parameters x (p,) leave of the torques (M, n): (M, d)."""
@@ -108,6 +113,11 @@ class PickedRows:
         return along(self.B, tau)
 
 
+def largest_rms(off: np.ndarray) -> float:
+    """Of the columns (M, n)."""
+    return float(np.sqrt(np.mean(off**2, axis=0)).max())
+
+
 def picked_rows(robot: Robot, samples: Picked, near: np.ndarray | None = None) -> PickedRows:
     """Raises ClosureFailed where the loops cannot close at these positions; `near` as `close_motors` takes it."""
     # Samples apart from each other do not know the motion between them.
@@ -115,8 +125,7 @@ def picked_rows(robot: Robot, samples: Picked, near: np.ndarray | None = None) -
     W = state_regressor(robot, state)
     W[~samples.loaded, :, robot.payload_columns] = 0.0
     off = state.q @ robot.motors.S.T + robot.motors.offset - samples.q
-    miss = float(np.sqrt(np.mean(off**2, axis=0)).max())
-    return PickedRows(W, known_efforts(robot, state), motor_map(robot, state), state.q, miss)
+    return PickedRows(W, known_efforts(robot, state), motor_map(robot, state), state.q, off)
 
 
 class Explanations:

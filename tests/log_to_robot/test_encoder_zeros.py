@@ -10,10 +10,9 @@ from simulated import noisy_log
 
 from robodyn_pin.errors import ClosureFailed
 from robodyn_pin.log_to_robot.encoder_zeros import contradicted
-from robodyn_pin.log_to_robot.explained import closed_with
 from robodyn_pin.log_to_robot.likely_mistakes import Mistake, likely_mistakes
 from robodyn_pin.log_to_robot.not_closed import why_not_closed
-from robodyn_pin.log_to_robot.picked_samples import picked
+from robodyn_pin.log_to_robot.picked_samples import picked, picked_rows
 from robodyn_pin.log_to_robot.run_file import RunFile
 from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.reading import LogSpec, read_as
@@ -92,9 +91,8 @@ def test_zeros_that_are_off_are_named_and_no_others(logs, name, zeros):
 def test_encoders_that_agree_with_the_loops_contradict_other_zeros(logs, name, are, would_be, expected):
     robot, log = logs[name]
     samples = picked(robot, [off(log, robot, are)], run_of(robot))
-    plain = closed_with(robot, samples)
     zeros = np.array([would_be.get(m, 0.0) for m in robot.motors.names])
-    assert contradicted(robot, samples, plain, zeros) == expected
+    assert contradicted(picked_rows(robot, samples), zeros) == expected
 
 
 @pytest.mark.parametrize("name", ["delta3", *ARMS])
