@@ -44,13 +44,13 @@ Schema = TypeVar("Schema", bound=Strict)
 LARGEST_TEXT = 50_000_000  # [bytes]
 
 
-def read_yaml(path: Path, schema: type[Schema]) -> Schema:
+def read_yaml(path: str | Path, schema: type[Schema]) -> Schema:
     """Read a YAML file into `schema`; every mistake becomes one sentence that names the key.
 
     Raises:
         BadFile: no such file, not YAML, or not what the schema asks for.
     """
-    return parse_yaml(read_text(path), schema, str(path))
+    return parse_yaml(read_text(Path(path) if isinstance(path, str) else path), schema, str(path))
 
 
 def resolve(folder: Path, path: str | Path) -> Path:

@@ -189,11 +189,21 @@ def tried(work: Callable[[Item], Found], items: Sequence[Item]) -> Iterator[Foun
 
 
 def _alone(work: Callable[[Item], Found], item: Item) -> Found | RobodynError:
-    with _libraries(len(sys.modules)).limit(limits=1), counting(None):  # work within work is not counted
+    with one_thread(), counting(None):  # work within work is not counted
         try:
             return work(item)
         except RobodynError as error:
             return error
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread within a `with` block, or in a function that this decorates.
+
+    Our matrices are small: a second thread of BLAS costs more than it gives, and sums in another order.
+    """
+    with _libraries(len(sys.modules)).limit(limits=1):
+        yield
 
 
 @lru_cache(maxsize=1)

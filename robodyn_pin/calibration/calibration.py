@@ -19,6 +19,7 @@ from robodyn_pin.errors import BadFile, BadLog, ClosureFailed
 from robodyn_pin.files import resolve
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.telling import tell
+from robodyn_pin.workers import one_thread
 
 LEAST = 4  # poses to fit
 IMPLAUSIBLE = 1e-4  # probability of a misfit that chance does not explain
@@ -90,6 +91,7 @@ class Calibration:
         return not self.complaints
 
 
+@one_thread()
 def calibrate(run: CalibrationFile, folder: Path) -> Calibration:
     """Read the measurements and find the errors of the robot's geometry; paths start from `folder`.
 

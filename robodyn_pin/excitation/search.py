@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from robodyn_pin.dynamics.equations import coordinate_efforts, motor_torques
 from robodyn_pin.dynamics.regressor import columns
@@ -20,7 +19,7 @@ from robodyn_pin.identification.excitation import Climb, ExcitingSeries, begun, 
 from robodyn_pin.identification.fold import absorb
 from robodyn_pin.robot.efforts import Effort
 from robodyn_pin.robot.robot import Robot
-from robodyn_pin.workers import each
+from robodyn_pin.workers import each, one_thread
 
 SMOOTH = 0.025  # width of Coulomb friction while searching, in parts of each rate's rms: its sign has no slope
 INSIDE = 0.9  # of a random motion's amplitudes, where a search begins
@@ -34,9 +33,7 @@ TRIMS = 5  # how often a motion that breaks a limit between the samples of the s
 Progress = Callable[[float], None]
 
 
-@threadpool_limits.wrap(
-    limits=1
-)  # BLAS would share out products that are too small for that, and take four times as long
+@one_thread()
 def excite(run: ExcitationFile, folder: Path = Path(), progress: Progress = lambda share: None) -> Excitation:
     """Find the motion; paths start from `folder`.
 

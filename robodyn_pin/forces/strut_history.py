@@ -18,6 +18,7 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.logs.made_by_hand import known_log
 from robodyn_pin.logs.uniform import at_positions, at_rows, uniform
 from robodyn_pin.robot.robot import Robot, State
+from robodyn_pin.workers import one_thread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,6 +80,7 @@ class Extreme:
     interval: tuple[float, float] | None = None  # [N] 95 %, of the worst; None: nothing is known of it
 
 
+@one_thread()
 def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None = None) -> StrutHistory:
     """Forces in the struts of a robot along a log with positions; parameters of the robot's files.
 

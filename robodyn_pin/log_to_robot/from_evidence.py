@@ -28,6 +28,7 @@ from robodyn_pin.logs.log import Log
 from robodyn_pin.robot.friction_models import WIDTH
 from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import one_thread
 
 OF_ALL_LOGS = ("delay", "gains", "robust", "coulomb_width")  # what is found or decided by all logs together
 
@@ -80,6 +81,7 @@ def from_evidence(robot: Robot, run: RunFile | Mapping[str, Any], evidence: Evid
     return by_evidence(robot, settings, evidence)
 
 
+@one_thread()
 def by_evidence(robot: Robot, settings: RunFile, evidence: Evidence) -> Estimated:
     """The same, of a robot and settings that are ready to fold, as the evidence was made with."""
     kinds = {leaf.loaded for leaf in evidence.leaves}

@@ -67,12 +67,12 @@ from robodyn_pin.robot.payload import carrying
 from robodyn_pin.robot.robot import Robot, load_named
 from robodyn_pin.robot.units import coordinate_units
 from robodyn_pin.telling import tell
-from robodyn_pin.workers import each
+from robodyn_pin.workers import each, one_thread
 
 BAD = 30.0  # [%] held-out error from which other rates are tried
 
 
-def read_run(path: Path) -> RunFile:
+def read_run(path: str | Path) -> RunFile:
     """Read a run file.
 
     Raises:
@@ -149,6 +149,7 @@ def select(robot: Robot, run: RunFile, folder: Path, spec: LogSpec) -> Selected:
     return found if spec.rows else in_motion(found)
 
 
+@one_thread()
 def estimate(
     robot: Robot, run: RunFile, fit: list[Selected], held_out: list[Selected], progress: Progress = tell,
     unused: Sequence[str] = (),

@@ -27,6 +27,7 @@ from robodyn_pin.planning.terms import Terms
 from robodyn_pin.planning.tightening import OVER, Iterate, Tightening
 from robodyn_pin.robot.limits import Limits
 from robodyn_pin.robot.robot import Robot
+from robodyn_pin.workers import one_thread
 
 LEAST_POINTS = 4
 LOWER_RATES = (0.3, 0.1)  # reference ds/dt [1/s] to try next where the terms at the usual one forbid slow motion
@@ -36,6 +37,7 @@ SLOWEST = 0.9  # least factor that slows a whole motion
 BISECTIONS = 14
 
 
+@one_thread()
 def fastest(
     robot: Robot | InverseDynamics,
     path: Curve,

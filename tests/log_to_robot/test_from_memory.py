@@ -48,6 +48,14 @@ def by_file(files, held_out=None, **asked):
     return rp.execute(read_run(path), path.parent)
 
 
+def test_a_run_file_may_be_named_by_a_text(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("robot: delta3\nfit: [{file: log.csv}]\n")
+    assert rp.read_run(str(path)) == rp.read_run(path)
+    with pytest.raises(BadFile, match=r"rum\.yaml: No such file or directory"):
+        rp.read_run(str(tmp_path / "rum.yaml"))
+
+
 def test_settings_are_those_of_a_run_file(robot, files):
     found = rp.identify(robot, rp.read_log(files[0], robot), **ASKED)
     expected = by_file(files[:1], **ASKED)
