@@ -8,6 +8,9 @@ CASES ?= 20000
 SECONDS ?= 3600
 VENV ?= .venv
 BIN = $(VENV)/bin
+# Tests run side by side, and matrices are small: a second thread of BLAS takes time and gives none.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
 SOURCES = $(wildcard pyproject.toml */*.py */*/*.py urdf/*.urdf urdf/*.yaml viz/*.html)
 
 .PHONY: demo campaign test fuzz faults figures bench cluster docs clean
