@@ -121,8 +121,14 @@ def history_of(
     )
 
 
-def extremes(history: StrutHistory, limit: float | None) -> list[Extreme]:
-    """The worst of each strut, at either of its ends; limit [N] of its size. The edges of the log do not count."""
+def extremes(history: StrutHistory, limit: float | None = None) -> list[Extreme]:
+    """The worst of each strut, at either of its ends; limit [N] of its size. The edges of the log do not count.
+
+    Raises:
+        RobodynError: a limit that is no size of a force.
+    """
+    if limit is not None and not 0 <= limit < np.inf:
+        raise RobodynError(f"the limit of strut forces is {limit:g} N, expected a finite size, 0 N or more")
     history, found = history.inside, []
     for k, name in enumerate(history.names):
         both = np.stack([history.lower[:, k], history.upper[:, k]])

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import robodyn_pin as rp
-from robodyn_pin.errors import BadLog
+from robodyn_pin.errors import BadLog, RobodynError
 from robodyn_pin.forces.load_cell import compare_cell
 from robodyn_pin.forces.strut_history import StrutHistory, extremes
 from robodyn_pin.logs.log import Log
@@ -53,6 +53,10 @@ def test_the_worst_of_a_strut_is_its_largest_size_at_either_end():
     first, second = extremes(history, 10.0)
     assert (first.least, first.greatest, first.worst_at, first.end, first.margin) == (-7, 4, t[2], "lower", 3)
     assert (second.least, second.greatest, second.worst_at, second.end, second.margin) == (-3, 8, t[3], "upper", 2)
+    assert extremes(history)[0].margin is None
+    for limit in (-1.0, np.nan, np.inf):
+        with pytest.raises(RobodynError, match=f"the limit of strut forces is {limit:g} N"):
+            extremes(history, limit)
     frame = history.to_frame()
     assert frame["lower_a"].to_list() == pushed.tolist()
     assert frame["upper_b"].to_list() == pulled.tolist()
