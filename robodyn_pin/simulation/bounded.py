@@ -1,4 +1,5 @@
-"""Least squares with bounds: what friction takes in a step, as Gauss' principle asks. Plain arrays, so that kernels can compile it.
+"""Least squares with bounds: what friction takes in a step, as Gauss' principle asks. Plain arrays, so that kernels can compile it; numba
+takes seconds for sums along an axis and for whole rows that are set, because of what it would say on another shape.
 
 Active sets after Stark & Parker 1995 (BVLS), begun at a guess: what is free between its bounds solves least squares, who reaches a
 bound on the way stays there, and who would leave its bound the right way is let go. Unknowns that depend on others which are free
@@ -24,12 +25,15 @@ def bounded(K: np.ndarray, y: np.ndarray, low: np.ndarray, high: np.ndarray, p: 
     """
     e, n = K.shape
     Q, C, order = np.zeros((min(e, n), n)), np.zeros((e, e)), np.zeros(e, np.int64)  # free columns are C Q
-    size, given, target = np.sqrt((K * K).sum(axis=1)), y.copy(), np.zeros(e)
-    scale = np.sqrt((y * y).sum())
+    size, given, target = np.zeros(e), y.copy(), np.zeros(e)
+    for i in range(e):
+        size[i] = np.sqrt(K[i] @ K[i])
+    scale = np.sqrt(y @ y)
     count = 0
     for _ in range(CHANGES * (e + 1)):
         count = 0
-        y[:] = given
+        for k in range(n):
+            y[k] = given[k]
         for i in range(e):
             if free[i] and count < n:
                 x = K[i].copy()
@@ -37,10 +41,13 @@ def bounded(K: np.ndarray, y: np.ndarray, low: np.ndarray, high: np.ndarray, p: 
                 for _ in range(2):  # once leaves round-off of nearly dependent ones
                     along = Q[:count] @ x
                     x -= along @ Q[:count]
-                    C[count, :count] += along
-                left = np.sqrt((x * x).sum())
+                    for k in range(count):
+                        C[count, k] += along[k]
+                left = np.sqrt(x @ x)
                 if left > TWICE * size[i]:
-                    Q[count], C[count, count], order[count] = x / left, left, i
+                    C[count, count], order[count] = left, i
+                    for k in range(n):
+                        Q[count, k] = x[k] / left
                     count += 1
                     continue
             free[i] = False

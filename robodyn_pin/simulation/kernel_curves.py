@@ -6,7 +6,7 @@ from robodyn_pin.closures.kernel_options import inner, sequential
 from robodyn_pin.robot.friction_models import FADED
 from robodyn_pin.simulation.machine import CODES, Curves
 
-(VISCOUS, COULOMB, LOAD, STRIBECK, SATURATING, QUADRATIC, CBRT, DIRECTIONAL, POSITION, OFFSET, ARMATURE, SPRING, LEVER_SPRING,
+(VISCOUS, COULOMB, LOAD, STRIBECK, SATURATING, QUADRATIC, CBRT, DIRECTIONAL, OFFSET, ARMATURE, SPRING, LEVER_SPRING,
  POLYNOMIAL, COGGING, POSITION_SPLINES, POSITION_WAVES) = range(len(CODES))  # fmt: skip
 
 
@@ -40,8 +40,6 @@ def curve(c: Curves, e, x, xd, sign):
         return v[0] * np.cbrt(xd)
     if model == DIRECTIONAL:
         return v[0] * max(sign, 0.0) + v[1] * min(sign, 0.0) + v[2] * max(xd, 0.0) + v[3] * min(xd, 0.0)
-    if model == POSITION:
-        return sign * np.interp(x, points[:n], v[n : 2 * n] if c.each_way[e] and xd <= 0 else v[:n])
     if model == POSITION_SPLINES:
         d = c.degree[e]
         return sign * splines(

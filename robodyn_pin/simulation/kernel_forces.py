@@ -14,6 +14,7 @@ from robodyn_pin.closures.kernel_solve import Newton, newton_steps
 from robodyn_pin.closures.kernel_vectors import angular, cross, less3, plus3, point, rotated, row_of, scalar, six
 from robodyn_pin.dynamics.kernel import along_axes, ask, body_motions, inertia_times
 from robodyn_pin.simulation.kernel_curves import ARMATURE, curve
+from robodyn_pin.simulation.kernel_matrices import solve_transposed
 from robodyn_pin.simulation.machine import NO_LOAD, OF_MOTOR, Machine
 
 
@@ -218,11 +219,12 @@ def take_loads(m: Machine, desk: Desk):
     for k in range(d):
         for j in range(len(desk.tau)):
             given[k] += desk.T[j, k] * desk.tau[j]
-    torque = np.linalg.solve(desk.B.T.copy(), given) if len(desk.B) == d else given
+    if len(desk.B) == d:
+        solve_transposed(desk.B.copy(), given)
     for e in range(curves.rubbing):
         if curves.load[e, 0] != NO_LOAD:
             i = curves.load[e, 1]
-            desk.loads[e] = abs((torque[i] if curves.load[e, 0] == OF_MOTOR else desk.tau[i]) / curves.gear[e])
+            desk.loads[e] = abs((given[i] if curves.load[e, 0] == OF_MOTOR else desk.tau[i]) / curves.gear[e])
 
 
 @inner

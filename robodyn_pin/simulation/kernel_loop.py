@@ -7,7 +7,8 @@ from robodyn_pin.closures.kernel_references import by_reference, still_needed
 from robodyn_pin.simulation.believed import GIVEN
 from robodyn_pin.simulation.kernel_forces import Desk, new_desk, put_into
 from robodyn_pin.simulation.kernel_law import work_out
-from robodyn_pin.simulation.kernel_step import backward, forward, go_on, go_on_smoothly
+from robodyn_pin.simulation.kernel_matrices import backward, factor, forward
+from robodyn_pin.simulation.kernel_step import go_on, go_on_smoothly
 from robodyn_pin.simulation.machine import Machine
 from robodyn_pin.simulation.sampled_loop import Kept, Law, Remembered, Sampling
 
@@ -152,14 +153,8 @@ def of_motors(B, efforts, inner, command):
         for s in range(r + 1):
             for i in range(n):
                 L[r, s] += B[i, r] * B[i, s]
-            for t in range(s):
-                L[r, s] -= L[r, t] * L[s, t]
-            if s < r:
-                L[r, s] /= L[s, s]
-            elif not L[r, r] > 0:
-                return False
-            else:
-                L[r, r] = np.sqrt(L[r, r])
+    if not factor(L, L):
+        return False
     forward(L, x)
     backward(L, x)
     forward(L, y)

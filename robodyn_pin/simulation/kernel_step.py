@@ -11,6 +11,7 @@ from robodyn_pin.simulation.kernel_forces import (
     accelerate,
     add_outer,
     asked,
+    finite,
     move,
     new_desk,
     onto_loops,
@@ -19,10 +20,11 @@ from robodyn_pin.simulation.kernel_forces import (
     rates,
     take_loads,
 )  # fmt: skip
+from robodyn_pin.simulation.kernel_matrices import backward, factor, forward
 from robodyn_pin.simulation.machine import NO_LOAD, Machine
 from robodyn_pin.simulation.sticking import ROUNDS, SETTLED, SLOWEST
 
-bounded = sequential(plain_bounded)
+bounded = allocating(plain_bounded)
 
 
 @sequential
@@ -51,27 +53,36 @@ def middle(m: Machine, desk: Desk, q, c, cd, h):
 def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, turns):
     """Fill `after` (d,); whether that went well, and what friction along axes and stops took [J]."""
     d, stops, curves, J = len(cd), len(m.stops.axis), m.curves, desk.J
-    stiff, given, low, high = desk.M, np.zeros(d), np.zeros(axes + stops), np.zeros(axes + stops)
+    stiff, D, L, low, high = desk.M, np.zeros((d, d)), np.zeros((d, d)), np.zeros(axes + stops), np.zeros(axes + stops)
     for e in range(curves.rubbing, len(curves.model)):
         if curves.model[e] == SPRING:
             add_outer(h * h / 4 * max(curves.values[e, 0], 0.0), J[curves.axis[e]], stiff)
     K, y, p = np.zeros((axes + stops, d + stops)), np.zeros(d + stops), np.zeros(axes + stops)
-    free, last, rest, driven = np.zeros(axes + stops, np.bool_), np.zeros(d), np.zeros(d), np.zeros(d)
+    free, last, rest, driven, given = (
+        np.zeros(axes + stops, np.bool_),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(d),
+    )
     for t in range(turns):
         put_into(after, last)
         rates(m, desk, mean)
         asked(m, desk, q, desk.still, False, given)
-        D = stiff.copy()
-        rub(m, desk, q, (after - cd) / h, h, low, high, D)
-        damping = D - stiff
+        for k in range(d):
+            rest[k] = (after[k] - cd[k]) / h
+            put_into(stiff[k], D[k])
+        rub(m, desk, q, rest, h, low, high, D)
         for k in range(d):
             driven[k] = -h * given[k]
             for i in range(len(tau)):
                 driven[k] += h * desk.B[i, k] * tau[i]
-        momentum = stiff @ cd - damping @ cd + driven
-        L = np.linalg.cholesky(D)
-        forward(L, momentum)
-        put_into(momentum, y[:d])
+            y[k] = driven[k]
+            for j in range(d):
+                y[k] += (2 * stiff[k, j] - D[k, j]) * cd[j]
+        if not factor(D, L):
+            return False, 0.0
+        forward(L, y[:d])
         for i in range(axes):
             put_into(J[i], K[i, :d])
             forward(L, K[i, :d])
@@ -108,13 +119,18 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
             put_into(rest, after)
         for k in range(d):
             mean[k] = (cd[k] + after[k]) / 2
-        most = 0.0
+        most, fastest = 0.0, h
         for k in range(d):
-            most = max(most, abs(after[k] - last[k]))
-        if t > 0 and most <= SETTLED * (h + np.abs(after).max()):
+            most, fastest = max(most, abs(after[k] - last[k])), max(fastest, h + abs(after[k]))
+        if t > 0 and most <= SETTLED * fastest:
             break
-    taken = stiff @ (cd - after) + driven  # the momentum that friction took
-    return np.isfinite(after).all(), (mean * taken).sum()
+    taken = 0.0
+    for k in range(d):
+        momentum = driven[k]  # what friction took of it
+        for j in range(d):
+            momentum += stiff[k, j] * (cd[j] - after[j])
+        taken += mean[k] * momentum
+    return finite(after), taken
 
 
 @inner
@@ -137,22 +153,6 @@ def rub(m: Machine, desk: Desk, q, cdd, h, low, high, D):
         high[i] += h * max((curve(curves, e, x, rate, 1.0) - ahead) * desk.loads[e], 0.0)
         low[i] += h * min((curve(curves, e, x, -rate, -1.0) - back) * desk.loads[e], 0.0)
         add_outer(h / 2 * (-back if desk.xd[i] < 0 else ahead) / rate, desk.J[i], D)
-
-
-@inner
-def forward(L, x):
-    for k in range(len(x)):
-        for j in range(k):
-            x[k] -= L[k, j] * x[j]
-        x[k] /= L[k, k]
-
-
-@inner
-def backward(L, x):
-    for k in range(len(x) - 1, -1, -1):
-        for j in range(k + 1, len(x)):
-            x[k] -= L[j, k] * x[j]
-        x[k] /= L[k, k]
 
 
 @inner
@@ -241,7 +241,7 @@ def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
     if not (onto_loops(m, desk, c, q) and pose(m, desk, q)):
         return False
     rates(m, desk, cd)
-    needs, bearing = np.zeros(len(cd)), False
+    needs, L, bearing = np.zeros(len(cd)), np.zeros((len(cd), len(cd))), False
     for e in range(m.curves.rubbing):
         bearing = bearing or m.curves.load[e, 0] != NO_LOAD
     cdd[:] = 0.0
@@ -251,11 +251,15 @@ def fall(m: Machine, desk: Desk, q, c, cd, tau, cdd):
             needs[k] = -needs[k]
             for i in range(len(tau)):
                 needs[k] += desk.B[i, k] * tau[i]
-        if not np.isfinite(needs).all():
+        if not (finite(needs) and factor(desk.M, L)):
             return False
-        step = np.linalg.solve(desk.M, needs)
-        cdd += step
-        if np.abs(step).max() <= 1e-12 * (1e-3 + np.abs(cdd).max()):
+        forward(L, needs)
+        backward(L, needs)
+        most, largest = 0.0, 1e-3
+        for k in range(len(cd)):
+            cdd[k] += needs[k]
+            most, largest = max(most, abs(needs[k])), max(largest, 1e-3 + abs(cdd[k]))
+        if most <= 1e-12 * largest:
             return True
     return not bearing
 

@@ -14,7 +14,7 @@ from robodyn_pin.robot.friction_models import MEMORY, RUBBING, WIDTH, over_posit
 from robodyn_pin.robot.robot import Robot
 
 CODES = (
-    "viscous", "coulomb", "load", "stribeck", "saturating", "quadratic", "cbrt", "directional", "position", "offset", "armature",
+    "viscous", "coulomb", "load", "stribeck", "saturating", "quadratic", "cbrt", "directional", "offset", "armature",
     "spring", "lever_spring", "polynomial", "cogging", "position_splines", "position_waves",
 )  # fmt: skip
 NO_LOAD, OF_MOTOR, OF_JOINT = 0, 1, 2  # what a friction grows with
@@ -159,7 +159,7 @@ def _curves(
 
 def _form(effort: Effort) -> str:
     spec = effort.spec
-    if spec.model == "position" and (spec.waves or (spec.degree or 1) > 1):
+    if spec.model == "position":
         return "position_waves" if spec.waves else "position_splines"
     return spec.model
 
