@@ -22,7 +22,6 @@ NOWHERE = "compiled kernels cannot be kept, as neither home nor temporary files 
 PACKAGE = "robodyn_pin"
 LOOPS = "robodyn_pin.closures.kernel_solve"  # which every log needs
 POSTURE = "robodyn_pin.closures.kernel_posture"  # what all kernels of robots need, those of filters and stops do not
-SHORT, LONG = "up to half a minute", "about half a minute"  # to compile kernels, and those of a simulation's steps
 FEW = 32  # fewer samples do not load the kernels, but use them once they are loaded
 # Of this thread alone: a page may compute in several.
 _forced: ContextVar[Literal["kernel", "pinocchio"] | None] = ContextVar("forced", default=None)
@@ -87,7 +86,7 @@ def kernel(name: str = LOOPS) -> ModuleType:
     module = import_module(name)
     drop_outdated()
     if _none_are_kept(module):
-        _say_once(LONG if ".simulation." in name else SHORT)
+        _say_once()
     return module
 
 
@@ -129,8 +128,8 @@ def _indexes(module: ModuleType) -> Iterator[Path]:
 
 
 @cache
-def _say_once(time: str) -> None:
-    LOGGER.warning("compiling kernels, once on this machine: %s", time)
+def _say_once() -> None:
+    LOGGER.warning("compiling kernels, once on this machine: up to half a minute")
 
 
 def ready(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from robodyn_pin.commands.options import JsonOption, answer
 def compile_command(as_json: JsonOption = False) -> None:
     """Compile the kernels of the extra 'fast' now, so that the first identification need not wait: less than half a minute, once on a machine.
 
-    Those of `simulate --controller` are not among them: its first run compiles them, for about half a minute.
+    Those of `simulate --controller` are not among them: its first run compiles them, which takes as long.
 
     Example: robodyn compile
     """
