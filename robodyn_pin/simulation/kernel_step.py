@@ -58,28 +58,23 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
         if curves.model[e] == SPRING:
             add_outer(h * h / 4 * max(curves.values[e, 0], 0.0), J[curves.axis[e]], stiff)
     K, y, p = np.zeros((axes + stops, d + stops)), np.zeros(d + stops), np.zeros(axes + stops)
-    free, last, rest, driven, given = (
-        np.zeros(axes + stops, np.bool_),
-        np.zeros(d),
-        np.zeros(d),
-        np.zeros(d),
-        np.zeros(d),
-    )
+    last, rest, driven, given, cdd = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    free = np.zeros(axes + stops, np.bool_)
     for t in range(turns):
         put_into(after, last)
         rates(m, desk, mean)
         asked(m, desk, q, desk.still, False, given)
         for k in range(d):
-            rest[k] = (after[k] - cd[k]) / h
+            cdd[k] = (after[k] - cd[k]) / h
             put_into(stiff[k], D[k])
-        rub(m, desk, q, rest, h, low, high, D)
+        rub(m, desk, q, cdd, h, low, high, D)
         for k in range(d):
             driven[k] = -h * given[k]
             for i in range(len(tau)):
                 driven[k] += h * desk.B[i, k] * tau[i]
             y[k] = driven[k]
-            for j in range(d):
-                y[k] += (2 * stiff[k, j] - D[k, j]) * cd[j]
+            for j in range(d):  # momentum, less what damping takes of it
+                y[k] += (stiff[k, j] - (D[k, j] - stiff[k, j])) * cd[j]
         if not factor(D, L):
             return False, 0.0
         forward(L, y[:d])
