@@ -9,6 +9,8 @@ from dualv_logs import SETTINGS, dualv_log
 from threadpoolctl import ThreadpoolController
 
 import robodyn_pin as rp
+from robodyn_pin.excitation.excitation_file import ExcitationFile
+from robodyn_pin.excitation.search import excite
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -16,6 +18,11 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def calibrated():
     run = rp.read_yaml(EXAMPLES / "irb360_calibration.yaml", rp.CalibrationFile)
     return partial(rp.calibrate, run, EXAMPLES)
+
+
+def excited():
+    run = rp.read_yaml(EXAMPLES / "irb360_excite.yaml", ExcitationFile)
+    return partial(excite, run.model_copy(update={"random": 2, "starts": 1, "iterations": 1}), EXAMPLES)
 
 
 def folded():
@@ -48,17 +55,18 @@ def strained():
     return partial(rp.strut_history, robot, rp.Log("arms", t, motion, None, simulated=True), rp.Preparation())
 
 
-@pytest.mark.parametrize("prepared", [calibrated, folded, identified, merged, planned, strained])
+def most(libraries) -> int:
+    return max(library["num_threads"] for library in libraries.info() if library["user_api"] == "blas")
+
+
+@pytest.mark.parametrize("prepared", [calibrated, excited, folded, identified, merged, planned, strained])
 def test_functions_of_scripts_use_one_thread(monkeypatch, prepared):
     call = prepared()
     libraries, threads = ThreadpoolController(), list[int]()
 
-    def most() -> int:
-        return max(library["num_threads"] for library in libraries.info() if library["user_api"] == "blas")
-
     def noted(function):
         def run(*given, **named):
-            threads.append(most())
+            threads.append(most(libraries))
             return function(*given, **named)
 
         return run
@@ -66,9 +74,9 @@ def test_functions_of_scripts_use_one_thread(monkeypatch, prepared):
     for name in ("eigh", "norm", "qr", "solve", "svd"):
         monkeypatch.setattr(np.linalg, name, noted(getattr(np.linalg, name)))
     with libraries.limit(limits=2):
-        before = most()
+        before = most(libraries)
         threads.clear()
         call()
-        assert most() == before
+        assert most(libraries) == before
     assert threads
     assert set(threads) == {1}

@@ -80,7 +80,6 @@ class Extreme:
     interval: tuple[float, float] | None = None  # [N] 95 %, of the worst; None: nothing is known of it
 
 
-@one_thread()
 def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None = None) -> StrutHistory:
     """Forces in the struts of a robot along a log with positions; parameters of the robot's files.
 
@@ -95,6 +94,7 @@ def strut_history(robot: Robot, log: Log, preparation: Preparation, reduced: Lum
     return history_of(robot, log, preparation, reduced, lambda state: None)
 
 
+@one_thread()
 def history_of(
     robot: Robot, log: Log, preparation: Preparation, reduced: Lump | None, seen: Callable[[State], None]
 ) -> StrutHistory:

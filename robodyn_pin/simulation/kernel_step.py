@@ -114,10 +114,10 @@ def strike(m: Machine, desk: Desk, axes, q, cd, mean, after, h, tau, stretch, tu
             put_into(rest, after)
         for k in range(d):
             mean[k] = (cd[k] + after[k]) / 2
-        most, fastest = 0.0, h
+        most, largest = 0.0, h
         for k in range(d):
-            most, fastest = max(most, abs(after[k] - last[k])), max(fastest, h + abs(after[k]))
-        if t > 0 and most <= SETTLED * fastest:
+            most, largest = max(most, abs(after[k] - last[k])), max(largest, h + abs(after[k]))
+        if t > 0 and most <= SETTLED * largest:
             break
     taken = 0.0
     for k in range(d):
