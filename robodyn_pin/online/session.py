@@ -69,15 +69,16 @@ def start_session(
         BadLog: names the file and column that are wrong; two logs have the same samples. BadFile: a state is of another robot or other settings.
         UnknownName, RobodynError: as `tracked`.
     """
-    parameters = tracked(robot, settings)
 
     def read(path: Path) -> Iterator[Log]:
         return log_pieces(settings, path, robot)
 
-    # The first part of every log is read now, so that wrong columns of a later log show before the first is tracked.
+    # The first part of every log is read now, so that wrong columns of a later log show before the first is tracked, and before kernels
+    # are compiled for it.
     openings = [next(read(path)) for path in paths]
     if len(paths) > 1:
         check_each_once((str(path), content_hash(path)) for path in paths)
+    parameters = tracked(robot, settings)
     first, simulated = openings[0], any(log.simulated for log in openings)
     rate = sampling_rate(first)
     noise = torque_noise(parameters, first.name, first_motion(robot, first, settings), settings)

@@ -404,3 +404,13 @@ def test_live_page_follows_a_log(log_file, model, browser):
         assert page.locator("canvas").count() >= 3  # the robot and two charts
         assert not problems
         page.context.close()
+
+
+def test_what_is_no_log_is_told_before_kernels_are_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "robodyn_pin.online.session.tracked",
+        lambda *_: pytest.fail("the parameters, whose kernels take long, came first"),
+    )
+    (tmp_path / "log.yaml").touch()
+    with pytest.raises(RobodynError, match="expected a log"):
+        start_session(load("delta3"), [tmp_path / "log.yaml"], TrackFile())
