@@ -17,7 +17,7 @@ from robodyn_pin.online.log_setup import PART, causal_rates, feed_log, first_mot
 from robodyn_pin.online.saved_state import merge_state, restore_state
 from robodyn_pin.online.stream import ProcessedSample, Stream
 from robodyn_pin.online.track_file import TrackFile
-from robodyn_pin.online.tracked import tracked
+from robodyn_pin.online.tracked import refuse_untracked, tracked
 from robodyn_pin.online.tracker import Tracker
 from robodyn_pin.robot.robot import Robot
 
@@ -69,6 +69,7 @@ def start_session(
         BadLog: names the file and column that are wrong; two logs have the same samples. BadFile: a state is of another robot or other settings.
         UnknownName, RobodynError: as `tracked`.
     """
+    refuse_untracked(robot)
 
     def read(path: Path) -> Iterator[Log]:
         return log_pieces(settings, path, robot)

@@ -71,9 +71,7 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     Raises:
         UnknownName: the robot lacks a body or link. RobodynError: it has fewer motors than degrees of freedom. BadFile: friction that grows with the load or has warmth.
     """
-    check_enough_motors(robot)
-    refuse_bearing(robot.efforts, "track")
-    refuse_warmth(robot.efforts, "track")
+    refuse_untracked(robot)
     settings = settings or TrackFile()
     named = columns(robot)
     layout, pi = named.layout, named.values
@@ -90,14 +88,16 @@ def tracked(robot: Robot, settings: TrackFile | None = None) -> Tracked:
     return Tracked(robot, layout, pi, known, found, base, values, scale, payload, carrier)
 
 
-def check_enough_motors(robot: Robot) -> None:
-    """Raise RobodynError if the robot has fewer motors than degrees of freedom."""
+def refuse_untracked(robot: Robot) -> None:
+    """Raise what `tracked` raises of a robot whatever the settings are."""
     motors, d = len(robot.motors.names), len(robot.coordinates.names)
     if motors < d:
         raise RobodynError(
             f"robot {robot.name!r} has {motors} motor{'s' * (motors != 1)} for {d} degrees of freedom: their positions and torques do not show its "
             "motion; online identification needs at least one motor for each"
         )
+    refuse_bearing(robot.efforts, "track")
+    refuse_warmth(robot.efforts, "track")
 
 
 def _equalities(robot: Robot, settings: TrackFile, pi: np.ndarray) -> list[Equality]:
