@@ -61,7 +61,7 @@ class Twin:
         """How far the loops are from a singular pose, 1 at home, 0 there: the least share of its pivot at home that a pivot has."""
         if self.pose.eliminated is None:
             return constant(1.0)
-        pivots = [applied("fabs", x) for x in self.pose.eliminated.pivots if not x.sx.is_constant()]
+        pivots = [applied("fabs", x) for x in self.pose.eliminated.pivots if not x.is_constant]
         at = casadi.Function("pivots", [self.start[0], self.c[0]], [as_column(np.array(pivots))])
         axes, least = self.robot.coordinates, constant(1.0)
         for x, home in zip(

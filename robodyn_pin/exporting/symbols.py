@@ -8,48 +8,98 @@ import numpy as np
 
 
 class X:
-    """A scalar expression; zeros and ones fold away as expressions grow."""
+    """A scalar: a number, or an expression of CasADi.
 
-    __slots__ = ("sx",)
+    Zeros and ones fold away as expressions grow. CasADi folds them, too, each by a call that takes ten times as long, and most entries of a
+    robot's tables are such.
+    """
 
-    def __init__(self, sx: Any):
-        self.sx = sx
+    __slots__ = ("entry",)
 
-    def _with(self, other: Any, act: Callable[[Any, Any], Any]) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else X(act(self.sx, of(other)))
+    def __init__(self, entry: Any):
+        self.entry = entry
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
+        return _acted(_sum, self, other)
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
+        return _acted(_difference, self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
+        return _acted(_difference, other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
+        return _acted(_product, self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a / b)
+        return _acted(_quotient, self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
+        return _acted(_quotient, other, self)
 
     def __neg__(self) -> "X":
-        return X(-self.sx)
+        return X(-self.entry)
 
     __radd__, __rmul__ = __add__, __mul__
 
     @property
     def is_zero(self) -> bool:
         """Whether it is known to be zero."""
-        return bool(self.sx.is_zero())
+        return self.entry == 0 if type(self.entry) is float else bool(self.entry.is_zero())
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is known to be a number."""
+        return type(self.entry) is float or bool(self.entry.is_constant())
+
+
+def _acted(act: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return NotImplemented  # NumPy asks entry by entry
+    return X(act(_entry(a), _entry(b)))
+
+
+def _entry(x: Any) -> Any:
+    """The number or expression that an X or a number is."""
+    return x.entry if isinstance(x, X) else float(x)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float:
+        return a + b
+    if type(a) is float and a == 0:
+        return b
+    return a if type(b) is float and b == 0 else _by_casadi(casadi.OP_ADD, a, b)
+
+
+def _difference(a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float:
+        return a - b
+    return a if type(b) is float and b == 0 else _by_casadi(casadi.OP_SUB, a, b)
+
+
+def _product(a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float:
+        return a * b
+    for one, other in ((a, b), (b, a)):
+        if type(one) is float and one in (0.0, 1.0):
+            return other if one else 0.0
+    return _by_casadi(casadi.OP_MUL, a, b)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    return _by_casadi(casadi.OP_DIV, a, b)
+
+
+def _by_casadi(operation: int, a: Any, b: Any) -> Any:
+    """As its operators, which look at shapes first and take six times as long."""
+    return casadi.SX.binary(operation, of(a), of(b))
 
 
 def of(x: Any) -> Any:
-    """CasADi's expression of a number or an X."""
-    return x.sx if isinstance(x, X) else casadi.SX(float(x))
+    """CasADi's expression of a number, an X or an expression."""
+    entry = x.entry if isinstance(x, X) else x
+    return entry if isinstance(entry, casadi.SX) else casadi.SX(float(entry))
 
 
 def applied(name: str, *of_what: Any) -> X:
@@ -59,7 +109,7 @@ def applied(name: str, *of_what: Any) -> X:
 
 def constant(value: float) -> X:
     """A number as an expression."""
-    return X(casadi.SX(float(value)))
+    return X(float(value))
 
 
 def objects(values: Any) -> np.ndarray:
@@ -92,7 +142,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> X:
 
 def total(parts: Any) -> X:
     """Their sum."""
-    return sum(parts, X(casadi.SX(0)))
+    return sum(parts, X(0.0))
 
 
 def cross_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Derivatives through closed loops: against CasADi's of the symbolic twin, differences, and what they must be together."""
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 
 import casadi
@@ -63,16 +64,22 @@ def states(robot: Robot, n: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 def by_casadi(robot: Robot, name: str, c: np.ndarray, cd: np.ndarray, cdd: np.ndarray) -> list[np.ndarray]:
     """Derivatives (N, k, d) by c, c', c'' of the symbolic twin, which knows nothing of the package's derivatives."""
-    function = function_of(twin_of(robot), name)
-    return slopes_by_casadi(function, ("c", "cd", "cdd"), robot.at_rest(c).q, c, cd, cdd)
+    return at_samples(twin_slopes(robot.name, name), robot.at_rest(c).q, c, cd, cdd)
 
 
-def slopes_by_casadi(function: casadi.Function, by: tuple[str, ...], *inputs: np.ndarray) -> list[np.ndarray]:
-    """Derivatives (N, k, size) of a function's third output by some inputs, at samples (N, size)."""
-    output, found = function.name_out(2), []
-    slopes = function.factory("slopes", function.name_in(), [f"jac:{output}:{x}" for x in by])
-    for sample in zip(*inputs, strict=True):
-        found.append([np.array(x) for x in slopes(*sample)])
+@lru_cache(maxsize=1)  # both paths are held against it
+def twin_slopes(robot: str, name: str) -> casadi.Function:
+    return slopes_of(function_of(twin_of(rp.load(robot)), name), ("c", "cd", "cdd"))
+
+
+def slopes_of(function: casadi.Function, by: tuple[str, ...]) -> casadi.Function:
+    """Derivatives of a function's third output by some inputs."""
+    return function.factory("slopes", function.name_in(), [f"jac:{function.name_out(2)}:{x}" for x in by])
+
+
+def at_samples(function: casadi.Function, *inputs: np.ndarray) -> list[np.ndarray]:
+    """Outputs (N, ...) of a function at samples (N, size)."""
+    found = [[np.array(x) for x in function(*sample)] for sample in zip(*inputs, strict=True)]
     return [np.array(x) for x in zip(*found, strict=True)]
 
 
@@ -216,6 +223,16 @@ def test_the_regressor_changes_with_the_motion(name, path):
         _ = found.by_parameters
 
 
+@lru_cache(maxsize=2)  # both paths are held against it
+def asked_by_random(name: str, seed: int) -> tuple[np.ndarray, casadi.Function, casadi.Function]:
+    """Random pi that give all columns equal shares, W @ pi and its derivatives by the symbolic twin."""
+    robot = rp.load(name)
+    largest = np.abs(rp.regressor(robot, *states(robot, 2))).max(axis=(0, 1))  # some columns are zero for every motion
+    pi = np.random.default_rng(seed).normal(size=len(largest)) / np.where(largest > 1e-6, largest, 1.0)
+    asked = asked_by(robot, pi)
+    return pi, asked, slopes_of(asked, ("c", "cd", "cdd"))
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("name", ["irb360", "dualv", "irb2400", "scara"])
 def test_the_regressor_changes_as_casadi_says(name, path):
@@ -224,13 +241,11 @@ def test_the_regressor_changes_as_casadi_says(name, path):
     motion = states(robot, 2)
     with forced(path):
         found = rp.regressor_derivatives(robot, *motion)
-    largest = np.abs(found.value).max(axis=(0, 1))  # of columns, some of which are zero for every motion
     for seed in (1, 2):
-        pi = np.random.default_rng(seed).normal(size=len(largest)) / np.where(largest > 1e-6, largest, 1.0)
-        function = asked_by(robot, pi)
-        there = np.array([function(*x)[2] for x in zip(robot.at_rest(motion[0]).q, *motion, strict=True)])[..., 0]
+        pi, asked, changes = asked_by_random(name, seed)
+        there = at_samples(asked, robot.at_rest(motion[0]).q, *motion)[2][..., 0]
         np.testing.assert_allclose(found.value @ pi, there, rtol=0, atol=1e-11 * np.abs(there).max())
-        slopes = slopes_by_casadi(function, ("c", "cd", "cdd"), robot.at_rest(motion[0]).q, *motion)
+        slopes = at_samples(changes, robot.at_rest(motion[0]).q, *motion)
         agree([np.einsum("njpk,p->njk", x, pi) for x in of(found)], slopes, 1e-9)
 
 
@@ -240,8 +255,8 @@ def test_accelerations_change_as_casadi_says(name):
     robot = rp.load(name)
     c, cd, _ = states(robot)
     tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
-    function = function_of(twin_of(robot), "forward_dynamics")
-    expected = slopes_by_casadi(function, ("c", "cd", "tau"), robot.at_rest(c).q, c, cd, tau)
+    slopes = slopes_of(function_of(twin_of(robot), "forward_dynamics"), ("c", "cd", "tau"))
+    expected = at_samples(slopes, robot.at_rest(c).q, c, cd, tau)
     for path in PATHS:
         with forced(path):
             found = rp.forward_dynamics_derivatives(robot, c, cd, tau)
