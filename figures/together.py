@@ -9,7 +9,7 @@ CASES = 200
 
 
 def study() -> Section:
-    answers = combinations(CASES, seed=1000)
+    answers = combinations(CASES, seed=1000, workers=2)
     wrong = Counter(answer["wrong"] for answer in answers if answer["wrong"])
     done = Counter(answer["case"]["words"][0] for answer in answers if answer["code"] in (0, 3))
     rows = (

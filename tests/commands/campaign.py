@@ -7,68 +7,80 @@ Case k has seed `--seed` + k, so `--cases 1 --seed 4711` makes case 4711 again. 
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import chdir
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import corpus
 import forked
-from warm_robodyn import WarmRobodyn
 
 ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+BUILDING = 120  # [s] of processor time that a command needs at most where it compiles kernels
 
 
-def prepare(folder: Path) -> None:
-    """The corpus; compiled kernels are stored by the way."""
-    warm = WarmRobodyn()
+def ready(folder: Path) -> None:
+    """Let this process be one whose children are warm, and write the corpus; compiled kernels are stored by the way."""
+    forked.warm()
 
     def robodyn(words: list[str]) -> None:
-        with chdir(folder):
-            done = warm.run(words)
-        if done.returncode not in (0, 3):
-            raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
+        found = forked.answer(forked.Case(0, tuple(words), ""), folder, BUILDING)
+        if found.code not in (0, 3):
+            raise RuntimeError(f"{' '.join(words)}: {found.shown}")
 
+    folder.mkdir()
     corpus.build(folder, robodyn)
-    warm.end()
 
 
-def work(folder: Path, seeds: range, until: float) -> None:
-    """Run cases one after the other; print each answer as a line of JSON."""
-    forked.warm()
+def print_answers(
+    to: Callable[[int], list[forked.Answer]], seeds: range, workers: int, until: float = math.inf
+) -> None:
+    """Print the answers to each seed as lines of JSON, found by so many children at once; none begins later than `until` [s]."""
+    running = 0
     for seed in seeds:
         if time.time() > until:
             break
-        print(json.dumps(asdict(forked.run(folder, seed))), flush=True)
+        if running == workers:
+            running -= _ended()
+        if os.fork() == 0:
+            # At once: what the other children print does not come between.
+            os.write(1, "".join(json.dumps(asdict(found)) + "\n" for found in to(seed)).encode())
+            os._exit(0)
+        running += 1
+    while running:
+        running -= _ended()
+
+
+def _ended() -> int:
+    """Wait for a child to end: one of them."""
+    if os.wait()[1]:
+        raise RuntimeError("a child that tries commands ended early")
+    return 1
+
+
+def said_by(*program: object) -> list[dict]:
+    """What a Python program writes, a line of JSON each time."""
+    with tempfile.TemporaryFile("a+") as lines:
+        subprocess.run([sys.executable, *map(str, program)], env=os.environ | ALONE, stdout=lines, check=True)
+        lines.seek(0)
+        return [json.loads(line) for line in lines]
 
 
 def campaign(cases: int, seconds: float, seed: int, workers: int) -> list[dict]:
     """Answers of all cases that the budget allows, as dictionaries (fields of `forked.Answer`)."""
     with tempfile.TemporaryDirectory(prefix="campaign_") as name:
-        folder = Path(name) / "corpus"
-        folder.mkdir()
-        prepare(folder)
-        until = time.time() + seconds
-        shares = [(seed + k, seed + cases, workers) for k in range(workers)]
-        return said_by([[__file__, "--work", str(folder), *map(str, share), str(until)] for share in shares], folder)
+        return said_by(__file__, "--work", Path(name) / "corpus", seed, seed + cases, workers, seconds)
 
 
-def said_by(programs: list[list[str]], folder: Path) -> list[dict]:
-    """What Python programs that work side by side write, a line of JSON each time; their files lie beside the folder."""
-    answers = [folder.with_name(f"{k}.jsonl") for k in range(len(programs))]  # a full pipe would hold a program up
-    children = []
-    for program, path in zip(programs, answers, strict=True):
-        with path.open("w") as file:
-            children.append(subprocess.Popen([sys.executable, *program], env=os.environ | ALONE, stdout=file))
-    codes = [child.wait() for child in children]
-    if any(codes):
-        raise RuntimeError("a program that tries commands ended early")
-    return [json.loads(line) for path in answers for line in path.read_text().splitlines()]
+def work(folder: Path, seeds: range, workers: int, seconds: float) -> None:
+    ready(folder)
+    print_answers(lambda seed: [forked.run(folder, seed)], seeds, workers, time.time() + seconds)
 
 
 def told(answer: dict) -> str:
@@ -79,8 +91,8 @@ def told(answer: dict) -> str:
 
 def main() -> None:
     if sys.argv[1:2] == ["--work"]:
-        folder, *seeds, until = sys.argv[2:]
-        work(Path(folder), range(*map(int, seeds)), float(until))
+        folder, begin, end, workers, seconds = sys.argv[2:]
+        work(Path(folder), range(int(begin), int(end)), int(workers), float(seconds))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=20_000)

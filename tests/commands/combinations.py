@@ -1,16 +1,15 @@
 """Settings of a run file and friction models drawn at random, each valid by itself: none may break in the company of others."""
 
-import json
 import random
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import forked
 import yaml
-from campaign import prepare, said_by
+from campaign import print_answers, ready, said_by
 
 SECONDS = 90  # [s] of processor time of one command: some settings try dozens of fits
 SHARES = {
@@ -102,15 +101,10 @@ def run(corpus: Path, seed: int) -> list[forked.Answer]:
 def combinations(cases: int, seed: int, workers: int) -> list[dict]:
     """Answers of all commands on so many combinations, as dictionaries, in processes of their own."""
     with tempfile.TemporaryDirectory(prefix="combinations_") as name:
-        folder = Path(name) / "corpus"
-        folder.mkdir()
-        prepare(folder)
-        shares = [(seed + k, seed + cases, workers) for k in range(workers)]
-        return said_by([[__file__, str(folder), *map(str, share)] for share in shares], folder)
+        return said_by(__file__, Path(name) / "corpus", seed, seed + cases, workers)
 
 
 if __name__ == "__main__":
-    forked.warm()
-    for one in range(*map(int, sys.argv[2:])):
-        for found in run(Path(sys.argv[1]), one):
-            print(json.dumps(asdict(found)), flush=True)
+    folder, (begin, end, workers) = Path(sys.argv[1]), map(int, sys.argv[2:])
+    ready(folder)
+    print_answers(partial(run, folder), range(begin, end), workers)

@@ -2,9 +2,7 @@
 
 import csv
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import forked
 import numpy as np
 import yaml
-from campaign import ALONE, prepare
+from campaign import ready, said_by
 
 SECONDS = 600  # [s] of processor time of one command; the first one under a controller compiles kernels
 MODELS = {
@@ -92,12 +90,7 @@ def answers(corpus: Path, model: str, commands: list[str]) -> list[dict]:
 def every_friction(asked: dict[str, list[str]]) -> list[dict]:
     """What commands answer to models, model: its commands, in a process of its own; the model '' is none."""
     with tempfile.TemporaryDirectory(prefix="every_friction_") as name:
-        folder = Path(name) / "corpus"
-        folder.mkdir()
-        prepare(folder)
-        command = [sys.executable, __file__, str(folder), json.dumps(asked)]
-        done = subprocess.run(command, env=os.environ | ALONE, stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+        return said_by(__file__, Path(name) / "corpus", json.dumps(asked))
 
 
 if __name__ == "__main__":
@@ -107,7 +100,7 @@ if __name__ == "__main__":
             base = np.array(row.pop("torques") or [])
             print(json.dumps(row | {"torque": float(np.abs(base).mean()) if base.size else None}), flush=True)
     else:
-        forked.warm()
+        ready(Path(sys.argv[1]))
         for one, named in json.loads(sys.argv[2]).items():
             for found in answers(Path(sys.argv[1]), one, named):
                 print(json.dumps(found), flush=True)
