@@ -13,6 +13,9 @@ from urllib.parse import urlparse
 import pytest
 from warm_robodyn import WarmRobodyn
 
+from robodyn_pin.closures.kernel_choice import installed, none_of_loops_are_kept
+from robodyn_pin.dynamics.compile_kernels import compile_kernels
+
 HERE = Path(__file__).parent
 FLAGS = [
     "--no-sandbox",  # containers run as root
@@ -24,6 +27,12 @@ WAIT = 300_000  # [ms] after which a page never answers; no test depends on how 
 
 
 LONGEST = ("test_readme", "test_campaign", "test_measured_logs", "test_evidence", "test_leaf", "test_usable_pages")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels that are missing once, before several processes need them at the same time."""
+    if session.config.getoption("numprocesses", None) and installed() and none_of_loops_are_kept():
+        compile_kernels()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

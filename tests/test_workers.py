@@ -90,7 +90,7 @@ print([k for k, _ in found], len({process for _, process in found}))
 def test_a_process_that_grows_goes_on_without_a_word():
     """Another one in its place would import everything anew, after each log that takes much memory for a while."""
     pytest.importorskip("psutil", reason="without psutil no process is looked at")
-    done = subprocess.run([sys.executable, "-c", GROWS], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", GROWS], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == ("[0, 1, 2, 3, 4, 5] 2", "")
 
 
@@ -155,7 +155,7 @@ def test_one_sentence_tells_that_the_scheduler_was_killed(tmp_path):
         with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json")) as client:
             client.wait_for_workers(1)
             address = client.scheduler.address
-        ours = [sys.executable, "-c", BUSY, address, tmp_path]
+        ours = [sys.executable, "-P", "-c", BUSY, address, tmp_path]
         run = subprocess.Popen(ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while run.poll() is None and not list(tmp_path.glob("begun *")):
             time.sleep(0.05)

@@ -82,7 +82,7 @@ class Gone:
 def test_what_another_version_has_kept_is_compiled_again(tmp_path):
     def stretched() -> str:
         run = subprocess.run(
-            [sys.executable, "-c", RUN], capture_output=True, text=True, check=False,
+            [sys.executable, "-P", "-c", RUN], capture_output=True, text=True, check=False,
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
@@ -111,7 +111,7 @@ print(before, chosen(1))
 
 @pytest.mark.skipif(not installed(), reason="numba is not installed")
 def test_every_kernel_is_compiled_on_request_and_none_later():
-    run = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-P", "-c", USED], capture_output=True, text=True, check=True)
     assert "'bend_samples': 1" in run.stdout
     assert run.stdout.strip().endswith("} [] True"), run.stdout
 
@@ -121,8 +121,12 @@ def test_every_kernel_is_compiled_on_request_and_none_later():
 )
 def test_what_logs_need_is_compiled_by_other_processes(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", LOGS], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", LOGS], capture_output=True, text=True, check=True, env=environment
+    )
     assert run.stdout.strip() == "True []", run.stdout + run.stderr
     kept = "from robodyn_pin.closures.kernel_choice import none_of_loops_are_kept; print(none_of_loops_are_kept())"
-    run = subprocess.run([sys.executable, "-c", kept], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", kept], capture_output=True, text=True, check=True, env=environment
+    )
     assert run.stdout.strip() == "False"  # or the next log starts the processes again

@@ -55,7 +55,7 @@ plan_task(read_task(read_yaml(plan, PlanFile), plan.parent))
 def test_logging_hears_the_stages():
     """In a program of its own: a command in the same process would have set the level before."""
     plan = ROOT / "examples/irb2400_plan.yaml"
-    run = subprocess.run([sys.executable, "-c", HEARD, plan], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-P", "-c", HEARD, plan], capture_output=True, text=True, check=True)
     assert "robodyn_pin: planning" in run.stderr.splitlines()
 
 
@@ -113,7 +113,9 @@ def lines_drawn(program: str, wanted: str, seen: Path) -> list[str]:
     """What a program draws on a terminal of 70 characters, line by line; its last work ends when the wanted line is `seen`."""
     master, slave = os.openpty()
     settings = os.environ | {"COLUMNS": "70", "TERM": "xterm", "SEEN": str(seen)}
-    with subprocess.Popen([sys.executable, "-c", WORK + program], stdout=slave, stderr=slave, env=settings) as running:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", WORK + program], stdout=slave, stderr=slave, env=settings
+    ) as running:
         os.close(slave)
         shown = b""
         while True:

@@ -66,7 +66,9 @@ start.main()
 
 
 def test_ctrl_c_is_answered_while_a_parser_is_kept_from_stderr():
-    done = subprocess.run([sys.executable, "-c", WHILE_A_PARSER_READS], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", WHILE_A_PARSER_READS], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr.count("\n")) == (130, 1)
 
 
@@ -116,7 +118,7 @@ main()
 
 
 def test_a_clock_that_goes_back_an_hour_whenever_it_is_asked(tmp_path):
-    command = [sys.executable, "-c", CLOCK, *map(str, SIMULATE), str(tmp_path / "log.csv"), "--json"]
+    command = [sys.executable, "-P", "-c", CLOCK, *map(str, SIMULATE), str(tmp_path / "log.csv"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     said = [line for line in done.stderr.splitlines() if "compiling kernels" not in line]  # once on a machine
     assert (done.returncode, said) == (0, [])
@@ -142,7 +144,7 @@ start.main()
 
 def test_ctrl_c_ends_a_decomposition_that_takes_minutes(tmp_path):
     """LAPACK knows nothing of signals; the decomposition does not come to its end, and nothing is left."""
-    command = [sys.executable, "-c", LAPACK, tmp_path]
+    command = [sys.executable, "-P", "-c", LAPACK, tmp_path]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begins\n"
     process.send_signal(signal.SIGINT)
@@ -170,7 +172,7 @@ start.main()
 def test_ctrl_c_ends_the_processes_that_share_the_work():
     """Each of them holds stderr, too; and nobody tells of what they leave."""
     process = subprocess.Popen(
-        [sys.executable, "-c", BY_PROCESSES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-c", BY_PROCESSES], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == process.stdout.readline() == "begins\n"
     process.send_signal(signal.SIGINT)
@@ -210,5 +212,5 @@ def test_where_nothing_can_be_written_pinocchio_computes_and_one_line_says_so(tm
     assert done.returncode == 0, done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert "Pinocchio computes" in done.stderr
-    plain = subprocess.run([sys.executable, "-c", BATCH], capture_output=True, text=True, check=True)
+    plain = subprocess.run([sys.executable, "-P", "-c", BATCH], capture_output=True, text=True, check=True)
     assert float(done.stdout) == pytest.approx(float(plain.stdout), rel=1e-9)

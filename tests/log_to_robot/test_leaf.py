@@ -119,7 +119,7 @@ with keeping(Path({str(tmp_path)!r})):
     for seed in range(1000):
         rp.fold(robot, SETTINGS, dualv_log(robot, seed))
 """
-    process = subprocess.Popen([sys.executable, "-c", program], env=os.environ)
+    process = subprocess.Popen([sys.executable, "-P", "-c", program], env=os.environ)
     while process.poll() is None and len(list(tmp_path.glob("*.npz"))) < 2:
         time.sleep(0.05)
     process.kill()

@@ -55,7 +55,7 @@ print(chosen(1))
 
 
 def test_a_filter_does_not_load_the_kernels_of_loops_for_a_single_sample():
-    done = subprocess.run([sys.executable, "-c", FILTER], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-c", FILTER], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
 
 

@@ -185,7 +185,7 @@ HUGE = {
 def test_files_that_are_no_table_are_refused_at_once(tmp_path: Path, what: str):
     HUGE[what](tmp_path / "log.csv")
     (path,) = tmp_path.iterdir()
-    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", CHILD, path], capture_output=True, text=True, check=True)
     said, seconds, memory = json.loads(done.stdout)
     assert said.partition(":")[0] in ("BadFile", "BadLog", "UnknownName"), said
     assert len(said) < 450

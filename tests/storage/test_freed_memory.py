@@ -24,7 +24,7 @@ print(before - held())
 def test_freed_memory_goes_back_although_something_behind_it_is_held():
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("this C library gives memory back by itself or not at all")
-    done = subprocess.run([sys.executable, "-c", HOLDS_THE_END], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", HOLDS_THE_END], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 50e6
 
 

@@ -79,7 +79,7 @@ def test_the_next_run_cleans_up_after_one_that_was_killed(tmp_path, moves):
     """Killed before its results counted: none of them; between two of the moves: all of them."""
     (tmp_path / "gone.txt").write_text("old")
     (tmp_path / "a.txt").write_text("old")
-    ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(moves)], capture_output=True)
+    ended = subprocess.run([sys.executable, "-P", "-c", KILLED, tmp_path, str(moves)], capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert any(x.startswith(HIDDEN) for x in names(tmp_path))
     write_text(tmp_path / "other.txt", "")
@@ -111,7 +111,9 @@ with staging.whole_results():
 
 
 def test_a_new_folder_of_results_appears_by_one_rename(tmp_path):
-    seen = subprocess.run([sys.executable, "-c", SEEN, tmp_path], capture_output=True, text=True, check=True).stdout
+    seen = subprocess.run(
+        [sys.executable, "-P", "-c", SEEN, tmp_path], capture_output=True, text=True, check=True
+    ).stdout
     assert seen.splitlines() == ["", "out/b.txt=new out/figures/a.txt=new out/main.txt=new"]
     assert names(tmp_path) == {"out", "out/b.txt", "out/figures", "out/figures/a.txt", "out/main.txt"}
 
@@ -120,7 +122,9 @@ def test_where_the_main_file_stands_all_is_of_its_run(tmp_path):
     """Into a folder that exists, files are moved one by one: the main file goes first and comes last."""
     for name in ("b", "main"):
         write_text(tmp_path / "out" / f"{name}.txt", "old")
-    seen = subprocess.run([sys.executable, "-c", SEEN, tmp_path], capture_output=True, text=True, check=True).stdout
+    seen = subprocess.run(
+        [sys.executable, "-P", "-c", SEEN, tmp_path], capture_output=True, text=True, check=True
+    ).stdout
     assert len(seen.splitlines()) == 6
     for line in seen.splitlines():
         assert "out/main.txt" not in line or line == "out/b.txt=new out/figures/a.txt=new out/main.txt=new"
@@ -160,7 +164,7 @@ def test_two_runs_into_one_folder_leave_each_other_alone(tmp_path):
     )
     with whole_results():
         write_text(tmp_path / "a.txt", "first")
-        subprocess.run([sys.executable, "-c", other, tmp_path / "a.txt"], check=True)
+        subprocess.run([sys.executable, "-P", "-c", other, tmp_path / "a.txt"], check=True)
         assert (tmp_path / "a.txt").read_text() == "second"
         keep_results()
         assert (tmp_path / "a.txt").read_text() == "first"
