@@ -271,7 +271,7 @@ class ErringRobot:
         load = np.zeros((len(c), 6)) if wrench is None else wrench
         compliance = compliances(self.drives, self.robot.coordinates.names, [x.place for x in self.errors], e)
         found = rest_under_load(inner, self.drives, e[bent], true, compliance, load, start, slopes)
-        if not slopes:
+        if found.pushed is None:
             return found, np.zeros_like(rates)
         rates[:, :, bent] += compliance[:, None] * found.pushed.by_e
         for k, error in enumerate(self.errors):

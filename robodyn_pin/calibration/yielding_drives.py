@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 import pinocchio as pin
 
+from robodyn_pin.closures.batch import Batch
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.variations import rate_slopes, varied
 from robodyn_pin.errors import RobodynError
@@ -71,11 +72,11 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Settled:
-    """The coordinates x (N, d) in balance, what pushes them there, and the joints (N, joints)."""
+    """The coordinates x (N, d) in balance, the joints (N, joints), and what pushes the coordinates there, where that was asked for."""
 
     x: np.ndarray
     q: np.ndarray
-    pushed: Pushed
+    pushed: Pushed | None
 
 
 def rest_under_load(
@@ -87,21 +88,23 @@ def rest_under_load(
     Args:
         robot: its base at zero, its errors those that move frames or lengthen rods, its target LOAD where loads act.
         c: true coordinates of the motors (N, d). compliance: of each drive (d,). wrench: force and moment (N, 6), axes of the base.
-        slopes: whether `by_e` is asked for; else it is empty.
+        slopes: whether `pushed` is asked for.
 
     Raises:
         ClosureFailed: as `ErringRobot.closed`. RobodynError: the springs do not hold a load.
     """
-    x, q, one = c, start, np.eye(c.shape[1])
-    for _ in range(STEPS):
+    x, q = c, start
+    for k in range(STEPS):
         q = robot.closed(e, x, q)
-        pushed = pushes(robot, drives, e, q, wrench, by_errors=False)
-        step = np.linalg.solve(one - compliance[:, None] * pushed.by_x, (x - c - compliance * pushed.tau)[..., None])[
-            ..., 0
-        ]
+        if k == 0:
+            pushed = pushes(robot, drives, e, q, wrench, by_errors=False)
+            tau, held = pushed.tau, np.eye(c.shape[1]) - compliance[:, None] * pushed.by_x  # which hardly changes
+        else:
+            tau = _efforts(robot, drives, e, q, wrench)
+        step = np.linalg.solve(held, (x - c - compliance * tau)[..., None])[..., 0]
         x = x - step
         if np.abs(step).max(initial=0.0) < LAST_STEP:
-            return Settled(x, q, pushes(robot, drives, e, q, wrench) if slopes else pushed)
+            return Settled(x, q, pushes(robot, drives, e, q, wrench) if slopes else None)
         if not np.abs(x - c).max() < LARGEST_TWIST:
             break
     i, axis = divmod(int(np.abs(x - c).argmax()), c.shape[1])
@@ -144,57 +147,71 @@ def pushes(
     return Pushed(tau, slopes[:, :, :d], slopes[:, :, d:])
 
 
+def _efforts(robot: ErringTree, drives: YieldingDrives, e: np.ndarray, q: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+    """The same (N, d) without its changes."""
+    Q, _ = _tree_pushes(robot, drives, robot.whole(e, q), wrench, bending=False)
+    return np.asarray(np.einsum("ntd,nt->nd", robot.tangents(e, q), Q[:, robot.tree]))
+
+
 def _tree_pushes(
-    robot: ErringTree, drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray
+    robot: ErringTree, drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray, bending: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What pushes each joint of the tree (N, nv), and how that changes with each joint (N, nv, nv), as if there were no loops.
+    """What pushes each joint of the tree (N, nv), and how that changes with each joint (N, nv, nv), as if there were no loops; zeros unless
+    `bending`.
 
     Not by Pinocchio's derivatives of gravity: they ask that what a joint carries is numbered right after it.
     """
-    model, data, frame = robot.model, robot.model.createData(), robot.frames[LOAD]
+    model, tables = robot.model, robot.loops.compiled()
+    assert tables is not None  # each joint of the tree has one degree of freedom
+    at, carried = Batch(*tables, whole=True).at(whole), _carried(tables[0].parent)
+    J = at.s[1:].transpose(2, 0, 1)  # (N, nv, 6), of the world's origin
+    linear, angular = J[:, :, :3], J[:, :, 3:]
     Q, bent = np.zeros(whole.shape), np.zeros((*whole.shape, model.nv))
-    axes, gravity = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, model.gravity.linear
-    carried = _carried(model)
     heavy = [j for j in range(1, model.njoints) if model.inertias[j].mass > 0] if drives.weight else []
-    masses = np.array([model.inertias[j].mass for j in heavy])
-    above = carried[:, [model.joints[j].idx_v for j in heavy]] * masses  # masses that each joint carries (nv, bodies)
-    for i, (z, load) in enumerate(zip(whole, wrench, strict=True)):
-        J = pin.computeJointJacobians(model, data, z).reshape(6, -1)
-        if heavy:
-            centres = np.array([data.oMi[j].act(model.inertias[j].lever) for j in heavy])
-            momentum = above.sum(axis=1)[:, None] * J[:3].T + np.cross(J[3:].T, above @ centres)
-            Q[i] += momentum @ gravity
-            bent[i] += _symmetric(carried * (np.cross(gravity, J[3:].T) @ momentum.T))
-        if load.any():
-            pin.updateFramePlacement(model, data, frame)
-            J = pin.getFrameJacobian(model, data, frame, axes).reshape(6, -1)
-            Q[i] += J.T @ load
-            bent[i] += _load_slopes(J[:3].T, J[3:].T, load[:3], load[3:])
+    if heavy:
+        masses = np.array([model.inertias[j].mass for j in heavy])
+        above = carried[:, [j - 1 for j in heavy]] * masses  # that each joint carries (nv, bodies)
+        centres = np.stack([at.point(j, model.inertias[j].lever).T for j in heavy], axis=1)  # (N, bodies, 3)
+        momentum = above.sum(axis=1)[:, None] * linear + np.cross(angular, above @ centres)
+        gravity = model.gravity.linear
+        Q += momentum @ gravity
+        if bending:
+            bent += _symmetric(carried * (np.cross(gravity, angular) @ momentum.swapaxes(1, 2)))
+    frame = model.frames[robot.frames[LOAD]]
+    if frame.parentJoint and wrench.any():
+        holding = carried[:, frame.parentJoint - 1][:, None]
+        point = at.point(frame.parentJoint, frame.placement.translation).T
+        moved, turned = holding * (linear + np.cross(angular, point[:, None])), holding * angular
+        force, moment = wrench[:, :3, None], wrench[:, 3:, None]
+        Q += (moved @ force + turned @ moment)[:, :, 0]
+        if bending:
+            bent += _load_slopes(moved, turned, wrench)
     return Q, bent
 
 
-def _carried(model: pin.Model) -> np.ndarray:
-    """Which joints (columns) each joint of the tree carries, itself among them (nv, nv)."""
-    found = np.zeros((model.nv, model.nv))
-    for j in range(1, model.njoints):
-        for i in model.supports[j].tolist()[1:]:
-            found[model.joints[i].idx_v, model.joints[j].idx_v] = 1.0
+def _carried(parent: np.ndarray) -> np.ndarray:
+    """Which joints (columns) each joint of the tree carries, itself among them (nv, nv); `parent` (joints,), joint 0 is the world."""
+    found = np.eye(len(parent) - 1)
+    for j in range(1, len(parent)):
+        if parent[j]:
+            found[:, j - 1] += found[:, parent[j] - 1]
     return found
 
 
 def _symmetric(upper: np.ndarray) -> np.ndarray:
-    """The symmetric matrix of an upper one."""
-    return np.asarray(upper + np.triu(upper, 1).T)
+    """The symmetric matrices of upper ones (N, nv, nv)."""
+    return np.asarray(upper + np.triu(upper, 1).swapaxes(1, 2))
 
 
-def _load_slopes(linear: np.ndarray, angular: np.ndarray, force: np.ndarray, moment: np.ndarray) -> np.ndarray:
-    """How a constant force and moment push each joint when another one moves, (nv, nv); the Jacobian's columns are (nv, 3) each.
+def _load_slopes(linear: np.ndarray, angular: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+    """How a constant force and moment (N, 6) push each joint when another one moves, (N, nv, nv); the Jacobian's columns are (N, nv, 3) each.
 
     A joint turns all that the joints after it do; joints are numbered from the base on.
     """
-    of_force = np.triu(np.cross(force, angular) @ linear.T)
-    of_moment = np.triu(np.cross(moment, angular) @ angular.T, 1)
-    return _symmetric(of_force) + of_moment.T
+    force, moment = wrench[:, None, :3], wrench[:, None, 3:]
+    of_force = np.triu(np.cross(force, angular) @ linear.swapaxes(1, 2))
+    of_moment = np.triu(np.cross(moment, angular) @ angular.swapaxes(1, 2), 1)
+    return _symmetric(of_force) + of_moment.swapaxes(1, 2)
 
 
 def compliances(
