@@ -148,7 +148,7 @@ def pushes(
 
 
 def _efforts(robot: ErringTree, drives: YieldingDrives, e: np.ndarray, q: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-    """The same (N, d) without its changes."""
+    """What pushes the coordinates (N, d), as `pushes` says, without how that changes."""
     Q, _ = _tree_pushes(robot, drives, robot.whole(e, q), wrench, bending=False)
     return np.asarray(np.einsum("ntd,nt->nd", robot.tangents(e, q), Q[:, robot.tree]))
 

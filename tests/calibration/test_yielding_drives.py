@@ -67,13 +67,16 @@ def test_one_joint_yields_by_its_moment_over_its_stiffness():
     np.testing.assert_allclose(stiffer.x[:, 0] - c[:, 0], [0.005, -0.002], atol=1e-15)
 
 
-def test_one_joint_turns_until_force_and_weight_balance_its_spring():
-    robot = springy(arm("0 -1 0"), 500.0, "arm", True, ["stiffness"])
-    c, wrench = np.linspace(-1, 1, 5)[:, None], np.tile([0.0, 0, 30, 0, 0, 0], (5, 1))
+@pytest.mark.parametrize(
+    ("k", "force"), [(500.0, 30.0), (530.0, 100.0)]
+)  # the latter yields nearly as far as drives may
+def test_one_joint_turns_until_force_and_weight_balance_its_spring(k, force):
+    robot = springy(arm("0 -1 0"), k, "arm", True, ["stiffness"])
+    c, wrench = np.linspace(-1, 1, 5)[:, None], np.tile([0.0, 0, force, 0, 0, 0], (5, 1))
     rest, _ = robot.settled(np.zeros(1), c, c, wrench)
     x = rest.x[:, 0]
-    lift = (30 * 0.7 - 5 * 9.81 * 0.4) * np.cos(x)  # turning up is positive
-    np.testing.assert_allclose(500 * (x - c[:, 0]), lift, atol=1e-10)
+    lift = (force * 0.7 - 5 * 9.81 * 0.4) * np.cos(x)  # turning up is positive
+    np.testing.assert_allclose(k * (x - c[:, 0]), lift, atol=1e-10)
     assert np.abs(x - c[:, 0]).max() > 1e-3
 
 
