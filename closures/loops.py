@@ -98,20 +98,26 @@ class Loops:
         """The equations at q (N, nv) without kernels: of many samples in NumPy, of few through Pinocchio's anchors."""
         return self._batch.at(q) if len(q) >= kernel_choice.FEW and self._batch else Anchored(self, q)
 
-    def placed(self, q: np.ndarray) -> Placed:
-        """The bodies of the loops at q (N, nv), in NumPy whatever the number of samples.
+    def placed(self, q: np.ndarray, whole: bool = False) -> Placed:
+        """The bodies of the loops at q (N, nv), or of the `whole` tree, in NumPy whatever the number of samples.
 
         Raises:
             RobodynError: the tree has joints of more than one degree of freedom.
         """
-        if self._batch is None:
+        batch = self._whole_batch if whole else self._batch
+        if batch is None:
             raise RobodynError(f"{self.model.name}: every joint of the tree must have one degree of freedom")
-        return self._batch.at(q)
+        return batch.at(q)
 
     @cached_property
     def _batch(self) -> Batch | None:
         compiled = self.compiled()
         return Batch(*compiled) if compiled else None
+
+    @cached_property
+    def _whole_batch(self) -> Batch | None:
+        compiled = self.compiled()
+        return Batch(*compiled, whole=True) if compiled else None
 
     def by_anchors(self, q: np.ndarray, v: np.ndarray | None = None) -> LoopRows:
         """As `evaluate`, through Pinocchio's anchors sample by sample."""

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from make import ROOT, Row, Section
-from test_derivatives import asked_by, by_casadi, by_parameters, of, slopes_by_casadi, states
+from test_derivatives import of, states
+from test_derivatives_by_casadi import asked_by, at_samples, by_casadi, by_parameters, slopes_of
 
 import robodyn_pin as rp
 from robodyn_pin.closures import kernel_choice
@@ -70,13 +71,13 @@ def compared(robot: rp.Robot, struts: bool) -> Iterator[tuple[str, np.ndarray, n
         found.append(("strut forces", "strut_forces", rp.strut_force_derivatives(robot, *motion)))
     by = ("coordinates", "rates", "accelerations")
     for what, name, slopes in found:
-        for x, ours, theirs in zip(by, of(slopes), by_casadi(robot, name, *motion), strict=True):
+        for x, ours, theirs in zip(by, of(slopes), by_casadi(robot.name, name, *motion), strict=True):
             yield f"{what} by {x}", ours, theirs
         yield f"{what} by parameters", slopes.by_parameters, by_parameters(robot, name, *motion)[1]
     W = rp.regressor_derivatives(robot, *motion)
     largest, q = np.abs(W.value).max(axis=(0, 1)), robot.at_rest(c).q
     pi = np.random.default_rng(1).normal(size=len(largest)) / np.where(largest > 1e-6, largest, 1.0)
-    expected = slopes_by_casadi(asked_by(robot, pi), ("c", "cd", "cdd"), q, *motion)
+    expected = at_samples(slopes_of(asked_by(robot, pi), ("c", "cd", "cdd")), q, *motion)
     for x, ours, theirs in zip(by, of(W), expected, strict=True):
         yield f"the regressor, times random parameters, by {x}", np.einsum("njpk,p->njk", ours, pi), theirs
     tau = np.random.default_rng(3).normal(size=(len(c), len(robot.motors.names)))
@@ -84,7 +85,7 @@ def compared(robot: rp.Robot, struts: bool) -> Iterator[tuple[str, np.ndarray, n
         rp.forward_dynamics_derivatives(robot, c, cd, tau),
         function_of(twin_of(robot), "forward_dynamics"),
     )
-    expected = slopes_by_casadi(function, ("c", "cd", "tau"), q, c, cd, tau)
+    expected = at_samples(slopes_of(function, ("c", "cd", "tau")), q, c, cd, tau)
     for x, ours, theirs in zip(
         ("coordinates", "rates", "torques"), (fallen.by_c, fallen.by_cd, fallen.by_tau), expected, strict=True
     ):

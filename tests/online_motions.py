@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_pin.files import read_yaml
+from robodyn_pin.online.causal_rates import CausalRates
+from robodyn_pin.online.stream import Stream
 from robodyn_pin.online.track_file import TrackFile
 from robodyn_pin.online.tracked import Tracked, tracked
 from robodyn_pin.online.tracker import Tracker
@@ -14,6 +16,7 @@ RATE = 500.0  # [Hz]
 NOISE = 0.05  # [N m]
 HEIGHT = -0.36 + 0.2645751  # [m] of the platform joint at 0.36 below the base frame
 BOX = (0.07, 0.07, 0.05)  # [m] that the rich motion stays in
+AWAY = np.array([2.5, -0.2, -0.2])  # [rad] from the middle of the rich motion: out of reach
 SETTINGS = Path(__file__).parents[1] / "examples" / "delta3_track.yaml"
 
 
@@ -88,3 +91,21 @@ def new_tracker(model: Tracked, seed: int) -> Tracker:
     tracker = Tracker(model, np.full(3, NOISE), RATE, read_yaml(SETTINGS, TrackFile))
     tracker.estimator.values = tracker.start = wrong(model.values, np.random.default_rng(seed))
     return tracker
+
+
+def signals(model, n, rate=RATE, kilograms=0.0, seed=0):
+    """Time, motor positions and torques (simulated) of the rich motion."""
+    every = round(RATE / rate)
+    motion = [x[::every] for x in motor_motion(model, rich(n * every))]
+    rows, known = model.rows(model.robot.close(*motion))
+    torque = rows @ (model.values + kilograms * model.payload) + known
+    return np.arange(n) / rate, motion[0], torque + NOISE * np.random.default_rng(seed).normal(size=torque.shape)
+
+
+def new_stream(model, rate=RATE):
+    settings = read_yaml(SETTINGS, TrackFile)
+    return Stream(Tracker(model, np.full(3, NOISE), rate, settings), CausalRates(rate, 3, settings.causal))
+
+
+def feed(stream, t, q, tau):
+    return list(stream.push(t, q, tau))

@@ -92,3 +92,16 @@ def test_a_public_name_stands_for_one_thing():
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in places.items() if len(files) > 1 and name != "main"} == {}
+
+
+def test_every_study_finds_what_it_imports():
+    """Studies take much from tests, which change; they are long, so that nobody runs them at every change."""
+    code = """
+import importlib, pathlib, sys
+root = pathlib.Path(sys.argv[1])
+sys.path[:0] = map(str, (root / "figures", root / "benchmarks", root / "tests", *(root / "tests").glob("*/")))
+for study in sorted((root / "figures").glob("*.py")):
+    importlib.import_module(study.stem)
+"""
+    run = subprocess.run([sys.executable, "-P", "-c", code, ROOT], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

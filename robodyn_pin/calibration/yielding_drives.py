@@ -20,7 +20,6 @@ from typing import Protocol
 import numpy as np
 import pinocchio as pin
 
-from robodyn_pin.closures.batch import Batch
 from robodyn_pin.closures.loops import Loops
 from robodyn_pin.closures.variations import rate_slopes, varied
 from robodyn_pin.errors import RobodynError
@@ -149,21 +148,19 @@ def pushes(
 
 def _efforts(robot: ErringTree, drives: YieldingDrives, e: np.ndarray, q: np.ndarray, wrench: np.ndarray) -> np.ndarray:
     """What pushes the coordinates (N, d), as `pushes` says, without how that changes."""
-    Q, _ = _tree_pushes(robot, drives, robot.whole(e, q), wrench, bending=False)
+    Q, _ = _tree_pushes(robot, drives, robot.whole(e, q), wrench)
     return np.asarray(np.einsum("ntd,nt->nd", robot.tangents(e, q), Q[:, robot.tree]))
 
 
 def _tree_pushes(
-    robot: ErringTree, drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray, bending: bool = True
+    robot: ErringTree, drives: YieldingDrives, whole: np.ndarray, wrench: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What pushes each joint of the tree (N, nv), and how that changes with each joint (N, nv, nv), as if there were no loops; zeros unless
-    `bending`.
+    """What pushes each joint of the tree (N, nv), and how that changes with each joint (N, nv, nv), as if there were no loops.
 
     Not by Pinocchio's derivatives of gravity: they ask that what a joint carries is numbered right after it.
     """
-    model, tables = robot.model, robot.loops.compiled()
-    assert tables is not None  # each joint of the tree has one degree of freedom
-    at, carried = Batch(*tables, whole=True).at(whole), _carried(tables[0].parent)
+    model, at = robot.model, robot.loops.placed(whole, whole=True)
+    carried = _carried(at.batch.tree.parent)
     J = at.s[1:].transpose(2, 0, 1)  # (N, nv, 6), of the world's origin
     linear, angular = J[:, :, :3], J[:, :, 3:]
     Q, bent = np.zeros(whole.shape), np.zeros((*whole.shape, model.nv))
@@ -175,17 +172,14 @@ def _tree_pushes(
         momentum = above.sum(axis=1)[:, None] * linear + np.cross(angular, above @ centres)
         gravity = model.gravity.linear
         Q += momentum @ gravity
-        if bending:
-            bent += _symmetric(carried * (np.cross(gravity, angular) @ momentum.swapaxes(1, 2)))
+        bent += _symmetric(carried * (np.cross(gravity, angular) @ momentum.swapaxes(1, 2)))
     frame = model.frames[robot.frames[LOAD]]
     if frame.parentJoint and wrench.any():
         holding = carried[:, frame.parentJoint - 1][:, None]
         point = at.point(frame.parentJoint, frame.placement.translation).T
         moved, turned = holding * (linear + np.cross(angular, point[:, None])), holding * angular
-        force, moment = wrench[:, :3, None], wrench[:, 3:, None]
-        Q += (moved @ force + turned @ moment)[:, :, 0]
-        if bending:
-            bent += _load_slopes(moved, turned, wrench)
+        Q += (moved @ wrench[:, :3, None] + turned @ wrench[:, 3:, None])[:, :, 0]
+        bent += _load_slopes(moved, turned, wrench)
     return Q, bent
 
 

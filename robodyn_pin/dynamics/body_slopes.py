@@ -4,12 +4,11 @@ import numpy as np
 import pinocchio as pin
 
 from robodyn_pin.closures import kernel_choice
-from robodyn_pin.closures.batch import Batch, Placed, vector_product
+from robodyn_pin.closures.batch import Placed, vector_product
 from robodyn_pin.closures.bends import Bends
 from robodyn_pin.closures.variations import Varied, varied
 from robodyn_pin.dynamics.regressor import body_table
 from robodyn_pin.dynamics.rigid_loads import body_parameters
-from robodyn_pin.errors import RobodynError
 from robodyn_pin.robot.robot import Robot, State
 
 ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of an inertia, in Pinocchio's order
@@ -40,18 +39,15 @@ def body_regressor_slopes(robot: Robot, state: State, bends: Bends, width: int) 
     Raises:
         RobodynError: the tree has joints of more than one degree of freedom.
     """
-    tables = robot.loops.compiled()
-    if tables is None:
-        raise RobodynError(f"{robot.model.name}: every joint of the tree must have one degree of freedom")
     T, none = state.T, np.zeros_like(state.T)
     n, _, d = T.shape
     found = np.zeros((3, n, d, width, d))
-    if kernel_choice.chosen(n):
+    if kernel_choice.chosen(n) and (tables := robot.loops.compiled()):
         given = kernel_choice.ready(state.q, state.v, state.a, T, bends.T, bends.v, bends.a)
         kernel = kernel_choice.kernel("robodyn_pin.dynamics.kernel_regressor_slopes")
         kernel.body_column_slopes(tables[0], body_table(robot), *given, found)
         return found
-    at = Batch(*tables, whole=True).at(state.q)
+    at = robot.loops.placed(state.q, whole=True)
     g = robot.model.gravity.linear[:, None, None]
     along_c = varied(at, state.v, state.a, T, bends.v, bends.a)
     along_cd = varied(at, state.v, state.a, none, T, 2 * bends.v)

@@ -25,7 +25,7 @@ ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg
 BUILDING = 120  # [s] of processor time that a command needs at most where it compiles kernels
 
 
-def ready(folder: Path) -> None:
+def prepare(folder: Path) -> None:
     """Let this process be one whose children are warm, and write the corpus; compiled kernels are stored by the way."""
     forked.warm()
 
@@ -39,29 +39,28 @@ def ready(folder: Path) -> None:
 
 
 def print_answers(
-    to: Callable[[int], list[forked.Answer]], seeds: range, workers: int, until: float = math.inf
+    run: Callable[[int], list[forked.Answer]], seeds: range, workers: int, until: float = math.inf
 ) -> None:
-    """Print the answers to each seed as lines of JSON, found by so many children at once; none begins later than `until` [s]."""
+    """Print what each seed's commands answered as lines of JSON, found by so many children at once; none begins later than `until` [s]."""
     running = 0
     for seed in seeds:
         if time.time() > until:
             break
         if running == workers:
-            running -= _ended()
+            _wait_for_one()
+            running -= 1
         if os.fork() == 0:
             # At once: what the other children print does not come between.
-            os.write(1, "".join(json.dumps(asdict(found)) + "\n" for found in to(seed)).encode())
+            os.write(1, "".join(json.dumps(asdict(found)) + "\n" for found in run(seed)).encode())
             os._exit(0)
         running += 1
-    while running:
-        running -= _ended()
+    for _ in range(running):
+        _wait_for_one()
 
 
-def _ended() -> int:
-    """Wait for a child to end: one of them."""
+def _wait_for_one() -> None:
     if os.wait()[1]:
         raise RuntimeError("a child that tries commands ended early")
-    return 1
 
 
 def said_by(*program: object) -> list[dict]:
@@ -79,7 +78,7 @@ def campaign(cases: int, seconds: float, seed: int, workers: int) -> list[dict]:
 
 
 def work(folder: Path, seeds: range, workers: int, seconds: float) -> None:
-    ready(folder)
+    prepare(folder)
     print_answers(lambda seed: [forked.run(folder, seed)], seeds, workers, time.time() + seconds)
 
 

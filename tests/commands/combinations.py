@@ -9,7 +9,7 @@ from pathlib import Path
 
 import forked
 import yaml
-from campaign import print_answers, ready, said_by
+from campaign import prepare, print_answers, said_by
 
 SECONDS = 90  # [s] of processor time of one command: some settings try dozens of fits
 SHARES = {
@@ -106,5 +106,5 @@ def combinations(cases: int, seed: int, workers: int) -> list[dict]:
 
 if __name__ == "__main__":
     folder, (begin, end, workers) = Path(sys.argv[1]), map(int, sys.argv[2:])
-    ready(folder)
+    prepare(folder)
     print_answers(partial(run, folder), range(begin, end), workers)

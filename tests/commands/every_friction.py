@@ -10,7 +10,7 @@ from pathlib import Path
 import forked
 import numpy as np
 import yaml
-from campaign import ready, said_by
+from campaign import prepare, said_by
 
 SECONDS = 600  # [s] of processor time of one command; the first one under a controller compiles kernels
 MODELS = {
@@ -100,7 +100,7 @@ if __name__ == "__main__":
             base = np.array(row.pop("torques") or [])
             print(json.dumps(row | {"torque": float(np.abs(base).mean()) if base.size else None}), flush=True)
     else:
-        ready(Path(sys.argv[1]))
+        prepare(Path(sys.argv[1]))
         for one, named in json.loads(sys.argv[2]).items():
             for found in answers(Path(sys.argv[1]), one, named):
                 print(json.dumps(found), flush=True)
